@@ -97,7 +97,8 @@ func (c config) check() error {
 	if c.tokens < 1 || c.rounds < 1 {
 		return errors.New("-tokens and -rounds must be above 0")
 	}
-	parts := []string{onlyVault, onlyServed, onlyHosted, onlyStart, onlyCloud, onlyNotes, onlyQueries, onlyMemories, onlyDollars}
+	parts := []string{onlyVault, onlyServed, onlyHosted, onlyStart, onlyCloud,
+		onlyNotes, onlyQueries, onlyMemories, onlyDollars}
 	if c.only != "" && !slices.Contains(parts, c.only) {
 		return fmt.Errorf("-only: it must be one of %s, not %q", strings.Join(parts, ", "), c.only)
 	}

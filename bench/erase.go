@@ -82,7 +82,8 @@ func (c *client) erase(ctx context.Context, tool string, args in) (erasure, erro
 		case "failed", "cancelled":
 			return erasure{}, fmt.Errorf("the job that erases is %s", job.State)
 		default:
-			return erasure{max(answer.Data.Receipt.Files, job.Result.Files), max(answer.Data.Receipt.Bytes, job.Result.Bytes)}, nil
+			return erasure{max(answer.Data.Receipt.Files, job.Result.Files),
+				max(answer.Data.Receipt.Bytes, job.Result.Bytes)}, nil
 		}
 		tool = "team_job_get"
 		if body, err = encode(in{"id": job.ID}); err != nil {

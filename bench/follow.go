@@ -247,7 +247,8 @@ func (c *clouded) countFiles(ctx context.Context, f *flow) error {
 		return err
 	}
 	for i := range manyCommits {
-		_, err := f.timed(ctx, "raven_add", in{"vault": "main", "to": fmt.Sprintf("inbox-%d", i%64), "text": fmt.Sprint("line ", i)})
+		_, err := f.timed(ctx, "raven_add",
+			in{"vault": "main", "to": fmt.Sprintf("inbox-%d", i%64), "text": fmt.Sprint("line ", i)})
 		if err != nil {
 			return err
 		}

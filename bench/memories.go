@@ -131,7 +131,8 @@ func fileOfMemory(i int) string { return fmt.Sprintf("src/pkg%d/file%d.go", i%50
 func newMemory(i int) in {
 	tasks := []string{"bug_fix", "feature_add", "refactor", "investigation"}
 	return in{
-		"intent":  in{"goal": fmt.Sprintf("repair component c%d of module m%d", i, i%97), "task_type": tasks[i%4], "context": workText},
+		"intent": in{"goal": fmt.Sprintf("repair component c%d of module m%d", i, i%97), "task_type": tasks[i%4],
+			"context": workText},
 		"outcome": in{"success": i%3 > 0, "summary": workText, "learnings": []string{workText}},
 		"actions": []in{{"type": "file_edit", "file_path": fileOfMemory(i), "diff_summary": workText}},
 		"tags":    []string{fmt.Sprintf("t%d", i%100), "common"},
@@ -144,7 +145,8 @@ func linesOfMemories(from, to int) in {
 	var lines strings.Builder
 	for i := from; i < to; i++ {
 		m := newMemory(i)
-		m["id"], m["agent_id"], m["session_id"] = idOfMemory(i), fmt.Sprintf("agent-%d", i%crowdOfAgents), fmt.Sprint("s", i%1000)
+		m["id"], m["agent_id"], m["session_id"] =
+			idOfMemory(i), fmt.Sprintf("agent-%d", i%crowdOfAgents), fmt.Sprint("s", i%1000)
 		if i > from {
 			m["links"] = in{"caused_by": []string{idOfMemory(i - 1)}}
 		}
@@ -175,7 +177,8 @@ func memoryKinds(n int) []noted {
 		read("by id", "memory_recall", func(i int) in { return in{"memory_id": id(i), "depth": "outcome"} }),
 		read("by file", "memory_recall", func(i int) in { return in{"file": fileOfMemory(i), "depth": "outcome"} }),
 		read("by agent, kind of work and tag", "memory_recall", func(i int) in {
-			return in{"agent_id": fmt.Sprintf("agent-%d", i%crowdOfAgents), "task_type": "bug_fix", "tags": []string{"common"}, "depth": "summary"}
+			return in{"agent_id": fmt.Sprintf("agent-%d", i%crowdOfAgents), "task_type": "bug_fix",
+				"tags": []string{"common"}, "depth": "summary"}
 		}),
 		read(byWords, "memory_recall", func(i int) in {
 			return in{"query": fmt.Sprintf("component c%d", i*stride%n), "depth": "outcome"}
@@ -208,7 +211,8 @@ func (r remembering) Goals() []goal {
 			all = append(all, goal{"`" + c.Tool + "` " + c.What + ", p50", want, millis(c.Got.P(50)), "ms", false})
 		}
 		if c.What == byWords && len(c.Got.Waits) > 0 && r.Memories < largeSize {
-			all = append(all, goal{"`" + c.Tool + "` " + c.What + ", p99", byWordsLast, millis(c.Got.P(99)), "ms", false})
+			all = append(all,
+				goal{"`" + c.Tool + "` " + c.What + ", p99", byWordsLast, millis(c.Got.P(99)), "ms", false})
 		}
 	}
 	if len(r.Crowd.Waits) > 0 {

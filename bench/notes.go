@@ -238,7 +238,8 @@ func (d noteDrawer) narrowed() []noted {
 		d.list("of a folder", always(in{"folder": "projects"})),
 		d.list("with a tag", func(i int) in { return in{"tag": fmt.Sprintf("topic-%d", i%40)} }),
 		d.list("with a tag of a third", always(in{"tag": "idea", "order": "path"})),
-		d.list("with an entity", func(i int) in { return in{"entity": fmt.Sprintf("company %d", i%50), "order": "path"} }),
+		d.list("with an entity",
+			func(i int) in { return in{"entity": fmt.Sprintf("company %d", i%50), "order": "path"} }),
 		d.list("of a chain", func(i int) in { return in{"chain": fmt.Sprintf("chain %d", i*2), "order": "date-asc"} }),
 		d.list("of a year", always(in{"since": "2023-01-01", "until": "2023-12-31"})),
 		d.list("by several filters", always(in{
@@ -298,7 +299,8 @@ func (n noting) Goals() []goal {
 		all = append(all, goal{"an outline of a body of twice the length", 2.2, whole / half, "times as long", false})
 	}
 	if write, set := p50[writeFieldOfNote], p50[setFieldOfNote]; set > 0 {
-		all = append(all, goal{"`notes_write` of a field beside `raven_set`, p50", 1.1, write / set, "times as long", false})
+		all = append(all,
+			goal{"`notes_write` of a field beside `raven_set`, p50", 1.1, write / set, "times as long", false})
 	}
 	all = append(all, goal{"the next index, p50", 1, millis(n.Next.P(50)), "ms", false})
 	if n.Notes < largeSize {

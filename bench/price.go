@@ -63,7 +63,8 @@ func (f following) Bill() []bill {
 	}
 	more := []bill{
 		{"the item of the commit leaves the table", unitPrices["DeleteItem"]},
-		{"the event of the file in the queue: sent, received and deleted, the last two ten at a time", priceMessage * messaging},
+		{"the event of the file in the queue: sent, received and deleted, the last two ten at a time",
+			priceMessage * messaging},
 	}
 	for _, b := range more {
 		total += b.Dollars

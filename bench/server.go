@@ -37,7 +37,8 @@ func compile(ctx context.Context, dir string) (string, error) {
 		return bin, nil
 	}
 	progress("build the binary")
-	out, err := exec.CommandContext(ctx, "go", "build", "-o", bin, "github.com/rookeryhq/rookery/cmd/cli").CombinedOutput()
+	out, err := exec.CommandContext(ctx, "go", "build", "-o", bin, "github.com/rookeryhq/rookery/cmd/cli").
+		CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("build the binary: %w\n%s", err, out)
 	}

@@ -79,7 +79,8 @@ func (s *suite) run(ctx context.Context) error {
 	if s.cfg.only != onlyServed {
 		steps = append(steps, s.library, s.keeps, s.imports, s.inside, s.restart("after the import"),
 			s.reads, s.asks, s.sets, s.adds, s.hots, s.remember("after the load"),
-			s.rest, s.remember("at rest then"), s.restart("after the load"), s.erases, func(context.Context) error { return s.down() })
+			s.rest, s.remember("at rest then"), s.restart("after the load"), s.erases,
+			func(context.Context) error { return s.down() })
 	}
 	if s.cfg.only != onlyVault {
 		steps = append(steps, s.serves)

@@ -49,7 +49,8 @@ func Parse(text []byte, parameters map[string]string) (*Template, error) {
 		return nil, fmt.Errorf("read the template: %w", err)
 	}
 	raw := children(document.Content[0])
-	t := &Template{Parameters: map[string]map[string]any{}, Resources: map[string]*Resource{}, Outputs: map[string]any{}}
+	t := &Template{Parameters: map[string]map[string]any{}, Resources: map[string]*Resource{},
+		Outputs: map[string]any{}}
 	r := &reader{parameters: map[string]string{}, conditions: children(raw["Conditions"])}
 	for name, n := range children(raw["Parameters"]) {
 		v, err := r.value(n)

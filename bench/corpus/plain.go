@@ -38,12 +38,14 @@ func Plain(seed uint64, n int) iter.Seq[File] {
 // plain makes the note at position i.
 func plain(r *rand.Rand, words []string, i int) File {
 	var b strings.Builder
-	fmt.Fprintf(&b, "---\ntitle: %s %d\ntags: [%s, topic-%d]\n", pick(r, words), i, pick(r, []string{"note", "idea", "log"}), r.IntN(40))
+	fmt.Fprintf(&b, "---\ntitle: %s %d\ntags: [%s, topic-%d]\n", pick(r, words), i,
+		pick(r, []string{"note", "idea", "log"}), r.IntN(40))
 	if r.IntN(10) > 0 {
 		fmt.Fprintf(&b, "date: 20%02d-%02d-%02d\n", 20+r.IntN(7), 1+r.IntN(12), 1+r.IntN(28))
 	}
 	if r.IntN(3) == 0 {
-		fmt.Fprintf(&b, "entity: [Company %d, %s]\nstatus: %s\n", r.IntN(50), pick(r, words), pick(r, []string{"open", "done"}))
+		fmt.Fprintf(&b, "entity: [Company %d, %s]\nstatus: %s\n", r.IntN(50), pick(r, words),
+			pick(r, []string{"open", "done"}))
 	}
 	if r.IntN(10) == 0 {
 		fmt.Fprintf(&b, "causal_chain_id: chain %d\n", r.IntN(200))

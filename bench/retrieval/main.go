@@ -14,7 +14,8 @@ import (
 
 func main() {
 	demo := flag.String("demo", "internal/localapp/demo", "the folder of the demo vault")
-	vault := flag.String("vault", "", "the folder of a vault to which questions/vault.tsv belongs; empty: it is left out")
+	vault := flag.String("vault", "",
+		"the folder of a vault to which questions/vault.tsv belongs; empty: it is left out")
 	out := flag.String("out", "", "the file to write; empty: standard output")
 	fast := flag.Bool("speed", true, "measure also how long searches of 10,000 and 100,000 memories take")
 	flag.Parse()

@@ -86,7 +86,8 @@ func names(x *index.Index) []question {
 		all = append(all, question{"file name", base, namesakes(x, n, base)})
 		for _, field := range []string{"alias", "aliases"} {
 			f, _ := n.Field(field)
-			for _, alias := range strings.FieldsFunc(fmt.Sprint(f.Value), func(r rune) bool { return r == '[' || r == ']' || r == ',' }) {
+			for _, alias := range strings.FieldsFunc(fmt.Sprint(f.Value),
+				func(r rune) bool { return r == '[' || r == ']' || r == ',' }) {
 				if f.Value != nil {
 					all = append(all, question{"alias", alias, []string{n.Path}})
 				}

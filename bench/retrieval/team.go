@@ -35,7 +35,8 @@ var (
 		"a migration had removed the constraint", "the proxy rewrote the header",
 	}
 	remedies = []string{
-		"pinned the library to the version before", "raised the limit to sixty seconds", "added jitter between attempts",
+		"pinned the library to the version before", "raised the limit to sixty seconds",
+		"added jitter between attempts",
 		"moved the lock above the check", "wrote the result to a second file and renamed it",
 		"compared digests in place of dates", "switched to a bounded channel", "made the field a required one",
 	}
@@ -81,8 +82,10 @@ func team() *set {
 		n++
 	}
 	return &set{
-		name: "memories of a made-up team", things: len(t.changes), profile: search.Memories(), query: search.PlainQuery,
-		index: func(p search.Profile) *search.Index { return search.New(p, "english").With(t.changes) }, questions: t.questions,
+		name: "memories of a made-up team", things: len(t.changes), profile: search.Memories(),
+		query:     search.PlainQuery,
+		index:     func(p search.Profile) *search.Index { return search.New(p, "english").With(t.changes) },
+		questions: t.questions,
 	}
 }
 
@@ -97,7 +100,8 @@ type chronicle struct {
 
 // tell tells of a session, step by step.
 func (t *chronicle) tell(w work) {
-	task := t.step(w, 0, fmt.Sprintf("find out why the %s of the %s service %s", w.thing.said, w.service, w.symptom.said), "")
+	task := t.step(w, 0,
+		fmt.Sprintf("find out why the %s of the %s service %s", w.thing.said, w.service, w.symptom.said), "")
 	cause := t.step(w, 1, "found it: "+w.cause, "")
 	t.step(w, 2, "asked "+w.other+" for a second opinion", "")
 	remedy := t.step(w, 3, w.remedy+", and the alarm went silent", "")
@@ -106,9 +110,11 @@ func (t *chronicle) tell(w work) {
 	t.step(w, 5, "wrote a test that fails without the change", "")
 	subject := fmt.Sprintf("%s of the %s service", w.thing.said, w.service)
 	t.ask("the task", fmt.Sprintf("%s in %s, %s %s", w.symptom.asked, w.service, w.thing.asked, "by "+w.who), task)
-	t.ask("the next step", fmt.Sprintf("what was the cause when %s found that the %s %s", w.who, subject, w.symptom.said), cause)
+	t.ask("the next step",
+		fmt.Sprintf("what was the cause when %s found that the %s %s", w.who, subject, w.symptom.said), cause)
 	t.ask("a person's decision", fmt.Sprintf("What did %s's team decide about the %s?", w.who, subject), decision)
-	t.ask("a month", fmt.Sprintf("%s of %s in %s", w.thing.asked, w.service, w.day.Format("January 2006")), task, decision)
+	t.ask("a month",
+		fmt.Sprintf("%s of %s in %s", w.thing.asked, w.service, w.day.Format("January 2006")), task, decision)
 	t.ask("what helped", fmt.Sprintf("alarm of the %s went silent after %s %s", subject, w.who, w.remedy), remedy)
 }
 
@@ -118,9 +124,10 @@ func (t *chronicle) step(w work, n int, goal, learnt string) string {
 	at := w.day.Add(time.Duration(n*(5+t.r.IntN(20))) * time.Minute)
 	m := &memory.Memory{
 		Agent: "user:" + w.who + "@example.test", Session: fmt.Sprintf("session-%d", w.number), Created: at.UnixMilli(),
-		Intent:  memory.Intent{Goal: goal, TaskType: pick(t.r, kindsOfWork)},
-		Outcome: memory.Outcome{Success: true, Summary: pick(t.r, []string{"done", "it went well", "took an hour", "see the log"})},
-		Tags:    []string{pick(t.r, []string{"backend", "operations", "urgent"})},
+		Intent: memory.Intent{Goal: goal, TaskType: pick(t.r, kindsOfWork)},
+		Outcome: memory.Outcome{Success: true,
+			Summary: pick(t.r, []string{"done", "it went well", "took an hour", "see the log"})},
+		Tags: []string{pick(t.r, []string{"backend", "operations", "urgent"})},
 	}
 	if learnt != "" {
 		m.Outcome.Learnings = []string{learnt}

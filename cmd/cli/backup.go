@@ -131,6 +131,7 @@ func said(file string, m *backup.Manifest) backedUp {
 }
 
 func (b *backer) tell(c *cobra.Command, all backedUp, done string) error {
-	text := fmt.Sprintf("%s %d files, %d bytes, as of %s\n", done, all.Files, all.Bytes, all.Created.Format(time.RFC3339))
+	text := fmt.Sprintf("%s %d files, %d bytes, as of %s\n", done, all.Files, all.Bytes,
+		all.Created.Format(time.RFC3339))
 	return b.app.Finish(c, clitool.Outcome{Data: all, Text: text})
 }

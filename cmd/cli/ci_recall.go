@@ -53,7 +53,8 @@ func (r *recaller) command() *cobra.Command {
 	}
 	r.flags(c)
 	f := c.Flags()
-	f.StringVar(&r.base, "changed", "", "files that differ from this branch or commit (default: those of the newest commit)")
+	f.StringVar(&r.base, "changed", "",
+		"files that differ from this branch or commit (default: those of the newest commit)")
 	f.StringArrayVar(&r.files, "file", nil, "path of a file to recall memories for, instead of "+
 		"the changed files")
 	f.StringVar(&r.form, "format", formText, "text, markdown, or summary: Markdown that is added to --summary")

@@ -41,7 +41,8 @@ func newApp(in io.Reader, out, errs io.Writer, env func(string) string) *clitool
 	r := &rebuilder{app: a}
 	i, o := &login{app: a}, &logout{app: a}
 	a.Extra = append(a.Extra, s.command(), m.command(), i.command(), o.command(), d.command(), r.command(),
-		(&pathCommand{a}).command(), dead.command(), restore.command(), backupCommand(a), ciCommand(a), versionCommand())
+		(&pathCommand{a}).command(), dead.command(), restore.command(),
+		backupCommand(a), ciCommand(a), versionCommand())
 	return a
 }
 

@@ -80,7 +80,8 @@ func (n connector) notesOf(t clitool.Target) (string, error) {
 		_, err = os.Stat(dir)
 	}
 	if err != nil {
-		return "", fault.New(fault.NotFound, "no vault %q has notes in this data directory", t.Vault).Fix("list the vaults: rookery vault list").Because(err)
+		return "", fault.New(fault.NotFound, "no vault %q has notes in this data directory", t.Vault).
+			Fix("list the vaults: rookery vault list").Because(err)
 	}
 	return dir, nil
 }

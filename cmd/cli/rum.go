@@ -186,7 +186,8 @@ func (r row) texts(i int, what string) ([]string, error) {
 	}
 	var all []string
 	if json.Unmarshal(data, &all) != nil {
-		return nil, fault.New(fault.InvalidQuery, "%s of %q is not a list of strings", what, r.text(0)).With("argument", "files")
+		return nil, fault.New(fault.InvalidQuery, "%s of %q is not a list of strings", what, r.text(0)).
+			With("argument", "files")
 	}
 	return all, nil
 }

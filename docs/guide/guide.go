@@ -22,7 +22,8 @@ type Page struct {
 func Pages() []Page {
 	var all []Page
 	for _, name := range []string{
-		"agents", "orientation", "notes", "tree", "queries", "order", "memory", "ci", "vaults", "http", "people", "obsidian", "hosting", "access",
+		"agents", "orientation", "notes", "tree", "queries", "order", "memory", "ci",
+		"vaults", "http", "people", "obsidian", "hosting", "access",
 		"cloud", "deploy",
 	} {
 		text, err := files.ReadFile(name + ".md")

@@ -65,7 +65,8 @@ func (l *listing) item(p Position, e Entry) item {
 	if !l.wants(e) {
 		return item{Position: p}
 	}
-	e.Targets = slices.Clone(e.Targets[:min(len(e.Targets), mostTargets)]) // copied, so that the array of all targets can be freed
+	// They are copied, so that the array of all targets can be freed.
+	e.Targets = slices.Clone(e.Targets[:min(len(e.Targets), mostTargets)])
 	return item{p, e, true}
 }
 

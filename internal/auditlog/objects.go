@@ -57,7 +57,8 @@ func (o objects) appendTo(ctx context.Context, key string, n int64, data []byte)
 			return err
 		}
 	}
-	text, tag, err := o.Get(ctx, key, 0, n+int64(len(data))) // limited, because the file of an earlier month may be large
+	// The read is limited, because the file of an earlier month may be large.
+	text, tag, err := o.Get(ctx, key, 0, n+int64(len(data)))
 	cond := blob.IfTag(tag)
 	if errors.Is(err, blob.ErrNotExist) {
 		cond, err = blob.IfAbsent, nil

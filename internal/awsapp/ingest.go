@@ -167,7 +167,9 @@ func isRemoval(event string) bool { return strings.HasPrefix(event, "ObjectRemov
 
 // answer returns the messages that must return, and makes the queue return them sooner than it
 // would by itself.
-func (i *Ingest) answer(ctx context.Context, messages []events.SQSMessage, failed map[int]bool) events.SQSEventResponse {
+func (i *Ingest) answer(
+	ctx context.Context, messages []events.SQSMessage, failed map[int]bool,
+) events.SQSEventResponse {
 	again := events.SQSEventResponse{BatchItemFailures: []events.SQSBatchItemFailure{}}
 	soon, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()

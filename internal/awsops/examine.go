@@ -153,8 +153,10 @@ func (s *Stack) timeToLive(ctx context.Context) repo.Finding {
 		return broken(check, failed("describe the table", err))
 	}
 	d := out.TimeToLiveDescription
-	if d == nil || d.TimeToLiveStatus != dynamotypes.TimeToLiveStatusEnabled || aws.ToString(d.AttributeName) != expires {
-		return wrong(check, "the table does not delete items that have expired", "enable its time to live on the attribute x")
+	if d == nil || d.TimeToLiveStatus != dynamotypes.TimeToLiveStatusEnabled ||
+		aws.ToString(d.AttributeName) != expires {
+		return wrong(check, "the table does not delete items that have expired",
+			"enable its time to live on the attribute x")
 	}
 	return repo.Good(check, "the table deletes items that have expired")
 }
@@ -207,7 +209,8 @@ func (s *Stack) stream(ctx context.Context) repo.Finding {
 				"sam deploy with Paused=false")
 		}
 		if last := aws.ToString(m.LastProcessingResult); strings.HasPrefix(last, "PROBLEM") {
-			return wrong(check, "the last records of the stream could not be processed", "read the log of the function stream")
+			return wrong(check, "the last records of the stream could not be processed",
+				"read the log of the function stream")
 		}
 	}
 	if len(out.EventSourceMappings) == 0 {

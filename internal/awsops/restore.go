@@ -46,7 +46,8 @@ func (s *Stack) Restore(ctx context.Context, from string, progress func(string))
 		progress = func(string) {}
 	}
 	if from == s.resources[tableID] {
-		return done, fault.New(fault.InvalidParameter, "the table to restore from is that of the stack: name another one")
+		return done, fault.New(fault.InvalidParameter,
+			"the table to restore from is that of the stack: name another one")
 	}
 	if err := s.paused(ctx); err != nil {
 		return done, err

@@ -14,7 +14,8 @@ import (
 )
 
 // answered returns the lines of an answer: its body, or the messages of its events. The fault is
-// that of an answer that is not one of the protocol, or refuses the token.
+// not nil for a response that does not contain MCP messages, such as that of a proxy, and for one
+// that refuses the token.
 func (m *message) answered(client *httptool.Client, a httptool.Answer) ([][]byte, *fault.Fault) {
 	var lines [][]byte
 	kind, _, _ := mime.ParseMediaType(a.Header.Get("Content-Type"))
@@ -25,6 +26,8 @@ func (m *message) answered(client *httptool.Client, a httptool.Answer) ([][]byte
 		lines = [][]byte{body}
 	}
 	given, ok := refusalIn(lines)
+	// The answer is not from an MCP server, or the token is not valid. The client of the bridge can
+	// do nothing about either, so the fault must name the cause.
 	if !ok || a.Status == http.StatusUnauthorized {
 		return nil, client.Refusal(a, given)
 	}
@@ -37,8 +40,8 @@ func (m *message) answered(client *httptool.Client, a httptool.Answer) ([][]byte
 	return m.each(lines), nil
 }
 
-// refusalIn returns the fault in an answer that refuses the whole request, an empty one if there is
-// none. Not ok says that a line of the answer is no message and no batch.
+// refusalIn returns the fault in an answer that refuses the whole request; an empty fault if there
+// is none. ok is false if a line of the answer is neither a message nor a batch.
 func refusalIn(lines [][]byte) (f *fault.Fault, ok bool) {
 	f = &fault.Fault{}
 	for _, l := range lines {
@@ -58,7 +61,8 @@ func refusalIn(lines [][]byte) (f *fault.Fault, ok bool) {
 }
 
 // addressed returns the answer to a message with the id of its request. A server that did not read
-// the message to its end does not know the id, and one may write a number in its own way.
+// the whole message does not know the id, and a server may write a number in another form. An
+// answer to a batch, and a request or notification of the server, are returned unchanged.
 func (m *message) addressed(text []byte) []byte {
 	if m.batch || len(m.ids) != 1 || text[0] != '{' {
 		return text
@@ -74,8 +78,8 @@ func (m *message) addressed(text []byte) []byte {
 	return text
 }
 
-// each returns the refusal of a batch as the answer to each of its requests: a client finds them by
-// their ids.
+// each converts an error that refuses a whole batch to an error for each of its requests, because a
+// client matches answers by their ids. Other lines are returned unchanged.
 func (m *message) each(lines [][]byte) [][]byte {
 	if !m.batch || len(m.ids) == 0 || len(lines) != 1 || lines[0][0] != '{' {
 		return lines
@@ -87,8 +91,9 @@ func (m *message) each(lines [][]byte) [][]byte {
 	return [][]byte{refusal(m, a.Error)}
 }
 
-// refused returns the fault of a message that has no answer, as the answer to each of its requests.
-// A notification has none.
+// refused returns a fault as the answer to each request of a message that the server did not
+// answer. A notification has no answer; the fault is logged. The code is INTERNAL_ERROR if the
+// fault is not the client's, and otherwise INVALID_REQUEST; the data is the fault.
 func (b *bridge) refused(m *message, f *fault.Fault) [][]byte {
 	if m.silent {
 		b.opt.Log.Warn("a notification was not sent", "code", string(f.Code))
@@ -109,7 +114,9 @@ func (b *bridge) refused(m *message, f *fault.Fault) [][]byte {
 	return [][]byte{refusal(m, text)}
 }
 
-// refusal returns an error as the answer to each request of a message, in one line.
+// refusal returns a JSON-RPC error as the answer to each request of a message, on one line: a list
+// for a batch. For a message without a known id, the id is null. It returns nil if the error cannot
+// be encoded.
 func refusal(m *message, problem json.RawMessage) []byte {
 	type answer struct {
 		Version string          `json:"jsonrpc"`
@@ -134,7 +141,8 @@ func refusal(m *message, problem json.RawMessage) []byte {
 	return text
 }
 
-// events returns the data of the events of a stream, of which each is one message.
+// events returns the data of the events of a stream (text/event-stream). Each is one message.
+// Events without data are left out.
 func events(stream []byte) [][]byte {
 	var all [][]byte
 	stream = bytes.ReplaceAll(stream, []byte("\r\n"), []byte("\n"))
@@ -152,7 +160,8 @@ func events(stream []byte) [][]byte {
 	return all
 }
 
-// oneLine returns JSON without line breaks: unchanged if it has none.
+// oneLine returns JSON without line breaks, which would divide it into several messages: unchanged
+// if it has none.
 func oneLine(text []byte) []byte {
 	var compact bytes.Buffer
 	if !bytes.ContainsAny(text, "\r\n") || json.Compact(&compact, text) != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// The methods that the bridge treats in a way of their own.
+// The methods that the bridge handles in a special way.
 const (
 	initialize  = "initialize"
 	cancelled   = "notifications/cancelled"
@@ -21,7 +21,8 @@ const (
 	completeArg = "completion/complete"
 )
 
-// vaultArg is the argument that names the vault, and vaultHeader the header that repeats it.
+// vaultArg is the argument that names the vault, and vaultHeader the header that repeats it so that
+// a proxy can route by it.
 const (
 	vaultArg    = "vault"
 	vaultHeader = "Mcp-Param-Vault"
@@ -30,7 +31,8 @@ const (
 // versionKey is the member of `_meta` that says the version of the protocol.
 const versionKey = "io.modelcontextprotocol/protocolVersion"
 
-// A message is a line of the input, as far as the bridge has to know it.
+// A message is a line of the input with the parts of it that the bridge needs. If the line is not
+// valid JSON-RPC, only body and batch are set.
 type message struct {
 	body  []byte
 	cut   bool // the body is the beginning of the line
@@ -47,7 +49,8 @@ type message struct {
 	flight *flight
 }
 
-// params are the members of a message's params that the bridge reads.
+// params are the members of a message's params that the bridge reads. Which of them are set depends
+// on the method.
 type params struct {
 	Name      string
 	URI       string
@@ -56,15 +59,15 @@ type params struct {
 	Meta      map[string]json.RawMessage `json:"_meta"`
 }
 
-// envelope is one JSON-RPC message.
+// envelope is one JSON-RPC message. ID is empty for a notification, and Method for a response.
 type envelope struct {
 	ID     json.RawMessage
 	Method string
 	Params json.RawMessage
 }
 
-// parse reads a line. A line that is no message is relayed as well: the server says what is wrong
-// with it.
+// parse parses a line, which must not be empty. A line that is not a message is relayed as well:
+// the server reports the error.
 func parse(text []byte) *message {
 	m := &message{body: text, batch: text[0] == '['}
 	var all []envelope
@@ -82,6 +85,8 @@ func parse(text []byte) *message {
 	for _, e := range all {
 		m.add(e)
 	}
+	// Only requests are answered: a notification, and a response of the client to the server, have
+	// no method with an id.
 	m.silent = len(m.ids) == 0
 	if m.batch {
 		m.method, m.params = "", params{}
@@ -92,7 +97,7 @@ func parse(text []byte) *message {
 	return m
 }
 
-// add adds one of the messages of the line.
+// add adds one of the messages of the line. Invalid params are ignored; the server reports them.
 func (m *message) add(e envelope) {
 	var p params
 	_ = json.Unmarshal(e.Params, &p) // the server says what is wrong with them
@@ -100,13 +105,16 @@ func (m *message) add(e envelope) {
 	if e.Method == callTool {
 		m.calls = append(m.calls, p)
 	}
+	// A message with a method and an id is a request. JSON-RPC does not permit null as the id of
+	// one.
 	if e.Method != "" && len(e.ID) > 0 && string(e.ID) != "null" {
 		m.ids = append(m.ids, e.ID)
 	}
 }
 
-// header adds what the protocol asks of a request with this message. Negotiated is the version that
-// the server answered to `initialize`.
+// header sets the headers that the protocol requires for a request with this message. negotiated is
+// the version in the answer to `initialize`; a version in the message takes precedence.
+// `initialize` itself has no version header, because it negotiates the version.
 func (m *message) header(h http.Header, negotiated string) {
 	version := negotiated
 	if text, ok := primitive(m.params.Meta[versionKey]); ok {
@@ -134,7 +142,7 @@ func (m *message) header(h http.Header, negotiated string) {
 	}
 }
 
-// plain returns a value as a header has it: unchanged, unless no header can have it.
+// plain returns a value for a header: unchanged, or in base64 if it contains a control character.
 func plain(value string) string {
 	if strings.ContainsFunc(value, unicode.IsControl) {
 		return inBase64(value)
@@ -142,7 +150,8 @@ func plain(value string) string {
 	return value
 }
 
-// coded returns a value as the protocol writes it in headers of parameters (SEP-2243).
+// coded returns a value as the protocol writes it in headers of parameters (SEP-2243): in base64 if
+// it contains characters other than visible ASCII and inner spaces, or looks like base64 already.
 func coded(value string) string {
 	const first, last = ' ', '~' // of the characters that a header may have
 	strange := func(c rune) bool { return c < first || c > last }
@@ -153,11 +162,13 @@ func coded(value string) string {
 	return value
 }
 
+// inBase64 returns a value in the notation of the protocol for base64 in headers.
 func inBase64(value string) string {
 	return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(value)) + "?="
 }
 
-// primitive returns the text of a JSON string, number or truth value; false for anything else.
+// primitive returns the text of a JSON string, number or truth value; false for anything else, such
+// as a missing value.
 func primitive(raw json.RawMessage) (string, bool) {
 	var text string
 	switch {
@@ -169,7 +180,8 @@ func primitive(raw json.RawMessage) (string, bool) {
 	return text, json.Unmarshal(raw, &text) == nil
 }
 
-// withVault names a vault in a message that names none, if its tool or prompt takes one.
+// withVault adds a vault to a message that names none, if its tool or prompt takes one. Only then
+// the body changes. A tool that the bridge does not know gets none. The error is that of encoding.
 func (m *message) withVault(vault string, known catalogue) error {
 	name, arguments := m.params.Name, []string{"params", "arguments"}
 	switch m.method {
@@ -195,8 +207,9 @@ func (m *message) withVault(vault string, known catalogue) error {
 	return nil
 }
 
-// inserted returns an object with a vault in the object at a path of it, which is made where there
-// is none. It is nil if there is a vault already, or something on the path is no object.
+// inserted returns an object with a vault in the object at a path of it, which is created if it
+// does not exist. It returns nil if there is a vault already, or if something on the path is not an
+// object.
 func inserted(object []byte, path []string, vault json.RawMessage) ([]byte, error) {
 	all := map[string]json.RawMessage{}
 	if len(object) > 0 && string(object) != "null" && json.Unmarshal(object, &all) != nil {
@@ -217,7 +230,8 @@ func inserted(object []byte, path []string, vault json.RawMessage) ([]byte, erro
 }
 
 // repeatable reports whether the message may be sent again when it is not known whether the server
-// got it: it changes nothing, or each of its calls has an idempotency key.
+// received it: it changes nothing, or each of its calls has an idempotency key. Messages other than
+// calls of tools change nothing.
 func (m *message) repeatable(known catalogue) bool {
 	for _, call := range m.calls {
 		if !known.keyed(call.Name, call.Arguments) && !known.reads(call.Name) {
@@ -227,8 +241,9 @@ func (m *message) repeatable(known catalogue) bool {
 	return true
 }
 
-// keyed reports whether arguments have an idempotency key, whichever tool of the name is meant. Of a tool
-// that is not known, an argument with one of the two names of CONTRACT §3 is one.
+// keyed reports whether the arguments of a call have an idempotency key, for each tool that the
+// name may mean. For a tool that is not known, an argument with one of the two names of CONTRACT §3
+// counts.
 func (c catalogue) keyed(name string, args map[string]json.RawMessage) bool {
 	found := c.find(name)
 	if len(found) == 0 {
@@ -243,10 +258,11 @@ func (c catalogue) keyed(name string, args map[string]json.RawMessage) bool {
 	return true
 }
 
-// A catalogue is what is known of tools. The server may have others.
+// A catalogue is the list of tools that the bridge knows. The server may have others.
 type catalogue []*tool.Tool
 
-// takesVault reports whether each tool that a name may mean takes a vault.
+// takesVault reports whether each tool that a name may mean takes a vault; false for a name that no
+// tool has.
 func (c catalogue) takesVault(name string) bool {
 	found := c.find(name)
 	for _, t := range found {
@@ -257,7 +273,8 @@ func (c catalogue) takesVault(name string) bool {
 	return len(found) > 0
 }
 
-// reads reports whether each tool that a name may mean only reads.
+// reads reports whether each tool that a name may mean only reads; false for a name that no tool
+// has, because such a tool may change something.
 func (c catalogue) reads(name string) bool {
 	found := c.find(name)
 	for _, t := range found {
@@ -268,7 +285,8 @@ func (c catalogue) reads(name string) bool {
 	return len(found) > 0
 }
 
-// find returns the tools that a name may mean.
+// find returns the tools that a name may mean. It can be several, because tools of different
+// families can have the same short name.
 func (c catalogue) find(name string) []*tool.Tool {
 	var found []*tool.Tool
 	for _, t := range c {

@@ -10,10 +10,12 @@ import (
 	"github.com/rookeryhq/rookery/internal/httptool"
 )
 
-// pause is the time between two tries to reach a server that is about to change.
+// pause is the time between two attempts to reach a server that is being replaced.
 const pause = 20 * time.Millisecond
 
-// exchange sends a message to the server and returns the lines of the answer.
+// exchange sends a message to the server and returns the lines of the answer. Every failure becomes
+// an answer, so the client never waits for a message in vain. A message that is too large is not
+// sent. The vault of the options is added first, because it can change the body.
 func (b *bridge) exchange(ctx context.Context, m *message) [][]byte {
 	if m.cut || len(m.body) > httptool.MaxBody {
 		return b.refused(m, httpbody.TooLarge(httptool.MaxBody))
@@ -34,6 +36,7 @@ func (b *bridge) exchange(ctx context.Context, m *message) [][]byte {
 	if m.method == initialize && len(lines) == 1 {
 		b.negotiate(lines[0])
 	}
+	// A notification must not be answered, even if the server refused it with a message.
 	if m.silent && len(lines) > 0 {
 		b.opt.Log.WarnContext(ctx, "the server refused a notification", "status", a.Status)
 		return nil
@@ -41,9 +44,10 @@ func (b *bridge) exchange(ctx context.Context, m *message) [][]byte {
 	return lines
 }
 
-// send sends a message. It is sent again if the server has not got it, or if it may be repeated: to
-// the server that has taken the place of the one that does not answer, and with a newer token if
-// there is one.
+// send sends a message and returns the answer with the client that got it. It sends the message
+// again if the server has not received it, or if it is repeatable: to the server that has replaced
+// the one that does not answer, until Patience ends. If the token was refused, it tries once with a
+// newer one. The answer of the last attempt is returned.
 func (b *bridge) send(ctx context.Context, m *message) (*httptool.Client, httptool.Answer, error) {
 	var end time.Time // of the patience
 	var renewed bool
@@ -54,6 +58,8 @@ func (b *bridge) send(ctx context.Context, m *message) (*httptool.Client, httpto
 	for first := true; ; first = false {
 		a, err := b.post(ctx, client, m)
 		denied := err == nil && a.Status == http.StatusUnauthorized
+		// An answer other than a refused token is final, whatever it says, and so is a second
+		// refusal.
 		if ctx.Err() != nil || err == nil && !denied || denied && renewed {
 			return client, a, err
 		}
@@ -68,6 +74,7 @@ func (b *bridge) send(ctx context.Context, m *message) (*httptool.Client, httpto
 			return client, a, nil
 		case denied:
 			renewed = true
+		// The server is the same: it is asked again after a pause, as long as again allows.
 		case next == client && !wait(ctx, pause):
 			return client, a, err
 		}
@@ -75,9 +82,10 @@ func (b *bridge) send(ctx context.Context, m *message) (*httptool.Client, httpto
 	}
 }
 
-// post sends a message once. Before it sends a change to a server that lost a message, it requires an answer
-// to a request that changes nothing. A process that was killed can accept connections until its listener is
-// closed, and would lose that change as well.
+// post sends a message once. Before it sends a change to a server that lost a message, it requires
+// an answer to a request that changes nothing. A process that was killed can accept connections
+// until its listener is closed, and would lose that change as well. A server counts as one that
+// lost a message if a request was sent and no answer came; its next answer clears that.
 func (b *bridge) post(
 	ctx context.Context, client *httptool.Client, m *message,
 ) (httptool.Answer, error) {
@@ -98,8 +106,9 @@ func (b *bridge) post(
 	return a, err
 }
 
-// again reports whether a message without an answer is sent again: until the patience ends, and,
-// where there is none, once if it was sent, for the connection may have been an old one.
+// again reports whether a message without an answer is sent again: until the patience ends and, if
+// there is none, once if it was sent, because the connection may have been an old one that the
+// server had closed. end is set at the first call.
 func (b *bridge) again(a httptool.Answer, m *message, first bool, end *time.Time) bool {
 	if a.Sent && !m.repeatable(b.known) {
 		return false
@@ -110,7 +119,7 @@ func (b *bridge) again(a httptool.Answer, m *message, first bool, end *time.Time
 	return time.Now().Before(*end) || first && a.Sent
 }
 
-// wait pauses; false if the context ended.
+// wait waits for d. It returns false if the context ended before.
 func wait(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -12,18 +12,20 @@ import (
 	"github.com/rookeryhq/rookery/internal/httptool"
 )
 
-// maxLine is the number of bytes that are kept of a line. The id of a message that is too large for
-// the server is found in them, whatever its place.
+// maxLine is the number of bytes that are kept of a line. It is larger than a body that the server
+// accepts, so that the id of a message that is too large is found wherever it is in the line.
 const maxLine = 4 * httptool.MaxBody
 
-// A line is one line of the input, without spaces around it.
+// A line is one line of the input, without spaces around it. A line with err set has no text: it is
+// the last one.
 type line struct {
 	text []byte
 	cut  bool  // it is longer than maxLine
 	err  error // the input ended
 }
 
-// read sends the lines of the input until it ends, or until done is closed.
+// read sends the lines of the input until it ends, or until done is closed. Empty lines are left
+// out. The last value has the error of the input, io.EOF at its end.
 func read(in io.Reader, lines chan<- line, done <-chan struct{}) {
 	r := bufio.NewReaderSize(in, 64<<10)
 	send := func(l line) bool {
@@ -47,11 +49,14 @@ func read(in io.Reader, lines chan<- line, done <-chan struct{}) {
 	}
 }
 
-// readLine reads one line. The last one may have no newline.
+// readLine reads one line, of which it keeps at most maxLine bytes. The last line need not have a
+// newline: it is returned together with io.EOF.
 func readLine(r *bufio.Reader) line {
 	var l line
 	for {
 		part, err := r.ReadSlice('\n')
+		// The rest of a line that is too long is read and dropped, so that the next line begins at
+		// its start.
 		if room := maxLine - len(l.text); len(part) > room {
 			part, l.cut = part[:room], true
 		}
@@ -63,7 +68,8 @@ func readLine(r *bufio.Reader) line {
 	}
 }
 
-// An output writes lines. The channel is closed when nothing reads them any more.
+// An output writes lines. closed is closed at the first error, because nothing reads the lines any
+// more; later lines are dropped. It is safe for concurrent use.
 type output struct {
 	writing sync.Mutex
 	to      io.Writer
@@ -71,7 +77,7 @@ type output struct {
 	gone    bool
 }
 
-// write writes one line at once.
+// write writes one line with a newline in one call of Write.
 func (o *output) write(text []byte) {
 	o.writing.Lock()
 	defer o.writing.Unlock()
@@ -84,7 +90,7 @@ func (o *output) write(text []byte) {
 	}
 }
 
-// A flight is a message that has no answer yet.
+// A flight is a message that has no answer yet. Its fields are guarded by the lock of by.
 type flight struct {
 	open      int // ids that were not cancelled
 	cancelled bool
@@ -92,13 +98,15 @@ type flight struct {
 	by        *flights
 }
 
-// flights are the messages that have no answer yet, by the ids of their requests.
+// flights are the messages that have no answer yet, by the ids of their requests, so that a
+// cancellation finds its message.
 type flights struct {
 	lock sync.Mutex
 	all  map[string]*flight
 }
 
-// begin adds a message.
+// begin adds a message with the ids of its requests. A cancellation may arrive before bind is
+// called. An id that is in use already is replaced.
 func (f *flights) begin(ids []json.RawMessage) *flight {
 	f.lock.Lock()
 	defer f.lock.Unlock()
@@ -109,7 +117,7 @@ func (f *flights) begin(ids []json.RawMessage) *flight {
 	return one
 }
 
-// bind sets what ends a message.
+// bind sets the function that ends a message, and calls it if the message was cancelled already.
 func (f *flights) bind(one *flight, stop context.CancelFunc) {
 	f.lock.Lock()
 	defer f.lock.Unlock()
@@ -118,7 +126,7 @@ func (f *flights) bind(one *flight, stop context.CancelFunc) {
 	}
 }
 
-// end removes a message.
+// end removes a message. Ids that a later message uses stay.
 func (f *flights) end(ids []json.RawMessage, one *flight) {
 	f.lock.Lock()
 	defer f.lock.Unlock()
@@ -129,7 +137,8 @@ func (f *flights) end(ids []json.RawMessage, one *flight) {
 	}
 }
 
-// cancel ends the request of an id. A batch ends with the last of its requests.
+// cancel cancels the request with an id. The message ends when all of its requests are cancelled.
+// An unknown id is ignored: its message was answered.
 func (f *flights) cancel(id json.RawMessage) {
 	f.lock.Lock()
 	defer f.lock.Unlock()
@@ -147,7 +156,7 @@ func (f *flights) cancel(id json.RawMessage) {
 	}
 }
 
-// isCancelled reports whether no request of the message waits for an answer.
+// isCancelled reports whether all requests of the message were cancelled.
 func (o *flight) isCancelled() bool {
 	o.by.lock.Lock()
 	defer o.by.lock.Unlock()

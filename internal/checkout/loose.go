@@ -68,7 +68,8 @@ func (c *Checkout) lost(ctx context.Context, f *found, version uint64) (bool, er
 	if f.Before != nil {
 		from = f.Before.Version
 	} else {
-		_, seq, err := c.vault.Trace(ctx, version, []string{f.Path}, func(n *repo.Note) bool { return n.Path == f.Path })
+		_, seq, err := c.vault.Trace(ctx, version, []string{f.Path},
+			func(n *repo.Note) bool { return n.Path == f.Path })
 		if err != nil {
 			return false, err
 		}

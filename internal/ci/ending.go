@@ -13,8 +13,9 @@ const (
 )
 
 var (
-	outOfMemory = regexp.MustCompile(`(?m)^Killed\b.*|.*(?:heap out of memory|runtime: out of memory|OutOfMemoryError|Cannot allocate memory).*`)
-	timedOut    = regexp.MustCompile(`(?mi)^.*(?:deadline exceeded|timed out|timeout exceeded).*$`)
+	outOfMemory = regexp.MustCompile(
+		`(?m)^Killed\b.*|.*(?:heap out of memory|runtime: out of memory|OutOfMemoryError|Cannot allocate memory).*`)
+	timedOut = regexp.MustCompile(`(?mi)^.*(?:deadline exceeded|timed out|timeout exceeded).*$`)
 )
 
 // ending finds commands that ran out of memory or time.

@@ -49,9 +49,11 @@ type variable struct {
 
 // variables are in the order in which they are replaced.
 var variables = []variable{
-	{regexp.MustCompile(`(^|[^\w:/.>-])(?:/[^\s"'()\[\],:;]+|[A-Za-z]:\\[^\s"'()\[\],:;]+)(?::\d+){0,2}`), "${1}<path>"},
+	{regexp.MustCompile(`(^|[^\w:/.>-])(?:/[^\s"'()\[\],:;]+|[A-Za-z]:\\[^\s"'()\[\],:;]+)(?::\d+){0,2}`),
+		"${1}<path>"},
 	{regexp.MustCompile(`\b(https?://[^/\s"'):]+)(?::\d+)?(?:/[^\s"')]*)?`), "$1"},
-	{regexp.MustCompile(`\b\d{4}[-/]\d\d[-/]\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?)?`), "<time>"},
+	{regexp.MustCompile(`\b\d{4}[-/]\d\d[-/]\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?)?`),
+		"<time>"},
 	{regexp.MustCompile(`\b\d{1,2}:\d\d:\d\d(?:[.,]\d+)?\b`), "<time>"},
 	{regexp.MustCompile(`\b(?:\d+(?:\.\d+)?(?:h|m|s|ms|µs|us|ns))+\b|\b\d+(?:\.\d+)? ?(?:seconds?|secs?|milliseconds?|minutes?|hours?)\b`), "<time>"},
 	{regexp.MustCompile(`\b(?i:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\b`), "<id>"},
@@ -64,7 +66,8 @@ var (
 	thread   = regexp.MustCompile(`\b(?i:(goroutine|thread|pid)([ -#]+))\d+\b`)
 	numbers  = regexp.MustCompile(`\bexit (?:status|code:?)? ?\d+\b|\b\d{2,}\b`)
 	spaces   = regexp.MustCompile(`\s+`)
-	position = regexp.MustCompile(`(\.(?:go|py|[cm]?[jt]sx?|vue|rs|c|cc|cpp|cxx|h|hh|hpp|m|mm|java|kt|scala|rb|cs|php|swift|sh)):\d+(?::\d+)?\b`)
+	position = regexp.MustCompile(
+		`(\.(?:go|py|[cm]?[jt]sx?|vue|rs|c|cc|cpp|cxx|h|hh|hpp|m|mm|java|kt|scala|rb|cs|php|swift|sh)):\d+(?::\d+)?\b`)
 )
 
 // normalise returns a text without the parts that differ between two runs with the same failure:

@@ -7,13 +7,14 @@ import (
 )
 
 var (
-	goTestFailed   = regexp.MustCompile(`^\s*--- FAIL: (\S+)`)
-	goPackage      = regexp.MustCompile(`^FAIL\s+(\S+)\s+(?:\[(.+)\]|[\d.]+s|\(cached\))\s*$`)
-	goAt           = regexp.MustCompile(`^\s*((?:[A-Za-z]:)?[^\s:]+\.go):(\d+)(?::\d+)?: (.+)$`)
-	goTestEnds     = regexp.MustCompile(`^(?:\s*--- |=== |FAIL|ok\s|PASS)`)
-	goPanic        = regexp.MustCompile(`^(?:panic|fatal error): (.+)$`)
-	goFrame        = regexp.MustCompile(`^(?:\t|      )((?:[A-Za-z]:)?[^\s:]+\.go):(\d+)`)
-	goNoModule     = regexp.MustCompile(`(?:no required module provides package|cannot find (?:package|module)|missing go\.sum entry).*`)
+	goTestFailed = regexp.MustCompile(`^\s*--- FAIL: (\S+)`)
+	goPackage    = regexp.MustCompile(`^FAIL\s+(\S+)\s+(?:\[(.+)\]|[\d.]+s|\(cached\))\s*$`)
+	goAt         = regexp.MustCompile(`^\s*((?:[A-Za-z]:)?[^\s:]+\.go):(\d+)(?::\d+)?: (.+)$`)
+	goTestEnds   = regexp.MustCompile(`^(?:\s*--- |=== |FAIL|ok\s|PASS)`)
+	goPanic      = regexp.MustCompile(`^(?:panic|fatal error): (.+)$`)
+	goFrame      = regexp.MustCompile(`^(?:\t|      )((?:[A-Za-z]:)?[^\s:]+\.go):(\d+)`)
+	goNoModule   = regexp.MustCompile(
+		`(?:no required module provides package|cannot find (?:package|module)|missing go\.sum entry).*`)
 	goRunningTests = regexp.MustCompile(`^\s+(Test\S+|Fuzz\S+|Example\S*) \(`)
 )
 
@@ -56,7 +57,8 @@ func (g *goLines) read(i int) {
 	case goTestFailed.MatchString(line):
 		g.failed(i, goTestFailed.FindStringSubmatch(line)[1])
 	case goNoModule.MatchString(line):
-		g.add(Finding{Kind: KindDependency, Category: categoryDependency, Message: strings.TrimSpace(goNoModule.FindString(line))})
+		g.add(Finding{Kind: KindDependency, Category: categoryDependency,
+			Message: strings.TrimSpace(goNoModule.FindString(line))})
 	case goPackage.MatchString(line):
 		g.fails = append(g.fails, goPackage.FindStringSubmatch(line)[1])
 	case goAt.MatchString(line) && line[0] != ' ' && line[0] != '\t':
@@ -91,7 +93,8 @@ func (g *goLines) failed(i int, name string) {
 	for j := i + 1; j < len(g.lines) && !found && !goTestEnds.MatchString(g.lines[j]); j++ {
 		found = at(j)
 	}
-	for j := i - 1; j >= 0 && !found && !goTestEnds.MatchString(g.lines[j]); j-- { // with -v, the output is before the result
+	// With -v, the output is before the result.
+	for j := i - 1; j >= 0 && !found && !goTestEnds.MatchString(g.lines[j]); j-- {
 		found = at(j)
 	}
 	g.add(f)

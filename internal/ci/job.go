@@ -77,8 +77,9 @@ func ofFork(path, repository string, readFile func(string) ([]byte, error)) bool
 func gitlab(env func(string) string) Job {
 	j := Job{
 		System: "gitlab", Name: env("CI_JOB_NAME"), Repository: env("CI_PROJECT_PATH"),
-		Commit: env("CI_COMMIT_SHA"), Branch: cmp.Or(env("CI_MERGE_REQUEST_SOURCE_BRANCH_NAME"), env("CI_COMMIT_REF_NAME")),
-		Event: env("CI_PIPELINE_SOURCE"), Workflow: env("CI_PIPELINE_NAME"), Run: env("CI_PIPELINE_ID"),
+		Commit: env("CI_COMMIT_SHA"),
+		Branch: cmp.Or(env("CI_MERGE_REQUEST_SOURCE_BRANCH_NAME"), env("CI_COMMIT_REF_NAME")),
+		Event:  env("CI_PIPELINE_SOURCE"), Workflow: env("CI_PIPELINE_NAME"), Run: env("CI_PIPELINE_ID"),
 		URL: env("CI_JOB_URL"), Attempt: env("CI_JOB_ID"), Root: env("CI_PROJECT_DIR"),
 		Runner: env("CI_RUNNER_EXECUTABLE_ARCH"),
 	}

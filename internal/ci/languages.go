@@ -182,10 +182,12 @@ func rustError(lines []string, i int) (Finding, bool) {
 }
 
 var (
-	tscError   = regexp.MustCompile(`^(\S[^(]*)\((\d+),\d+\): error (TS\d+): (.+)$`)
-	tscPretty  = regexp.MustCompile(`^(\S+?):(\d+):\d+ - error (TS\d+): (.+)$`)
-	ccError    = regexp.MustCompile(`^(\S[^:]*\.(?:c|cc|cpp|cxx|h|hh|hpp|m|mm)):(\d+):(?:\d+:)? (?:fatal )?error: (.+)$`)
-	javaError  = regexp.MustCompile(`^(?:\[ERROR\] )?(\S[^:\[]*\.(?:java|kt|scala)):\[?(\d+)(?:,\d+\])?:? (?:error: )?(.+)$`)
+	tscError  = regexp.MustCompile(`^(\S[^(]*)\((\d+),\d+\): error (TS\d+): (.+)$`)
+	tscPretty = regexp.MustCompile(`^(\S+?):(\d+):\d+ - error (TS\d+): (.+)$`)
+	ccError   = regexp.MustCompile(
+		`^(\S[^:]*\.(?:c|cc|cpp|cxx|h|hh|hpp|m|mm)):(\d+):(?:\d+:)? (?:fatal )?error: (.+)$`)
+	javaError = regexp.MustCompile(
+		`^(?:\[ERROR\] )?(\S[^:\[]*\.(?:java|kt|scala)):\[?(\d+)(?:,\d+\])?:? (?:error: )?(.+)$`)
 	linkError  = regexp.MustCompile(`undefined reference to .*`)
 	noSuchFile = regexp.MustCompile(`^(?:fatal error: )?(\S+): No such file or directory`)
 )

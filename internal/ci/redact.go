@@ -53,7 +53,8 @@ func NewRedactor(environ []string, output string) Redactor {
 	for _, m := range mask.FindAllStringSubmatch(output, -1) {
 		add(m[1])
 	}
-	slices.SortFunc(r.secrets, func(a, b string) int { return len(b) - len(a) }) // longest first, because one may contain another
+	// The longest come first, because one may contain another.
+	slices.SortFunc(r.secrets, func(a, b string) int { return len(b) - len(a) })
 	r.secrets = slices.Compact(r.secrets)
 	return r
 }

@@ -298,7 +298,8 @@ func (in *importing) send(ctx context.Context, id string, portions []portion) er
 		in.most = len(list)
 		return in.halve(ctx, id, portions)
 	}
-	if failed := (*failure)(nil); errors.As(err, &failed) && failed.answer.data.kind == objectKind && in.tool.Input.Any {
+	if failed := (*failure)(nil); errors.As(err, &failed) &&
+		failed.answer.data.kind == objectKind && in.tool.Input.Any {
 		ans, err = failed.answer, nil // the rest of the call was imported
 		in.refused = append(in.refused, problemsIn(failed.fault)...)
 	}

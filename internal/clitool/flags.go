@@ -73,7 +73,8 @@ func textsOf(a tool.Arg) *texts {
 		return &texts{kind: "value"}
 	case isFields(a):
 		return &texts{kind: "name=value"}
-	case kind == "object", kind == "" && a.List() && a.Schema().Items.Type == "object", kind == "array" && a.Schema().Items != nil && a.Schema().Items.Type == "object":
+	case kind == "object", kind == "" && a.List() && a.Schema().Items.Type == "object",
+		kind == "array" && a.Schema().Items != nil && a.Schema().Items.Type == "object":
 		return &texts{kind: "JSON"}
 	}
 	return &texts{kind: "text"}

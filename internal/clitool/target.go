@@ -42,7 +42,10 @@ type global struct {
 	name  string
 	value string // placeholder for its value in help; empty: it is boolean
 	doc   string
-	env   []string // environment variables that provide its value if the flag is not given; the first one that is set counts
+
+	// env are the environment variables that provide its value if the flag is not given; the first
+	// one that is set counts.
+	env []string
 }
 
 // globals are the flags for the target and for the form of answers.

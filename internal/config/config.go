@@ -49,11 +49,14 @@ type Size int64
 
 // An Issuer issues JSON Web Tokens that are accepted.
 type Issuer struct {
-	Issuer     string            // the exact `iss` of its tokens
-	Audience   string            // one of the token's `aud`; empty: public_url, or a path below it
-	JWKSURL    string            // the URL of its keys; empty: from its metadata
-	Algorithms []string          // a subset of RS256, ES256 and EdDSA
-	Claims     map[string]string // conditions that all must be true; * stands for a run of characters other than / and :
+	Issuer     string   // the exact `iss` of its tokens
+	Audience   string   // one of the token's `aud`; empty: public_url, or a path below it
+	JWKSURL    string   // the URL of its keys; empty: from its metadata
+	Algorithms []string // a subset of RS256, ES256 and EdDSA
+
+	// Claims are conditions that all must be true; in one, * stands for a run of characters other
+	// than / and :.
+	Claims map[string]string
 
 	// Tenant is the tenant of its tokens, and TenantClaim the claim with its name. If both are set,
 	// Tenant applies to tokens without the claim. At least one is set.

@@ -11,13 +11,15 @@ import (
 	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
-// A message is a message of a conversation.
+// A message is a message of a conversation with a text. The role is that of the export, such as
+// user or assistant.
 type message struct {
 	role, text string
 	at         float64 // Unix time in seconds; 0 if unknown
 }
 
-// transcript returns a conversation as Markdown.
+// transcript returns a conversation as Markdown: for each message its role in bold and a colon,
+// then its text.
 func transcript(all []message) string {
 	parts := make([]string, len(all))
 	for i, m := range all {
@@ -27,7 +29,8 @@ func transcript(all []message) string {
 }
 
 // conversations reads a file of conversations: a list, or an object with a list `conversations` or
-// `chats`.
+// `chats`. A list can also be an object, whose values are then the elements. An element that is not
+// an object is refused.
 func (r reader) conversations() error {
 	raw, err := r.parse()
 	if err != nil {
@@ -58,14 +61,19 @@ func (r reader) conversations() error {
 	return nil
 }
 
-// chatGPT reads a conversation of ChatGPT. It drops one without text, which is a chat that was only
-// opened.
+// chatGPT reads a conversation of ChatGPT. i is its position in the file. It drops one without
+// text, which is a chat that was only opened.
+//
+// The messages are the nodes of a tree, because a user can edit a message and continue from there.
+// All branches become one transcript, by the time of each message; messages without a time come
+// first.
 func (r reader) chatGPT(o object, i int) {
 	mapping := o.object("mapping")
 	var all []message
 	for _, name := range mapping.names {
 		node, _ := readObject(mapping.of[name])
 		m := node.object("message")
+		// The text is a member, or a list of parts, which takes precedence.
 		content := m.object("content")
 		text := content.text("text")
 		if parts, ok := content.list("parts"); ok {
@@ -81,6 +89,8 @@ func (r reader) chatGPT(o object, i int) {
 		return
 	}
 	slices.SortStableFunc(all, func(a, b message) int { return cmp.Compare(a.at, b.at) })
+	// Without an id, the first message identifies the conversation, and without messages its
+	// position.
 	id := o.text("id", "conversation_id")
 	if id == "" && len(mapping.names) > 0 {
 		id = mapping.names[0]
@@ -88,18 +98,20 @@ func (r reader) chatGPT(o object, i int) {
 	id = "chatgpt_" + plainID(cmp.Or(id, fmt.Sprintf("conv-%d", i)), 64)
 	title := cmp.Or(line(o.text("title")), fmt.Sprintf("Conversation %d", i+1))
 	r.add(conversation(Note{
-		Source: "chatgpt", SourceID: id, Date: firstDay(o.value("create_time"), o.value("created"), o.value("update_time")),
+		Source: "chatgpt", SourceID: id,
+		Date: firstDay(o.value("create_time"), o.value("created"), o.value("update_time")),
 		Path: fileName(title, fmt.Sprintf("chatgpt-%d", i)) + ".md", Body: transcript(all),
 	}, title))
 }
 
-// conversation returns a note with a title field.
+// conversation returns a note with a title field, which precedes its other fields.
 func conversation(n Note, title string) Note {
 	n.Fields = append([]markdown.Field{{Key: "title", Value: first(title, maxTitle)}}, n.Fields...)
 	return n
 }
 
 // joinTexts returns the texts in a list of texts and of objects with a text, joined by line breaks.
+// Other elements, such as images, are left out.
 func joinTexts(parts []json.RawMessage) string {
 	var texts []string
 	for _, p := range parts {
@@ -114,7 +126,7 @@ func joinTexts(parts []json.RawMessage) string {
 	return strings.Join(texts, "\n")
 }
 
-// scalarText returns a JSON string; "" for any other value.
+// scalarText returns a JSON string without trimming; "" for any other value, including a number.
 func scalarText(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) != nil {
@@ -123,9 +135,11 @@ func scalarText(raw json.RawMessage) string {
 	return s
 }
 
-// claude reads a conversation of Claude: with `content`, or with messages.
+// claude reads a conversation of Claude: with `content`, or with messages. i is its position in the
+// file. It drops one without text.
 func (r reader) claude(o object, i int) {
 	body := scalarText(o.of["content"])
+	// A text in content is the whole conversation and is used as it is.
 	for _, name := range []string{"chat_messages", "messages"} {
 		if list, ok := o.list(name); ok && body == "" {
 			body = transcript(claudeMessages(list))
@@ -134,6 +148,7 @@ func (r reader) claude(o object, i int) {
 	if strings.TrimSpace(body) == "" {
 		return
 	}
+	// The number of a conversation without a title counts from 1 over the whole export.
 	title := cmp.Or(line(o.text("title", "name")), fmt.Sprintf("Claude %d", i+1))
 	r.add(conversation(Note{
 		Source: "claude", SourceID: first(cmp.Or(o.text("id", "uuid"), fmt.Sprintf("claude_%d", i)), maxID),
@@ -142,7 +157,8 @@ func (r reader) claude(o object, i int) {
 	}, title))
 }
 
-// claudeMessages returns the messages of a conversation of Claude that have a text.
+// claudeMessages returns the messages of a conversation of Claude that have a text, in the order of
+// the list. A text can be in one of several members, and can be a list of parts.
 func claudeMessages(list []json.RawMessage) []message {
 	var all []message
 	for _, raw := range list {

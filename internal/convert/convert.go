@@ -1,5 +1,20 @@
 // Package convert converts files that other programs exported to notes. It is pure: it accesses no
 // vault and reads no clock.
+//
+// Read parses the files of one export by its Kind: Markdown files (markdown.go), conversations of
+// chat programs (chat.go), memories (memory.go), and rows of JSON or CSV (rows.go). json.go reads
+// JSON objects with their members in text order, so that a note lists them as the export does.
+// archive.go unpacks a ZIP archive of an export. A part that cannot be a note is refused with a
+// reason, and does not stop the others; a file that cannot be parsed is an error of the whole
+// export.
+//
+// Every note has a source and an id in that source, by which the importer recognizes a note that it
+// has imported before. An export that has no id for a part gets one here: from the part's position
+// or from a digest of its content. The same file therefore always has the same ids, also if it is
+// divided into several calls; see File.Offset.
+//
+// The formats of exports are not specified by their programs, and change. The readers accept each
+// name under which a value was seen, in the order in which they are listed, and ignore the rest.
 package convert
 
 import (
@@ -12,7 +27,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
-// A Kind is a kind of export.
+// A Kind is a kind of export. Its value is an argument of the tool that imports, so it must not
+// change.
 type Kind string
 
 // The kinds of exports.
@@ -26,7 +42,9 @@ const (
 	CSV      Kind = "generic-csv"    // a table with column names in its first row; each other row becomes a note
 )
 
-// A File is a file of an export.
+// A File is a file of an export, or a piece of one: a caller may divide a file that is too large
+// for one call. Path is the name in the export, not a path in the vault; readers use it to choose a
+// format and as an id of last resort.
 type File struct {
 	Path string // with / between folders
 	Data []byte
@@ -35,14 +53,16 @@ type File struct {
 	Offset int
 }
 
-// A Batch is a set of files that are imported together, and their vault.
+// A Batch is a set of files that are imported together, and their vault. DryRun means that nothing
+// is stored.
 type Batch struct {
 	Vault  string
 	DryRun bool
 	Files  []File
 }
 
-// A Note is a part of an export as a note.
+// A Note is a part of an export as a note. Either Text is set, or Fields and Body. The importer
+// adds source, source_id, date and its own fields, and decides about the path.
 type Note struct {
 	Path     string // in the folder of the import, unless another note has it
 	Source   string // the program of the export
@@ -59,7 +79,8 @@ type Note struct {
 	Location fault.Location // its place in the export
 }
 
-// A Result is the result of Read.
+// A Result is the result of Read. A part of the export is in exactly one of Notes and Refused,
+// unless it is empty, such as a conversation without messages.
 type Result struct {
 	Notes   []Note
 	Refused []*fault.Fault // parts of the export that cannot be notes, one fault each
@@ -67,7 +88,7 @@ type Result struct {
 }
 
 // picks contains the patterns of file names of each kind, in the syntax of path.Match and in lower
-// case.
+// case. Projections use them too, to choose the files of a folder.
 var picks = map[Kind][]string{
 	Markdown: {"*.md", "*.markdown"},
 	ChatGPT:  {"conversations*.json"},
@@ -78,7 +99,8 @@ var picks = map[Kind][]string{
 	CSV:      {"*.csv", "*.tsv"},
 }
 
-// lone contains additional patterns for an export that is a single file.
+// lone contains additional patterns for an export that is a single file. A person who names one
+// file means that file, whatever its name is.
 var lone = map[Kind][]string{
 	ChatGPT: {"*.json"}, Claude: {"*.json"}, MIF: {"*.md", "*.markdown", "*.json"}, CSV: {"*.txt"},
 }
@@ -90,7 +112,8 @@ func Kinds() []Kind { return []Kind{Markdown, ChatGPT, Claude, Mem0, MIF, JSONRo
 // case.
 func (k Kind) Picks() []string { return picks[k] }
 
-// matches reports whether the name of a file matches one of the patterns.
+// matches reports whether the name of a file, without its folders and ignoring case, matches one of
+// the patterns.
 func matches(names []string, file string) bool {
 	base := strings.ToLower(path.Base(file))
 	return slices.ContainsFunc(names, func(name string) bool {
@@ -99,20 +122,22 @@ func matches(names []string, file string) bool {
 	})
 }
 
-// A reader reads one file of a kind.
+// A reader reads one file of a kind, and adds notes and refused parts to out.
 type reader struct {
 	File
 	kind Kind
 	out  *Result
 }
 
-// Read reads an export. Files that are not part of it are listed in the result. It returns
-// INVALID_PARAMETER if no file is left, or if files are invalid, with all of them.
+// Read reads an export. Files that are not part of it, by their names, are listed in the result.
+// Notes are in the order of the files and of the parts in each. It returns INVALID_PARAMETER if no
+// file is left, or if files are invalid, with all of them.
 func Read(k Kind, files []File) (*Result, error) {
 	out := &Result{}
 	var problems []*fault.Fault
 	read := 0
 	for _, f := range files {
+		// The content of a file is not used to find out its kind.
 		if !matches(picks[k], f.Path) && (len(files) > 1 || !matches(lone[k], f.Path)) {
 			out.Unread = append(out.Unread, f.Path)
 			continue
@@ -133,7 +158,8 @@ func Read(k Kind, files []File) (*Result, error) {
 	return out, nil
 }
 
-// read reads one file of an export, by the kind of the export.
+// read reads one file of an export, by the kind of the export. The error is that of the whole file;
+// refused parts of it are none.
 func (r reader) read() error {
 	switch r.kind {
 	case Markdown:
@@ -157,7 +183,8 @@ func (r reader) read() error {
 	return fault.New(fault.InvalidParameter, "there is no such kind of export")
 }
 
-// wrong returns the fault of a file, at a line or as a whole if line is 0.
+// wrong returns the fault of a file, at a line or as a whole if line is 0. It never quotes the
+// file.
 func (r reader) wrong(line int, format string, args ...any) *fault.Fault {
 	if r.Offset > 0 {
 		line = 0 // the line is one of a piece, not of the file
@@ -165,10 +192,10 @@ func (r reader) wrong(line int, format string, args ...any) *fault.Fault {
 	return fault.New(fault.InvalidParameter, format, args...).At(r.Path, line)
 }
 
-// refuse drops a part of the export, and records the reason.
+// refuse drops a part of the export, and records the reason. Reading continues with the next part.
 func (r reader) refuse(f *fault.Fault) { r.out.Refused = append(r.out.Refused, f.At(r.Path, 0)) }
 
-// add adds a note.
+// add adds a note. A note without a location gets the file as its location.
 func (r reader) add(n Note) {
 	if n.Location.File == "" {
 		n.Location.File = r.Path
@@ -177,7 +204,7 @@ func (r reader) add(n Note) {
 }
 
 // text returns the text of the file, without a byte order mark. It returns a fault if the file is
-// not UTF-8.
+// not UTF-8, with the advice to save it as such: programs on Windows often write UTF-16.
 func (r reader) text() ([]byte, error) {
 	switch data := r.Data; {
 	case hasPrefix(data, "\xff\xfe"), hasPrefix(data, "\xfe\xff"):
@@ -190,10 +217,12 @@ func (r reader) text() ([]byte, error) {
 }
 
 // day returns the UTC day of a time in an export: a date, a time as text, or seconds or
-// milliseconds since 1970. It returns "" for other values.
+// milliseconds since 1970. It returns "" for other values, for 0 and for times before 1970. A text
+// that only begins with a date has that date, without regard to a time zone after it.
 func day(v any) string {
 	switch v := v.(type) {
 	case float64:
+		// The limit is the year 5138 in seconds, and 1973 in milliseconds.
 		const seconds = 1e11 // larger numbers are milliseconds
 		if v > seconds {
 			v /= 1000
@@ -204,7 +233,9 @@ func day(v any) string {
 		return time.Unix(int64(v), 0).UTC().Format(time.DateOnly)
 	case string:
 		v = strings.TrimSpace(v)
-		for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999"} {
+		for _, layout := range []string{
+			time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999",
+		} {
 			if t, err := time.Parse(layout, v); err == nil {
 				return t.UTC().Format(time.DateOnly)
 			}
@@ -218,7 +249,8 @@ func day(v any) string {
 	return ""
 }
 
-// firstDay returns the day of the first value that is a time, or "".
+// firstDay returns the day of the first value that is a time, or "". The values are in the order of
+// preference.
 func firstDay(values ...any) string {
 	for _, v := range values {
 		if d := day(v); d != "" {

@@ -9,12 +9,14 @@ import (
 )
 
 // markdown reads a Markdown note. Its source, id and date are those in its frontmatter, if it has
-// them.
+// them; otherwise the given source, and an id from its path. The bytes of the note stay the same:
+// the importer adds the missing fields.
 func (r reader) markdown(source string) error {
 	if !isUTF8(r.Data) {
 		_, err := r.text()
 		return err
 	}
+	// Only a frontmatter in the strict form counts, as in the tools that list notes.
 	head, _ := markdown.StrictHead(trimBOM(r.Data))
 	text := func(names ...string) string { return firstText(head, names) }
 	stem := strings.TrimSuffix(r.Path, path.Ext(r.Path))
@@ -22,6 +24,7 @@ func (r reader) markdown(source string) error {
 		Source: cmp.Or(text("source"), source), Date: firstDay(text("date"), text("created")),
 		Path: stem + ".md", SourceID: cmp.Or(text("source_id"), r.Path), Text: r.Data,
 	}
+	// The ids of these programs have their own prefixes and fields.
 	switch source {
 	case "claude":
 		n.SourceID = first(cmp.Or(text("source_id", "id"), "claude_"+path.Base(stem)), maxID)
@@ -33,7 +36,8 @@ func (r reader) markdown(source string) error {
 	return nil
 }
 
-// firstText returns the first field of a frontmatter that is not empty, as one line.
+// firstText returns the first field of a frontmatter that is not empty, as one line; "" if there is
+// none.
 func firstText(head *markdown.Map, names []string) string {
 	for _, name := range names {
 		v, _ := head.Get(name)

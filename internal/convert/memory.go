@@ -12,7 +12,7 @@ import (
 )
 
 // memories reads an export of Mem0: a list of memories, or an object with a list `memories` or
-// `results`.
+// `results`. An element that is not an object is refused.
 func (r reader) memories() error {
 	raw, err := r.parse()
 	if err != nil {
@@ -41,7 +41,8 @@ func (r reader) memories() error {
 }
 
 // mem0 adds the note of one memory of Mem0. A memory without a text becomes a code block with its
-// JSON. i is its position, used as its id if it has none.
+// JSON. i is its position, used as its id if it has none. The metadata of a memory is used only for
+// its id and its time.
 func (r reader) mem0(o object, i int) {
 	meta := o.object("metadata")
 	id := cmp.Or(o.text("id", "memory_id"), meta.text("id"), fmt.Sprintf("mem0_%d", i))
@@ -55,7 +56,9 @@ func (r reader) mem0(o object, i int) {
 	})
 }
 
-// mif reads a file of the Memory Interchange Format.
+// mif reads a file of the Memory Interchange Format: Markdown, or JSON with one memory. The fields
+// of the frontmatter of a JSON file become fields of the note. A memory without a text becomes a
+// code block with its JSON.
 func (r reader) mif() error {
 	if !strings.EqualFold(path.Ext(r.Path), ".json") {
 		return r.markdown("mif")
@@ -68,6 +71,7 @@ func (r reader) mif() error {
 	if !ok {
 		return r.wrong(0, "the file must be an object: a memory with content")
 	}
+	// The fields are in metadata or in frontmatter.
 	head := o.object("metadata")
 	if len(head.names) == 0 {
 		head = o.object("frontmatter")
@@ -78,8 +82,11 @@ func (r reader) mif() error {
 	}
 	n := Note{
 		Source: "mif", Path: withoutMIF(r.Path) + ".md", Body: body,
-		SourceID: first(cmp.Or(o.text("mif:id", "@id", "id"), head.text("source_id", "mif:id", "id"), withoutMIF(r.Path)), maxRowID),
-		Date:     firstDay(head.value("date"), head.value("created"), o.value("date"), o.value("created"), o.value("created_at")),
+		SourceID: first(
+			cmp.Or(o.text("mif:id", "@id", "id"), head.text("source_id", "mif:id", "id"), withoutMIF(r.Path)),
+			maxRowID),
+		Date: firstDay(head.value("date"), head.value("created"), o.value("date"), o.value("created"),
+			o.value("created_at")),
 	}
 	if title := cmp.Or(line(o.text("title")), line(head.text("title"))); title != "" {
 		n.Fields = append(n.Fields, markdown.Field{Key: "title", Value: first(title, maxTitle)})
@@ -93,7 +100,8 @@ func (r reader) mif() error {
 	return nil
 }
 
-// withoutMIF returns the path of a file without the extensions of the format.
+// withoutMIF returns the path of a file without the extensions of the format: a.memory.md and a.md
+// both become a.
 func withoutMIF(file string) string {
 	file = strings.TrimSuffix(file, path.Ext(file))
 	if strings.EqualFold(path.Ext(file), ".memory") {
@@ -103,7 +111,7 @@ func withoutMIF(file string) string {
 }
 
 // fieldOf returns a member as a field of frontmatter. A value that a field cannot contain becomes a
-// JSON text. ok is false for members that the import sets itself, and for null.
+// JSON text on one line. ok is false for members that the import sets itself, and for null and "".
 func fieldOf(name string, raw json.RawMessage) (markdown.Field, bool) {
 	switch name {
 	case "source", "source_id", "date", "title", "mif:id":
@@ -119,7 +127,8 @@ func fieldOf(name string, raw json.RawMessage) (markdown.Field, bool) {
 	return markdown.Field{Key: name, Value: v}, true
 }
 
-// isPlain reports whether frontmatter can contain a value.
+// isPlain reports whether frontmatter can contain a value: a scalar, or a list of scalars other
+// than null.
 func isPlain(v any) bool {
 	switch v := v.(type) {
 	case map[string]any:

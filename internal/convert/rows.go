@@ -16,16 +16,20 @@ import (
 	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
-// maxRows is the largest number of notes from a file of rows in one call.
+// maxRows is the largest number of notes from a file of rows in one call. The command line divides
+// a larger file.
 const maxRows = 10_000
 
-// tooMany returns the fault of a file with too many rows.
+// tooMany returns BATCH_TOO_LARGE for a file with too many rows.
 func (r reader) tooMany() error {
 	return fault.New(fault.BatchTooLarge, "the file has more than %d rows", maxRows).At(r.Path, 0).
 		Fix("cut it into several files; the command line does so by itself")
 }
 
-// objects reads a list of objects.
+// objects reads a list of objects. Unlike the lists of other kinds, it must be a JSON list.
+//
+// An item that is not an object is refused alone; a file that is not a list, or a list with more
+// than maxRows items, fails as a whole.
 func (r reader) objects() error {
 	raw, err := r.parse()
 	if err != nil {
@@ -50,7 +54,8 @@ func (r reader) objects() error {
 }
 
 // object adds the note of one JSON object. i is its position in the export. An object without an id
-// gets a digest of its content as its id.
+// gets a digest of its content as its id, so the same object is imported once, wherever it is in
+// the file. The name of the note also depends on the position.
 func (r reader) object(o object, i int) {
 	file, text := path.Base(r.Path), compact(o.raw)
 	n := Note{
@@ -68,10 +73,13 @@ func (r reader) object(o object, i int) {
 	r.add(n)
 }
 
-// labels are the columns for the title of a row. The first one with a text is used.
+// labels are the columns for the title of a row, in the order of preference. The first one with a
+// text is used.
 var labels = []string{"title", "name", "subject", "summary", "label"}
 
-// table reads CSV. The first row contains the names of the columns.
+// table reads CSV. The first row contains the names of the columns. A row with fewer fields has
+// empty ones at its end; one with more is refused. A quote that is wrong makes the rest of the file
+// unreadable, so it is an error of the file.
 func (r reader) table() error {
 	data, err := r.text()
 	if err != nil {
@@ -86,6 +94,7 @@ func (r reader) table() error {
 	if err != nil {
 		return r.badRow(err)
 	}
+	// Only the first row can be the names, so a file without names loses that row.
 	head = columns(head)
 	for i := 1; ; i++ {
 		row, err := in.Read()
@@ -102,7 +111,8 @@ func (r reader) table() error {
 	}
 }
 
-// badRow returns the fault of a row that is not valid CSV.
+// badRow returns the fault of a row that is not valid CSV, with the line of the quote that is
+// wrong, or of the beginning of the field that does not end.
 func (r reader) badRow(err error) error {
 	var at *csv.ParseError
 	if !errors.As(err, &at) {
@@ -111,11 +121,12 @@ func (r reader) badRow(err error) error {
 	if errors.Is(at.Err, csv.ErrBareQuote) {
 		return r.wrong(at.Line, `a field with a quote must be in quotes, and the quote in it written twice: "5"" pipe"`)
 	}
-	return r.wrong(at.StartLine, "a field in quotes does not end as it must: with a quote before the separator or the end of the row")
+	return r.wrong(at.StartLine,
+		"a field in quotes does not end as it must: with a quote before the separator or the end of the row")
 }
 
 // columns returns the names of the columns: `column` for one without a name, and with a number for
-// a name that occurs again.
+// a name that occurs again. They become keys of a JSON object.
 func columns(head []string) []string {
 	seen := map[string]int{}
 	names := make([]string, len(head))
@@ -129,8 +140,9 @@ func columns(head []string) []string {
 	return names
 }
 
-// separator returns the separator of fields: a tab in a .tsv file, and otherwise the usual one that
-// is most frequent in the first line.
+// separator returns the separator of fields: a tab in a .tsv file, and otherwise the one of comma,
+// semicolon, tab and | that is most frequent in the first line. If several are, the earlier one in
+// this list is used, so a file with one column has commas.
 func separator(file string, data []byte) rune {
 	if strings.EqualFold(path.Ext(file), ".tsv") {
 		return '\t'
@@ -145,7 +157,9 @@ func separator(file string, data []byte) rune {
 	return best
 }
 
-// row reads a row. at is the line in which it begins.
+// row reads a row. i is its number in the export, from 1, and at is the line in which it begins.
+// The note has all cells as a list for readers, and as JSON for programs. A row without an id gets
+// a digest of its cells, its file and its number.
 func (r reader) row(head, row []string, i, at int) {
 	cells := make([]string, len(head))
 	for c := range head {
@@ -153,12 +167,15 @@ func (r reader) row(head, row []string, i, at int) {
 			cells[c] = strings.ReplaceAll(row[c], "\r\n", "\n")
 		}
 	}
+	// A cell without a column would have no name; most likely a separator in a text is not in
+	// quotes.
 	if len(row) > len(head) {
 		r.out.Refused = append(r.out.Refused, r.wrong(at, "row %d has %d fields, and there are only %d columns",
 			i, len(row), len(head)))
 		return
 	}
 	file, joined := path.Base(r.Path), strings.Join(cells, "\t")
+	// The title names the file and the row if no column describes the row.
 	title := file + fmt.Sprintf(" (row %d)", i)
 	if label := cell(head, cells, labels...); label != "" {
 		title = first(file+" · "+label, maxTitle)
@@ -168,7 +185,8 @@ func (r reader) row(head, row []string, i, at int) {
 		Source: "csv-import", SourceID: cmp.Or(id, digest(digestID, joined, file, strconv.Itoa(i))),
 		Path: fmt.Sprintf("imports/csv/row-%05d-%s.md", i, digest(digestName, joined, file, strconv.Itoa(i))),
 		Fields: []markdown.Field{
-			{Key: "csv_file", Value: file}, {Key: "row_index", Value: number(i)}, {Key: "import_column_headers", Value: listed(head)},
+			{Key: "csv_file", Value: file}, {Key: "row_index", Value: number(i)},
+			{Key: "import_column_headers", Value: listed(head)},
 		},
 		Body:     rowBody(title, head, cells),
 		Location: fault.Location{File: r.Path, Line: at},
@@ -176,8 +194,8 @@ func (r reader) row(head, row []string, i, at int) {
 	r.add(conversation(n, title))
 }
 
-// cell returns the text of the first of some columns that has one. Names of columns are compared
-// without case.
+// cell returns the text of the first of some columns that has one, on one line; "" if none has.
+// Names of columns are compared without case, and the order is that of names.
 func cell(head, cells []string, names ...string) string {
 	for _, name := range names {
 		for c, column := range head {
@@ -189,6 +207,7 @@ func cell(head, cells []string, names ...string) string {
 	return ""
 }
 
+// listed returns texts as a list value of frontmatter.
 func listed(texts []string) []any {
 	all := make([]any, len(texts))
 	for i, s := range texts {
@@ -197,7 +216,8 @@ func listed(texts []string) []any {
 	return all
 }
 
-// rowBody returns a row as a list, and as JSON.
+// rowBody returns a row as a list, and as JSON. Empty cells are shown as a dash. Lines of a cell
+// after the first are indented, so that they stay in the list item.
 func rowBody(title string, head, cells []string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n", title)
@@ -211,7 +231,7 @@ func rowBody(title string, head, cells []string) string {
 	return b.String()
 }
 
-// quoted returns a text as JSON.
+// quoted returns a text as a JSON string, without escapes for <, > and &.
 func quoted(s string) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -61,7 +61,10 @@ type Bucket struct {
 	tags    *memo
 	later   queue          // displaced files to examine later
 	losses  set[asideName] // displaced files that were found to be losses
-	settled set[string]    // folders from which files that belonged to their keys were removed, and which must be synced
+
+	// settled are the folders from which files that belonged to their keys were removed, and which
+	// must be synced.
+	settled set[string]
 }
 
 var _ blob.Folder = (*Bucket)(nil)

@@ -161,7 +161,8 @@ func readOnly(on bool) tool.Interceptor {
 func Tools(t *team.Teams, l teamtools.Limiter) []*tool.Tool {
 	var all []*tool.Tool
 	whole := func() []*tool.Tool { return all }
-	all = slices.Concat(raven.Tools(t, whole), notes.Tools(t, memory.Reader(t)), orient.Tools(t), memory.Tools(t), tree.Tools(t),
+	all = slices.Concat(raven.Tools(t, whole), notes.Tools(t, memory.Reader(t)),
+		orient.Tools(t), memory.Tools(t), tree.Tools(t),
 		teamtools.Tools(t, teamtools.Options{All: whole, Limiter: l}))
 	return all
 }

@@ -14,7 +14,8 @@ func instructions(o mcptool.Offer) string {
 	has := offer(o)
 	lines := []string{
 		"Rookery keeps the memory of a team in vaults. A vault is a set of Markdown notes with one schema; " +
-			"leave `vault` out if you see only one." + has.tools(" %s shows the folders, tags and fields of one.", "vault_overview"),
+			"leave `vault` out if you see only one." +
+			has.tools(" %s shows the folders, tags and fields of one.", "vault_overview"),
 		"A note can have a type, such as person or decision, which says what fields its frontmatter has." +
 			has.tools(" %s lists the types, fields and traits of a vault.", "raven_schema"),
 		"A trait is an annotation on a line, such as `- @due(2026-12-01) Order a lamp`. Lines with traits are " +

@@ -9,7 +9,9 @@ import (
 )
 
 // swap replaces the file old by now, at the same path. A nil old adds now, and a nil now deletes
-// old. The lookups see the change only after applyLookups.
+// old; with both nil it does nothing. The lookups see the change only after applyLookups. Of
+// several changes of a path in between, the first old file counts, because the lookups have its
+// entries.
 func (d *draft) swap(old, now *File) {
 	switch {
 	case now != nil:
@@ -37,6 +39,11 @@ func noteOf(f *File) *Note {
 
 // applyLookups updates the lookups to match the files. It writes only entries that were added or
 // removed since the last call.
+//
+// A commit usually changes little of a note, and a note has many names. So the names of the file
+// before and after are computed and compared, and the entries that both have are not touched. The
+// counts are collected in the same pass. It is called at the end of With, once at the end of a
+// Builder, and before the settings change, because resettle finds notes by entries.
 func (d *draft) applyLookups() {
 	// Changes of several files can cancel each other, so all are collected before anything is
 	// written.
@@ -101,12 +108,14 @@ func (d *draft) names(f *File) []string {
 }
 
 // A renaming collects the entries that are added to and removed from the index, over several files.
+// came and went are in no particular order.
 type renaming struct {
 	came, went []entry
 	sums       map[string]int // by name: the change of its count
 }
 
-// add compares the names that one file had with those that it has now. Both lists must be sorted.
+// add compares the names that one file had with those that it has now. Both lists must be sorted,
+// and can contain a name several times. It takes time in proportion to their lengths.
 func (r *renaming) add(path string, had, has []string) {
 	// A merge of two sorted lists. Names are handled in order, each with all its occurrences.
 	for len(had)+len(has) > 0 {
@@ -144,7 +153,9 @@ func repeats(names []string, name string) int {
 	return n
 }
 
-// noteNames appends to all the names of the entries of a note, in no particular order.
+// noteNames appends to all the names of the entries of a note, in no particular order. It is the
+// list of everything by which a note can be found. A change of it changes the entries in images;
+// see ImageFormat.
 func (d *draft) noteNames(all []string, n *Note) []string {
 	all = slices.Grow(all, 16+2*len(n.names)+len(n.Annotations)+len(n.Refs))
 	add := func(k kind, name string) { all = append(all, d.word(k, name)) }
@@ -200,7 +211,8 @@ func (n *Note) objectNames(add func(kind, string)) {
 	}
 }
 
-// usedFields calls add with the name of each field of the note and of the objects in it.
+// usedFields calls add with the name of each field of the note and of the objects in it, with
+// duplicates.
 func (n *Note) usedFields(add func(kind, string)) {
 	for i := -1; i < len(n.Sections); i++ {
 		for _, f := range n.Object(i).Fields() {
@@ -218,13 +230,15 @@ func (n *Note) typed(yield func(Object) bool) {
 	}
 }
 
-// A term is the name of an entry, split into its kind and the rest.
+// A term is the name of an entry, split into its kind and the rest. It is the key of maps that must
+// not allocate the joined name for each lookup.
 type term struct {
 	kind kind
 	name string
 }
 
-// word returns the name of an entry. Equal names share one string, to save memory.
+// word returns the name of an entry. Equal names share one string, to save memory. The cache
+// belongs to the draft; names that are in the index already are not in it.
 func (d *draft) word(k kind, name string) string {
 	word, known := d.words[term{k, name}]
 	if !known {
@@ -235,7 +249,8 @@ func (d *draft) word(k kind, name string) string {
 }
 
 // tally adds by to the counts of the objects, traits, tags and facets of a note. by is 1 for a note
-// that is added and -1 for one that is removed. A nil note changes nothing.
+// that is added and -1 for one that is removed. A nil note changes nothing. These counts are not
+// those of entries: an object in a note counts each time, but the note has one entry for its type.
 func tally(sums map[term]int, n *Note, by int) {
 	if n == nil {
 		return
@@ -292,7 +307,8 @@ func (t *Totals) add(n *Note, by int) {
 	t.Counted.add(n, by)
 }
 
-// enterIDs writes the pending changes of d.ids to the tree of trait ids.
+// enterIDs writes the pending changes of d.ids to the tree of trait ids. It may run concurrently
+// with changes of the entries and the counts, but not with other uses of d.ids.
 func (d *draft) enterIDs() {
 	d.traitIDs.change(d.ids)
 	clear(d.ids)

@@ -11,7 +11,9 @@ import (
 
 // applySchema sets the parts of a note that depend on the schema and the settings: its types and
 // those of its sections, the annotations and fields that are traits, references without brackets,
-// names and days. To apply another schema, call it again on a copy; see renewed.
+// names and days. To apply another schema, call it again on a copy; see renewed. Each part can
+// depend on those before it: fields are traits by the type of the note, and a field is a reference
+// by the type of its object.
 func (d *draft) applySchema(n *Note) {
 	n.Excluded = d.excludes(n.Path)
 	// The head of a template can contain placeholders, so it need not be valid YAML.
@@ -45,7 +47,8 @@ func (d *draft) hides(path string) bool {
 }
 
 // fieldTraits puts a trait for each field that the type of the note declares as one before the
-// annotations of the text. It replaces the field traits of an earlier call.
+// annotations of the text. It replaces the field traits of an earlier call. They have no ids and
+// times yet; identify sets these.
 func (x *Index) fieldTraits(n *Note) {
 	fields, body := []*Trait(nil), n.Annotations
 	for len(body) > 0 && body[0].Field {
@@ -93,7 +96,8 @@ func rawOf(v any) string {
 }
 
 // define sets the values of annotations by the schema. On each line, it lets the first defined
-// trait with a pin claim the id of the pin.
+// trait with a pin claim the id of the pin. A claim is only a candidate: several notes can claim
+// the same id, and heir decides.
 func (d *draft) define(all []*Trait) {
 	pinned := 0 // the last line whose pin was claimed
 	for _, t := range all {
@@ -104,7 +108,8 @@ func (d *draft) define(all []*Trait) {
 	}
 }
 
-// sayingsOf returns the values of annotations, in their order; nil if there are none.
+// sayingsOf returns the values of annotations, in their order; nil if there are none. Walks that
+// filter by value read this list and not the annotations, which are spread in memory.
 func sayingsOf(all []*Trait) []*TraitValue {
 	if len(all) == 0 {
 		return nil
@@ -117,7 +122,7 @@ func sayingsOf(all []*Trait) []*TraitValue {
 }
 
 // meant returns the value of a trait under the schema. Annotations that are written alike share one
-// TraitValue; field traits do not.
+// TraitValue; field traits do not. The cache of values is cleared when the schema changes.
 func (d *draft) meant(t *Trait) *TraitValue {
 	k := said{t.Type, t.Raw, t.Task}
 	// A field has a typed value, which its text does not determine, so fields are not shared.
@@ -163,7 +168,8 @@ func (s *TraitValue) define(schema *vault.Schema) {
 }
 
 // valueKey returns the text under which a trait with the value v is looked up: the text of the
-// typed value. For a reference, the bucket of the reference and NUL precede it.
+// typed value. For a reference, the bucket of the reference and NUL precede it, so that the traits
+// that refer to an object are found by its buckets, like references in the text.
 func valueKey(def *vault.Trait, v any) string {
 	typed, _ := def.Typed(v)
 	text := clean(ValueText(typed))
@@ -204,7 +210,9 @@ func (n *Note) renewed() *Note {
 	return &c
 }
 
-// renew replaces a note by a copy to which the current settings are applied.
+// renew replaces a note by a copy to which the current settings are applied. Its times and, where
+// the rules allow it, its ids stay. It is used for a change of settings and for a pin that moves to
+// another note.
 func (d *draft) renew(old *Note) {
 	n := old.renewed()
 	d.unclaim(old.Note)

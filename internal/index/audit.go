@@ -27,6 +27,10 @@ type auditEntry struct {
 }
 
 // An audit is the state after the lines of an audit log that were read so far.
+//
+// It replays the log: an entry that renames or deletes something changes the state so far, and
+// the state at the end is used. Ids are those that the log has, which the notes of the vault need
+// not have any more; identify matches the traits by their text.
 type audit struct {
 	objects map[string]span  // by id
 	traits  map[string]*told // by id; the parent is the whole id
@@ -87,7 +91,8 @@ func (a *audit) take(e auditEntry) {
 }
 
 // move renames a note, and everything in it, if an entry says that its id changed. It ignores ids
-// of sections.
+// of sections. change is the JSON of the change of the id, with old and new; it may be nil. It goes
+// through everything that is known so far, because moves are rare.
 func (a *audit) move(change json.RawMessage) {
 	var id struct{ Old, New string }
 	if json.Unmarshal(change, &id) != nil || id.Old == "" || id.New == "" || strings.Contains(id.Old+id.New, "#") {
@@ -236,7 +241,8 @@ func (s *span) see(at time.Time) {
 	}
 }
 
-// seeds returns the collected times by the id of the note. The audit must not be used afterwards.
+// seeds returns the collected times by the id of the note. Traits are in the order of their first
+// line. The audit must not be used afterwards, because it is taken apart.
 func (a *audit) seeds() map[string]importedTimes {
 	all := map[string]importedTimes{}
 	for id, s := range a.objects {

@@ -31,6 +31,7 @@ func (r *Resolver) Backlinks(id string, after Location) iter.Seq[Link] {
 
 // withNote yields notes, which must be sorted by path, with another note inserted at its place. It
 // leaves out other if it is nil or its path is before from, and yields it once if notes has it too.
+// Backlinks uses it because a note's references to its own parts are in no bucket of the note.
 func withNote(notes iter.Seq[*Note], other *Note, from string) iter.Seq[*Note] {
 	return func(yield func(*Note) bool) {
 		left := other != nil && other.Path >= from
@@ -53,7 +54,8 @@ func withNote(notes iter.Seq[*Note], other *Note, from string) iter.Seq[*Note] {
 
 // CountBacklinks returns the number of references that Backlinks yields from the beginning. It adds
 // up counts of the index, unless some references depend on the note that they are in; then it goes
-// through Backlinks.
+// through Backlinks. The former takes time in proportion to the number of distinct texts of such
+// references.
 func (r *Resolver) CountBacklinks(id string) int {
 	to := r.linkTarget(id)
 	names := r.namesTo(to)
@@ -83,13 +85,14 @@ func (n *Note) refersToItself() bool {
 func (r *Ref) isOwn() bool { return strings.HasPrefix(r.Target, "#") }
 
 // A namesToObject is the set of names of references that may lead to an object. It is fixed if all
-// of them lead there, whatever note they are in.
+// of them lead there, whatever note they are in. Then the number of backlinks is a sum of counts.
 type namesToObject struct {
 	nameSet
 	fixed bool
 }
 
-// namesTo returns the names of the references that may lead to an object, or to something in it.
+// namesTo returns the names of the references that may lead to an object, or to something in it. It
+// looks at each distinct text of a reference in the buckets of the object, not at each reference.
 func (r *Resolver) namesTo(to linkTarget) namesToObject {
 	names, fixed := []string{}, true
 	for _, bucket := range to.buckets {
@@ -136,7 +139,8 @@ func (r *Resolver) linkTarget(id string) linkTarget {
 	return linkTarget{o.ID(), o, o.Note.buckets()}
 }
 
-// holds reports whether a resolved reference leads to the target, or to something in it.
+// holds reports whether a resolved reference leads to the target, or to something in it. It is
+// false for an ambiguous reference, whose ID is empty.
 func (t linkTarget) holds(to Resolution) bool {
 	// The target is a day without a note, or the reference leads to one. Only the ids can be
 	// compared.
@@ -180,6 +184,7 @@ func (n *Note) link(i int) Link {
 }
 
 // refsBehind yields the references of the note after a location, with their positions in n.Refs.
+// For a location in a note before this one it yields all, and none for one after it.
 func (n *Note) refsBehind(after Location) iter.Seq2[int, *Ref] {
 	return func(yield func(int, *Ref) bool) {
 		first := n.firstBehind(after, len(n.Refs), func(i int) Location { return n.link(i).Spot() })

@@ -5,7 +5,8 @@ import (
 )
 
 // A baseList is an immutable sorted list of entries. It takes about a tenth of the memory of a
-// tree, and is used directly from the bytes of an image.
+// tree, and is used directly from the bytes of an image. Each name is stored once, followed by the
+// numbers of its files; a path is stored once for all names.
 type baseList struct {
 	names texts   // distinct, sorted
 	ends  numbers // by position of the name: the end of its files in files
@@ -13,6 +14,7 @@ type baseList struct {
 	paths texts   // distinct, sorted
 }
 
+// len returns the number of entries.
 func (f *baseList) len() int { return f.files.len() }
 
 // newFlat returns the list of these entries, which must be sorted and distinct.
@@ -29,7 +31,8 @@ func newFlat(all []entry) *baseList {
 	return &baseList{listOf(l.names), numbers(l.ends()), numbers(l.files), paths}
 }
 
-// A flatLister builds the parts of a baseList, except for its paths.
+// A flatLister builds the parts of a baseList, except for its paths. Its zero value is ready to
+// use. An imageWriter uses it too, because an image contains the same parts.
 type flatLister struct {
 	names []string
 	files []byte
@@ -80,7 +83,8 @@ func (f *baseList) ascends() bool {
 	return true
 }
 
-// A baseCursor is at an entry of a baseList, or after the last one.
+// A baseCursor is at an entry of a baseList, or after the last one. It keeps the present name, so
+// that the entries of one name do not read it again.
 type baseCursor struct {
 	*baseList
 	number int    // position of the name
@@ -89,7 +93,8 @@ type baseCursor struct {
 	end    int    // end of the files of the name
 }
 
-// seek returns a cursor at the first entry that is not less than first.
+// seek returns a cursor at the first entry that is not less than first. It is a binary search for
+// the name, and one for the path among the files of the name.
 func (f *baseList) seek(first entry) baseCursor {
 	c := baseCursor{baseList: f}
 	number, known := f.names.find(first.name)

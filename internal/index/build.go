@@ -17,7 +17,8 @@ func Build(commits iter.Seq[Commit]) *Index {
 	return b.Index()
 }
 
-// ahead is how many commits a Builder parses ahead of the one that it applies.
+// ahead is how many commits a Builder parses ahead of the one that it applies. It bounds the number
+// of texts that are in memory at once.
 const ahead = 16
 
 // A Builder applies many commits, one after the other. It updates the lookups once, at the end,
@@ -59,7 +60,8 @@ func (b *Builder) takeFirst() {
 	b.draft.apply(first)
 }
 
-// A reading is a commit whose files are parsed by other goroutines. Wait waits for them.
+// A reading is a commit whose files are parsed by other goroutines. Wait waits for them; after it,
+// the fields can be read without a lock.
 type reading struct {
 	Commit
 	sync.WaitGroup

@@ -23,7 +23,8 @@ type Card struct {
 	rare       *rareCard
 }
 
-// A rareCard has the fields that few notes have.
+// A rareCard has the fields that few notes have. They are behind a pointer, because a vault has a
+// card for each note.
 type rareCard struct {
 	updated, chain, episode, kind   string
 	network, walletAddress, payment string
@@ -122,7 +123,8 @@ var searched = []string{
 	"tx_hash", "payment_status", "currency", "direction", "air_id",
 }
 
-// cardOf returns the card of a head; nil if the card is empty.
+// cardOf returns the card of a head; nil if the card is empty. A field that is not a text is
+// converted with markdown.TextOf.
 func cardOf(head *markdown.Map) *Card {
 	if head == nil || len(head.Keys) == 0 {
 		return nil
@@ -169,6 +171,7 @@ func (c *Card) say(rare rareCard) {
 	}
 }
 
+// isEmpty reports whether the card has no field.
 func (r *rareCard) isEmpty() bool {
 	return len(r.entities) == 0 && !slices.ContainsFunc(r.texts(), func(s *string) bool { return *s != "" })
 }
@@ -199,7 +202,8 @@ func slugs(texts []string) []string {
 	return slices.Clip(all)
 }
 
-// card writes a card; c may be nil.
+// card writes a card; c may be nil. Its flags say, from the lowest bit, that there is one, that it
+// has a project of its own, and that rare fields follow.
 func (w *imageWriter) card(c *Card) {
 	w.flags(c != nil, c != nil && c.ownProject, c != nil && c.rare != nil)
 	if c == nil {
@@ -230,7 +234,8 @@ func (w *imageWriter) textList(list []string) {
 	}
 }
 
-// card reads a card that imageWriter.card wrote; nil if that was nil.
+// card reads a card that imageWriter.card wrote; nil if that was nil. Title, date and words are
+// unique texts in most notes, so they are stored in place; the other texts are shared.
 func (b *blockReader) card() *Card {
 	flags := b.flags()
 	if flags&1 == 0 {

@@ -37,7 +37,8 @@ func (x *Index) datings(n *Note, day vault.Date) []Dated {
 	return all
 }
 
-// fieldDatings returns the mentions of days in the fields that are not traits.
+// fieldDatings returns the mentions of days in the fields that are not traits. A field counts if
+// the type of its object defines it as a date or a time; a text that looks like a date does not.
 func (x *Index) fieldDatings(n *Note) []Dated {
 	var all []Dated
 	for i := -1; i < len(n.Sections); i++ {
@@ -97,7 +98,8 @@ func daysOf(v any) []vault.Date {
 }
 
 // Dates yields the mentions of the days from one day to another, both included, by day, path and
-// line.
+// line. It goes through the days that are mentioned, not through the calendar, so a long range
+// without mentions costs nothing.
 func (x *Index) Dates(from, to vault.Date) iter.Seq[Dated] {
 	return func(yield func(Dated) bool) {
 		for name := range x.summed(byDay.name(""), byDay.name(string(from))) {
@@ -158,7 +160,8 @@ func (x *Index) between(k kind, from, to time.Time) iter.Seq[*Note] {
 	}
 }
 
-// timeKey returns a time as 12 bytes that sort by time.
+// timeKey returns a time as 12 bytes that sort by time: the seconds since 1970 with the sign bit
+// inverted, so that earlier times are smaller, and the nanoseconds, both big-endian.
 func timeKey(t time.Time) string {
 	b := binary.BigEndian.AppendUint64(nil, uint64(t.Unix())^1<<63)
 	return string(binary.BigEndian.AppendUint32(b, uint32(t.Nanosecond())))

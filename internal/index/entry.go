@@ -8,7 +8,8 @@ import "strings"
 // written for them.
 type entry struct{ name, path string }
 
-// A kind is the first byte of the name of an entry.
+// A kind is the first byte of the name of an entry. Kinds are part of images, so their values must
+// not change; see ImageFormat.
 type kind byte
 
 // The kinds of names, except those of name.go.

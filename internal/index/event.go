@@ -91,7 +91,8 @@ func Events(before, after *Index, path string, t Texts) []Event {
 	return c.events
 }
 
-// A change collects the events of the change of one file.
+// A change collects the events of the change of one file. before and after are the states of the
+// vault, from which the values of traits are computed.
 type change struct {
 	before, after *Index
 	events        []Event
@@ -100,12 +101,14 @@ type change struct {
 // add appends an event.
 func (c *change) add(e Event) { c.events = append(c.events, e) }
 
-// expect reserves memory for the events of everything in a note.
+// expect reserves memory for the events of everything in a note, so that a large new note does not
+// copy them repeatedly.
 func (c *change) expect(n *Note) {
 	c.events = slices.Grow(c.events, 1+len(n.Annotations))
 }
 
-// begin adds the events of a new file, and of the objects and traits in it.
+// begin adds the events of a new file, and of the objects and traits in it. Plain sections have no
+// event, because they are text of the note.
 func (c *change) begin(f *File) {
 	if f.Note == nil {
 		c.add(describe("create", f))
@@ -123,7 +126,8 @@ func (c *change) begin(f *File) {
 	}
 }
 
-// end adds the events of a deleted file, and of the objects and traits that were in it.
+// end adds the events of a deleted file, and of the objects and traits that were in it. The event
+// of an object has its fields, because they are recorded nowhere else in the audit log.
 func (c *change) end(f *File) {
 	e := describe("delete", f)
 	if f.Note == nil {
@@ -194,7 +198,9 @@ func whole(f *File, t Texts) Event {
 }
 
 // notes adds the events of a changed note: those of its objects, in order, then those of its
-// traits.
+// traits. An object is the same before and after if it has the same fragment in the note, so a
+// moved note has one event for the change of its id, and an object with another id is deleted and
+// created.
 func (c *change) notes(was, is *Note, t Texts) {
 	old, now := newLines(was, t.Old), newLines(is, t.New)
 	had, has := objectsOf(was), objectsOf(is)
@@ -228,7 +234,8 @@ type noteObjects struct {
 	objects map[fragmentKey]Object
 }
 
-// objectsOf returns the objects of a note, in text order.
+// objectsOf returns the objects of a note, in text order: the note itself, with the empty fragment,
+// and then its sections.
 func objectsOf(n *Note) noteObjects {
 	all, seen := noteObjects{objects: map[fragmentKey]Object{}}, map[string]int{}
 	for i := -1; i < len(n.Sections); i++ {
@@ -250,7 +257,8 @@ func fragmentOf(o Object) string {
 }
 
 // object adds an event for an object that exists before and after the change, if its fields, its
-// type, its own text or, for a note, its id changed.
+// type, its own text or, for a note, its id changed. own has the two texts without the lines that
+// events of traits cover; see ownTexts.
 func (c *change) object(was, is Object, own Texts) {
 	e := describeObject("update", is)
 	e.Changes = map[string]any{}
@@ -335,7 +343,8 @@ func (c *change) traits(was, is *Note) {
 }
 
 // trait adds an event for a trait that exists before and after the change, if its value, its
-// content or its parent changed.
+// content or its parent changed. Then a changed line is in the event too, but a line alone causes
+// none: an inserted line would give an event to every trait below it.
 func (c *change) trait(was, is *Trait) {
 	said := was.TraitValue == is.TraitValue || reflect.DeepEqual(was.Value(), is.Value())
 	if said && was.ContentText == is.ContentText && was.fragment() == is.fragment() {

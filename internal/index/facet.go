@@ -26,7 +26,9 @@ const (
 	statusField = "status"
 )
 
-// facetsOf returns the facets of a head; nil if the head is nil or empty.
+// facetsOf returns the facets of a head; nil if the head is nil or empty. Names of fields are never
+// left out, even without a value; values of type, status and tags are those that plainValues
+// returns.
 func facetsOf(head *markdown.Map) *Facets {
 	if head == nil || len(head.Keys) == 0 {
 		return nil
@@ -70,7 +72,8 @@ func plainValues(v any, shown func(string) string) []string {
 	return all
 }
 
-// plainValue returns a value as a text; "" for a list, a mapping and null.
+// plainValue returns a value as a text; "" for a list, a mapping and null. A date is as written,
+// and a number in JSON notation.
 func plainValue(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -89,7 +92,8 @@ func plainValue(v any) string {
 }
 
 // tallyFacets adds by to the counts that orientation shows: those of the folders that contain the
-// note, and of its facets. It ignores an excluded note.
+// note, and of its facets. It ignores an excluded note. A note counts in its own folder (atFolder),
+// and in that folder and each above it up to the vault (inFolder).
 func tallyFacets(sums map[term]int, n *Note, by int) {
 	if n.Excluded {
 		return
@@ -119,8 +123,9 @@ func tallyFacets(sums map[term]int, n *Note, by int) {
 	}
 }
 
-// sumFolder adds by to the number of notes in a folder and below. If that becomes positive or zero,
-// the counts of folders, in the folder above and at the level of this one, change by one too.
+// sumFolder adds by to the number of notes in a folder and below. If the folder begins or ceases to
+// contain notes, the number of folders in the folder above and the number at the level of this one
+// change by one too. With these counts, FolderSum and FoldersAt read one number and no notes.
 func (d *draft) sumFolder(folder string, by int) {
 	name := d.word(inFolder, folder)
 	before, _ := d.counts.Get(name)
@@ -198,7 +203,8 @@ func (x *Index) FoldersIn(folder string) iter.Seq2[string, int] {
 func (x *Index) FoldersAt(level int) int { return x.count(folderDepth, strconv.Itoa(level)) }
 
 // firstFolder returns the first folder name of the index that is not less than from, and its number
-// of notes. It returns ok false if that name does not begin with prefix.
+// of notes. from and prefix include the byte of the kind. It returns ok false if the name does not
+// begin with prefix.
 func (x *Index) firstFolder(from, prefix string) (first string, notes int, ok bool) {
 	x.counts.Ascend(from, func(name string, n int) bool {
 		first, notes, ok = name, n, strings.HasPrefix(name, prefix)

@@ -32,7 +32,8 @@ func (o Object) fragment(fragment string) (inner Object, line int, ok bool) {
 
 // part returns the first section below o that a heading names: by its slug, by its text, by its
 // folded text, or by the slug of the text, in this order of preference. If o is a note, its title
-// heading names o itself.
+// heading names o itself. ok is false if no section fits. It goes through the sections of the note
+// once for each form.
 func (o Object) part(heading string) (Object, bool) {
 	if heading == "" {
 		return Object{}, false

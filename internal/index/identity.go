@@ -42,6 +42,11 @@ func formerOf(n *Note) []*prevTrait {
 const fieldText = "\x00"
 
 // An identity is the input for the ids and times of the annotations of a note.
+//
+// A trait has no id in the text unless it is pinned. Its id is computed when it first appears and
+// stored with the commit. After an edit, the traits of the new text are matched with those of the
+// old one (meet), so that a trait keeps its id and its time of creation when the lines around it
+// change.
 type identity struct {
 	old   []*prevTrait // the traits before the change
 	given []string     // their ids, if the commit has them
@@ -49,7 +54,8 @@ type identity struct {
 }
 
 // identify sets the ids and times of the annotations of a note that is not in the lookups yet. It
-// also records their claims of pins.
+// also records their claims of pins. Ids that the commit contains are used as they are: they were
+// computed by the process that made the commit, perhaps with an earlier version of these rules.
 func (d *draft) identify(n *Note, known identity) {
 	met, given := meet(n, known.old), known.given
 	now := &Times{known.came, known.came}
@@ -97,7 +103,7 @@ func identityText(typ, text string) string {
 
 // date sets the times of a trait: now for a new one, else those that it had. If its value, parent
 // or content changed, its time of change becomes that of now; a trait from an audit log is not
-// compared.
+// compared. was is nil for a new trait. Times that do not change are shared with the earlier trait.
 func (t *Trait) date(was *prevTrait, now *Times) {
 	if t.Times = now; was == nil {
 		return
@@ -108,15 +114,17 @@ func (t *Trait) date(was *prevTrait, now *Times) {
 	}
 }
 
-// A traitMatcher matches the traits of a note with its traits before a change.
+// A traitMatcher matches the traits of a note with its traits before a change. An earlier trait is
+// matched at most once.
 type traitMatcher struct {
 	note *Note
 	met  []*prevTrait // by position of the annotation; nil if not matched
 }
 
-// meet returns for each annotation its earlier state. The k-th annotation with a parent, type and
-// text is the k-th with these before. Among the rest, it is the nearest of its type within five
-// lines, unless that has another parent that still exists. The result is nil for a new trait.
+// meet returns for each annotation its earlier state, or nil for a new trait. The k-th annotation
+// with a parent, type and text is the k-th with these before. Among the rest, it is the nearest of
+// its type within five lines, unless that has another parent that still exists. So a trait keeps
+// its id if its line moves or if its text is edited in place, but not if both happen.
 func meet(n *Note, old []*prevTrait) []*prevTrait {
 	m := traitMatcher{n, make([]*prevTrait, len(n.Annotations))}
 	if len(old) == 0 || len(m.met) == 0 {
@@ -127,8 +135,8 @@ func meet(n *Note, old []*prevTrait) []*prevTrait {
 	return m.met
 }
 
-// same matches traits with the same parent, type and text, and returns the earlier traits that are
-// not matched.
+// same matches traits with the same parent, type and text, the k-th with the k-th, and returns the
+// earlier traits that are not matched.
 func (m traitMatcher) same(old []*prevTrait) []*prevTrait {
 	type kin struct{ typ, parent, text string }
 	queues := map[kin][]*prevTrait{}
@@ -156,13 +164,16 @@ func (m traitMatcher) same(old []*prevTrait) []*prevTrait {
 	return left
 }
 
-// A row identifies the traits of one type on one line. They have the same parent.
+// A row identifies the traits of one type on one line. They have the same parent, so nearby looks
+// at the first that is left.
 type row struct {
 	typ  string
 	line int
 }
 
-// nearby matches the nearest traits first, and of two at the same distance the one above.
+// nearby matches the nearest traits first, and of two at the same distance the one above. It looks
+// only at traits that same has not matched, whose text has thus changed. It takes time in
+// proportion to the number of annotations, because near is a constant.
 func (m traitMatcher) nearby(old []*prevTrait) {
 	rows := map[row][]*prevTrait{}
 	for _, f := range old {
@@ -196,7 +207,8 @@ func (m traitMatcher) nearby(old []*prevTrait) {
 
 // name sets the ids of the annotations of a note that have none: first those that they claim by a
 // pin, then the ids that they had before. A new trait gets the next number that is unused in the
-// whole vault.
+// whole vault. met has the earlier state of each annotation, as from meet. No id is given twice in
+// the note.
 func (d *draft) name(n *Note, met []*prevTrait) {
 	taken := map[string]bool{}
 	for _, t := range n.Annotations {
@@ -227,7 +239,8 @@ func (d *draft) name(n *Note, met []*prevTrait) {
 }
 
 // keeps reports whether a trait can keep the id that it had: not if the id is that of its pin,
-// which another trait got, and not if another note uses it.
+// which another trait got, and not if another note uses it. A note at the old path of a moved note
+// does not count as another one.
 func (d *draft) keeps(t *Trait, was *prevTrait) bool {
 	// If the trait were entitled to its pin, name would have given it the id before.
 	if was.id == t.Pin() {
@@ -237,8 +250,9 @@ func (d *draft) keeps(t *Trait, was *prevTrait) bool {
 	return holder == "" || holder == was.path || holder == t.Note.Path
 }
 
-// newID returns an unused id for a new trait. numbers has, for each base of ids, the next number to
-// try.
+// newID returns an unused id for a new trait: a hash of its parent, type and text (vault.TraitID),
+// with a number from 2 on if it is used in this note or in another. numbers has, for each base of
+// ids, the next number to try.
 func (d *draft) newID(t *Trait, taken map[string]bool, numbers map[string]int) string {
 	text := t.ContentText
 	if t.Task {
@@ -259,7 +273,8 @@ func (d *draft) inUse(id string, n *Note) bool {
 	return holder != "" && holder != n.Path
 }
 
-// holderOf returns the path of the note whose trait has an id, "" if there is none.
+// holderOf returns the path of the note whose trait has an id, "" if there is none. It includes the
+// pending changes.
 func (d *draft) holderOf(id string) string {
 	path, changed := d.ids[id]
 	if !changed {
@@ -278,7 +293,9 @@ func (d *draft) holder(id string) *Trait {
 
 // swapIDs replaces the ids of the traits of old by those of now; either can be nil. It skips equal
 // ids at the beginning and the end of the two lists, unless the vault has pins, which can move an
-// id from one trait to another.
+// id from one trait to another. An id that another note has taken over in the same commit stays
+// with that note. With pins, each id that is replaced is contested, because a claim on it may now
+// succeed.
 func (d *draft) swapIDs(old, now *Note) {
 	was, is := annotationsOf(old), annotationsOf(now)
 	// Without pins, an id stays with its trait if the ids around it do not change.

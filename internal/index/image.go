@@ -23,9 +23,16 @@ var ErrFormat = errors.New("the image has another format")
 // errDamaged is returned for an image that is cut off or damaged.
 var errDamaged = errors.New("the image of the index is damaged")
 
-// imageMagic begins every image. After it come the format, a CRC-32C of everything after the
-// checksum, the length of the whole image, and the length of each part, all little-endian; then the
-// parts.
+// imageMagic begins every image. All numbers of the header are little-endian:
+//
+//	magic      8 bytes   "rkindex\n"
+//	format     4 bytes   ImageFormat
+//	checksum   4 bytes   CRC-32C of everything after the checksum
+//	length     8 bytes   of the whole image
+//	lengths    8 bytes   for each part, its length
+//	parts      in the order of the constants below
+//
+// The checksum detects damage, not an attack; see ReadImage.
 const imageMagic = "rkindex\n"
 
 // The offsets of the fields in the header of an image.
@@ -39,6 +46,10 @@ const (
 // The parts of an image, in the order in which they are written. Those from partPaths to
 // partHolders, and partTexts, partUIDs and partNodes, are lists of texts or numbers with random
 // access. The other parts are sequences of varints, and of texts as a length and bytes.
+//
+// A text with a number is the one with that position in partNames, followed by those in partTexts.
+// Parts that refer to numbers come before the parts with the values, because the numbers are
+// assigned while the former are written.
 const (
 	partState    = iota // the version, the totals of the vault, the texts of the settings
 	partPaths           // of all files, sorted: other parts refer to a file by its position here
@@ -61,9 +72,12 @@ const (
 	imageParts
 )
 
-// blockFiles is the number of files in a block. A block is read by one goroutine.
+// blockFiles is the number of files in a block. A block is read by one goroutine. Differences of
+// lines and positions begin again with each note, so a block can be read without those before it.
 const blockFiles = 64
 
+// castagnoli is the table of CRC-32C, which processors compute in hardware. Marks of values and
+// types use it as a fast hash, too.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // An Image is a serialized index in pieces. Its size is known before memory for the whole is

@@ -9,7 +9,8 @@ import (
 
 // A blockReader reads the files of one block. Its methods read, in the same order, the values that
 // the methods of the same name of imageWriter wrote. After an error they return zero values; see
-// scanner.
+// scanner. The blocks of an image are read by several goroutines; each has slabs of its own, and
+// shares the lists of times, mentions and values, which are complete by then.
 type blockReader struct {
 	*imageReader
 	scanner
@@ -17,7 +18,8 @@ type blockReader struct {
 }
 
 // files reads the files of the block into files. first is the position of the first one in the list
-// of paths.
+// of paths. If the block is damaged, it marks the image as damaged and leaves the rest of files
+// nil.
 func (b *blockReader) files(files []*File, first int) {
 	var sum fileSums
 	for i := range files {
@@ -102,7 +104,9 @@ func (b *blockReader) problem() *markdown.Problem {
 	return &markdown.Problem{Line: b.int(), Message: b.raw()}
 }
 
-// fields reads a list of fields; nil if it is empty.
+// fields reads a list of fields; nil if it is empty. A field takes at least three bytes, which
+// bounds the memory that a damaged count can allocate; the other methods pass such sizes to count
+// as well.
 func (b *blockReader) fields() []Field {
 	n := b.count(3)
 	if n == 0 {
@@ -164,9 +168,9 @@ func (b *blockReader) sections(n *Note) {
 	}
 }
 
-// section reads a section. number is its position in the note.
-//
-// The values of a node follow only if the section is one.
+// section reads a section. number is its position in the note. The values of a node follow only if
+// the section is one: then the flag Top is set. The position of a parent must be less than number,
+// so damaged parents cannot form a circle.
 func (b *blockReader) section(s *Section, number int) {
 	s.number = number
 	s.Slug, s.Title, s.Level = b.raw(), b.raw(), b.int()
@@ -202,7 +206,7 @@ func (b *blockReader) folder() *Folder {
 }
 
 // scope reads the position of a section, less than sections, or -1 for the note. It fails for any
-// other number.
+// other number, because the position is used as an index without another check.
 func (b *blockReader) scope(sections int) int {
 	v := b.int()
 	if v < -1 || v >= sections {
@@ -212,7 +216,8 @@ func (b *blockReader) scope(sections int) int {
 	return v
 }
 
-// timesOf reads the number of a Times and returns a pointer to the shared value.
+// timesOf reads the number of a Times and returns a pointer to the shared value; nil after a
+// failure.
 func (b *blockReader) timesOf() *Times {
 	n := b.below(len(b.times))
 	if b.failed {

@@ -22,7 +22,8 @@ func (w *imageWriter) notes() {
 	}
 }
 
-// file writes a file. blockReader.readFile lists the meanings of its flags.
+// file writes a file: its size, digest, place in the log and version, a byte of flags, and then the
+// folder and the note in it, if it has one. blockReader.readFile lists the meanings of the flags.
 func (w *imageWriter) file(f *File) {
 	w.count(f.Size)
 	w.b = append(w.b, f.Digest[:]...)
@@ -44,7 +45,10 @@ func (w *imageWriter) file(f *File) {
 	w.note(n)
 }
 
-// note writes a note. The order of the calls is part of the format; see ImageFormat.
+// note writes a note. The order of the calls is part of the format; see ImageFormat. Values that
+// the reader can compute from others are not written: the ID follows from the path, and the marks
+// from the types. Values that depend on the schema are written, because the reader does not have
+// the texts from which they could be computed.
 func (w *imageWriter) note(n *Note) {
 	w.node(&n.NodePart)
 	w.text(n.DeclaredType)
@@ -158,7 +162,8 @@ func (w *imageWriter) pins(pins map[int]string) {
 	}
 }
 
-// refs writes references, with each line as the difference to the previous one.
+// refs writes references, with each line as the difference to the previous one, which is a small
+// number and takes one byte.
 func (w *imageWriter) refs(all []Ref) {
 	w.count(len(all))
 	line := 0

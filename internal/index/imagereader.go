@@ -131,7 +131,8 @@ func (r *imageReader) readMemories() {
 	r.x.memories = x
 }
 
-// readState reads the version, the totals and the settings.
+// readState reads the version, the totals and the settings. The texts of the settings are parsed
+// again. Things, Unindexed and Counted of the totals are not in the image; see fileSums.
 func (r *imageReader) readState() {
 	s := r.part(partState)
 	defer r.end(s)
@@ -142,7 +143,8 @@ func (r *imageReader) readState() {
 	}
 	t.Bytes, t.Quarantined = int64(s.natural()), s.natural()
 	r.x.notesVersion = s.uint()
-	texts := settingTexts{schema: s.raw(), raven: s.raw(), rookery: s.raw(), obsidianDaily: s.raw(), obsidianTemplates: s.raw()}
+	texts := settingTexts{schema: s.raw(), raven: s.raw(), rookery: s.raw(), obsidianDaily: s.raw(),
+		obsidianTemplates: s.raw()}
 	r.x.settings = r.x.read(texts)
 }
 
@@ -175,7 +177,8 @@ func fitted[T any](list []T) []T {
 }
 
 // text reads the number of a text and returns the text. Numbers below the number of names are names
-// of entries; the others follow.
+// of entries; the others follow. Many texts of notes, such as tags and types, are equal to a name
+// without its kind; those are among the others.
 func (r *imageReader) text(s *scanner) string {
 	n := s.below(r.flat.names.len() + r.others.len())
 	switch named := r.flat.names.len(); {
@@ -275,7 +278,8 @@ func fit[V any](t *tree[V]) {
 	t.ScanMut(func(string, V) bool { return true })
 }
 
-// blocks returns the blocks of files, without reading them; nil if a length is invalid.
+// blocks returns the blocks of files, without reading them; nil if a length is invalid. Each is
+// four bytes of length, then the files.
 func (r *imageReader) blocks() []string {
 	s := r.part(partNotes)
 	defer r.end(s)
@@ -290,7 +294,8 @@ func (r *imageReader) blocks() []string {
 	return blocks
 }
 
-// readNotes reads the files, several blocks concurrently.
+// readNotes reads the files, several blocks concurrently. Each goroutine takes the next block that
+// is not read yet, until none is left or the image is found to be damaged.
 func (r *imageReader) readNotes() {
 	blocks := r.blocks()
 	paths := r.flat.paths

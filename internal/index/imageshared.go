@@ -9,17 +9,21 @@ import (
 )
 
 // A pool numbers values that are shared by many owners, such as Times. Values with equal content
-// have the same number. The first value has number 0.
+// have the same number, whether or not they have the same pointer, so that equal indexes have equal
+// images. The first value has number 0. records has the content of each value, in the order of
+// their numbers; it becomes a part of the image.
 type pool[T any] struct {
 	numbers map[string]int // by record
 	met     map[*T]int     // numbers of the pointers that were looked up before
 	records []byte
 }
 
+// newPool returns an empty pool.
 func newPool[T any]() pool[T] { return pool[T]{numbers: map[string]int{}, met: map[*T]int{}} }
 
 // share writes the number of v. The function record writes the content of v; it is called only if
-// the pointer v is new to the pool.
+// the pointer v is new to the pool. The content is written behind the present piece, moved to the
+// pool if it is new, and removed from the piece again.
 func share[T any](w *imageWriter, p *pool[T], v *T, record func(*T)) {
 	n, known := p.met[v]
 	if !known {

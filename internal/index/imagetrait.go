@@ -74,6 +74,7 @@ func (w *imageWriter) place(p *Place, before int) {
 }
 
 // A heldIDs is the ids of traits or nodes, sorted, with the number of the file that contains each.
+// byFile is the same list in another order, so that find searches only the ids of one file.
 type heldIDs struct {
 	ids    []string
 	files  []byte
@@ -119,7 +120,8 @@ func (h *heldIDs) find(id string, file int) (number int, held bool) {
 const minAnnotation = 5
 
 // annotations reads the annotations of a note. It allocates all places at once, so their number is
-// stored too.
+// stored too. The first annotation must have a place of its own, and no more places may follow than
+// that number: otherwise the image is damaged.
 func (b *blockReader) annotations(n *Note) {
 	count := b.count(minAnnotation)
 	placed := b.natural()

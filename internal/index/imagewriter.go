@@ -8,7 +8,8 @@ import (
 )
 
 // An imageWriter writes the parts of an image, in order. It numbers shared values in the order in
-// which it meets them, so no order of a map or of pointers gets into an image.
+// which it meets them, so no order of a map or of pointers gets into an image. It writes into
+// pieces of about pieceSize and not into one slice, which would be copied each time that it grows.
 type imageWriter struct {
 	x *Index
 	b []byte // the current piece
@@ -61,8 +62,9 @@ func (w *imageWriter) add(piece []byte) {
 	}
 }
 
-// parts returns the function that writes each part. Parts with numbers of shared values come before
-// the parts with the values, which are collected meanwhile.
+// parts returns the function that writes each part, by the number of the part. They must be called
+// in that order: parts with numbers of shared values come before the parts with the values, which
+// are collected meanwhile.
 func (w *imageWriter) parts() [imageParts]func() {
 	return [imageParts]func(){
 		partState: w.state, partPaths: w.paths, partNames: w.entries, partIDs: w.traitIDs,
@@ -96,7 +98,8 @@ func (w *imageWriter) raw(s string) {
 	w.b = append(w.b, s...)
 }
 
-// text writes a text as its number, for texts that occur often.
+// text writes a text as its number, for texts that occur often: types, tags, names of fields and
+// names of entries. A text that rarely occurs twice is written by raw.
 func (w *imageWriter) text(s string) { w.count(w.textNumber(s)) }
 
 // textNumber returns the number of a text, and assigns the next one to a new text.

@@ -28,7 +28,7 @@ type told struct {
 }
 
 // formers returns the traits of a note from the log as earlier states, for a note that is created
-// at now.
+// at now. A trait of the note whose text is its id is a field; its text is that of field traits.
 func (s importedTimes) formers(note string, now time.Time) []*prevTrait {
 	var all []*prevTrait
 	for _, t := range s.traits {
@@ -74,7 +74,8 @@ func auditLogs(changes []Change) [][]byte {
 }
 
 // seed imports audit logs, in addition to earlier ones, because a log can come in several files and
-// commits. It also sets the times of notes that exist already. Their traits keep their ids.
+// commits. It also sets the times of notes that exist already. Their traits keep their ids. It
+// reads all times that are known so far, so it takes time in proportion to these and to the logs.
 func (d *draft) seed(logs [][]byte) {
 	a := &audit{objects: map[string]span{}, traits: map[string]*told{}, seen: map[string]bool{}}
 	d.seeds.Scan(func(id string, s importedTimes) bool {
@@ -94,7 +95,7 @@ func (d *draft) seed(logs [][]byte) {
 }
 
 // backdate sets the time of creation and change of an existing note to those of the audit log, if
-// these are earlier.
+// these are earlier. The times of its sections and traits stay.
 func (d *draft) backdate(old *Note, s importedTimes) {
 	created, modified := s.before(old.Created, old.Modified)
 	if created.Equal(old.Created) {

@@ -16,6 +16,46 @@
 //   - The trees of ids and UIDs map each to the path of the file that contains the trait or node.
 //   - A draft is the mutable form of an index, in which With and a Builder apply commits.
 //   - An Image is the serialized form of an index, from which a process starts.
+//
+// # A commit
+//
+// With copies the trees on write into a draft (with.go) and applies the commit to it in these
+// steps:
+//
+//   - The files of the commit are parsed (read.go). That depends on nothing but the texts, so
+//     several files are parsed at once; a Builder also parses the next commits (build.go).
+//   - If the commit changes a file of settings, the notes that the change affects are found by
+//     entries and renewed (resettle.go). Only the parts that depend on the schema are computed
+//     again; no text is parsed.
+//   - Each changed note gets the parts that depend on the schema (applyschema.go), and its traits
+//     and nodes get their ids and times: those that the commit contains, those of the same thing in
+//     the note before, or new ones (identity.go, node.go, importedtimes.go, past.go).
+//   - Ids that notes claim with `@id(…)` are given to their owners (pin.go).
+//   - applyLookups compares the names of each changed file before and after, and writes the
+//     difference to the entries and the counts (applylookups.go).
+//
+// The result must depend only on the commits and their order, not on the process, on the number of
+// commits that a Builder applies at once, or on an image in between: every reader of a log must
+// compute the same ids. So nothing may depend on the order of a map, and new ids are hashes.
+//
+// # Queries
+//
+// The files that answer queries are named for their subject: object.go, trait.go, traitset.go,
+// task.go, tag.go, date.go, facet.go, row.go and node.go list things; resolve.go, lookup.go,
+// name.go and fragment.go find the object of a reference; backlink.go, mentioning.go and named.go
+// go the other way; nearest.go suggests ids. walk.go has the iteration over entries that they
+// share. Lists are sorted by path and continue after a Location, so that a page of a list costs no
+// more than its length.
+//
+// event.go, lines.go and reindex.go compute the entries of the audit log from two states of the
+// vault.
+//
+// # Memory
+//
+// An index of a large vault has millions of entries. Most of them are in immutable lists of bytes
+// (list.go, baselist.go, traitowners.go), which are used in place in the bytes of an image; trees
+// have only the difference since. Equal values are shared: the names of entries, the TraitValues,
+// the Mentions and the Times. size.go estimates the result.
 package index
 
 import (
@@ -55,7 +95,8 @@ type Index struct {
 	settings
 }
 
-// A tree is a map with sorted keys that is copied on write.
+// A tree is a map with sorted keys that is copied on write. A copy takes constant time; a change
+// copies the nodes on the path to it, unless they belong to this copy only.
 type tree[V any] = btree.Map[string, V]
 
 // Totals are sums over the vault.
@@ -277,15 +318,16 @@ func (x *Index) OfType(typ, after string) iter.Seq[*Note] {
 	}
 }
 
-// key joins two texts, of which the first must not contain NUL. Keys sort by the first, then the
-// second.
+// key joins two texts, of which the first must not contain NUL; see clean. Keys sort by the first,
+// then the second, so all keys with the same first text are a range.
 func key(first, second string) string { return first + "\x00" + second }
 
 // Count returns the number of objects of a type, embedded ones included; for the type section, the
 // number of plain sections.
 func (x *Index) Count(typ string) int { return x.count(byType, typ) }
 
-// count returns the count of a name.
+// count returns the count of a name of a kind; 0 if it does not occur. Only names of kinds with
+// counts have one: see kind.summed and tally.
 func (x *Index) count(k kind, name string) int {
 	n, _ := x.counts.Get(k.name(name))
 	return n

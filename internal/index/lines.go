@@ -7,7 +7,9 @@ import (
 	"strings"
 )
 
-// A noteLines is the lines of a note, to find the changes in the own texts of its objects.
+// A noteLines is the lines of a note, to find the changes in the own texts of its objects. A line
+// that the event of a trait or of a declaration covers is not part of the text of an object,
+// because its change would be in the audit log twice.
 type noteLines struct {
 	note  *Note
 	lines [][]byte
@@ -100,7 +102,8 @@ func collapsed(line []byte) string {
 
 // without returns lines without those that are on the other side of the change with an annotation
 // that was added or removed, because the event of the trait covers them. there and here are the
-// lines with annotations on the other side and on this side.
+// lines with annotations on the other side and on this side. For example, if `call Freya` becomes
+// `call Freya @due(2026-12-01)`, the first line is left out of the old text.
 func without(lines, there, here [][]byte) [][]byte {
 	if there, here = differing(there, here); len(there) == 0 {
 		return lines
@@ -127,6 +130,7 @@ func without(lines, there, here [][]byte) [][]byte {
 
 // difference counts the lines that are in one text and not in the other. If only the order of lines
 // or their line endings changed, it counts all lines from the first to the last difference as new.
+// It is not the smallest edit script, but it takes linear time.
 func difference(old, now []byte) Lines {
 	was, is := differing(slices.Collect(bytes.Lines(old)), slices.Collect(bytes.Lines(now)))
 	count := map[string]int{}

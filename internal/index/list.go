@@ -7,7 +7,8 @@ import (
 )
 
 // A numbers is a list of unsigned numbers of four bytes each, little-endian, in the form that it
-// has in an image.
+// has in an image. It is a string, so that it refers to the bytes of an image without a copy and
+// cannot be changed.
 type numbers string
 
 // len returns how many numbers are in the list.
@@ -99,7 +100,8 @@ func (t texts) find(s string) (int, bool) {
 	return i, i < t.len() && t.at(i) == s
 }
 
-// appendTexts appends the number of texts, then the list in the form of texts.
+// appendTexts appends the number of texts, then the list in the form of texts: the end of each in
+// four bytes, then the bytes of all. The texts together must be shorter than 4 GiB.
 func appendTexts(b []byte, all []string) []byte {
 	size := 0
 	for _, s := range all {

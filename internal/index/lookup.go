@@ -10,7 +10,8 @@ import (
 )
 
 // target returns the objects to which a reference can lead: the candidates of the best tier that
-// has any. References that depend on their note have none here; see relative.
+// has any. References that depend on their note have none here; see relative. A reference to a
+// folder (with a slash at its end) leads to nothing.
 func (x *Index) target(ref string) target {
 	if len(ref) > maxRef {
 		return target{}
@@ -69,7 +70,8 @@ func namesFolder(path string) bool {
 	return last == "" || last == "." || last == ".."
 }
 
-// atPath returns the note with an id or, without one, the notes whose ids have the same slug.
+// atPath returns the note with an id or, without one, the notes whose ids have the same slug. It
+// returns at most the candidates of one tier.
 func (x *Index) atPath(id string) []candidate {
 	if n, ok := x.ByID(id); ok {
 		return []candidate{{n.ID, Object{Note: n}, ByID}}
@@ -85,6 +87,11 @@ func (x *Index) atPath(id string) []candidate {
 
 // candidates returns the candidates of the best tier that has any, for a reference without
 // fragment.
+//
+// The steps are in the order of preference: an exact id; a path below the folders that a reference
+// can omit; and then the names of all notes in the bucket of the reference, which the tiers order.
+// Every name that can be equal to the reference in any form is in that bucket, so no other note is
+// read.
 func (x *Index) candidates(base string) []candidate {
 	date, isDate := x.day(base)
 	if n, ok := x.ByID(base); ok {
@@ -120,7 +127,8 @@ func (s *lookup) addBelowRoots() {
 	}
 }
 
-// calledAsWritten returns the objects with a name that contains a #, such as `C#`.
+// calledAsWritten returns the objects with a name that contains a #, such as `C#`. Without this,
+// the part after # would always be a fragment. Names of files and equal slugs do not count.
 func (x *Index) calledAsWritten(name string) []candidate {
 	s := newLookup(x, name)
 	for n := range x.notesBy(byCalled.name(s.bucket), "") {
@@ -162,7 +170,8 @@ func (x *Index) sectionCalled(name string) Resolution {
 }
 
 // A tier says how well a name fits a reference: a smaller tier fits better. Only candidates of the
-// same tier can be ambiguous.
+// same tier can be ambiguous. The order of the tiers is that of reference/raven-rest.md §25;
+// between the constants is room for the namings in their order.
 type tier int
 
 // The tiers of names. Those from tierNames to tierSuffix are pairs of an exact and a folded form,
@@ -204,7 +213,8 @@ var sources = map[naming]string{
 	namedByHeading: ByShort,
 }
 
-// A lookup collects the candidates of the best tier so far.
+// A lookup collects the candidates of the best tier so far. Candidates of a worse tier are dropped
+// as soon as a better one is found, so a name in a large bucket does not collect all of it.
 type lookup struct {
 	x                *Index
 	base             string // the reference without its fragment
@@ -261,7 +271,8 @@ func (s *lookup) compare(name, with string) likeness {
 	return differs
 }
 
-// consider adds an object if one of its names fits the reference.
+// consider adds an object if one of its names fits the reference. c is one of its names; the caller
+// calls it for each.
 func (s *lookup) consider(c calling) {
 	// The reference has a folder, so it is compared with the whole id and not only with its last
 	// segment.
@@ -323,7 +334,9 @@ func (s *lookup) addDay(id string) {
 	s.addID(tierDate, id, o, ByDate)
 }
 
-// decide returns the candidates, without sections of notes that are candidates themselves.
+// decide returns the candidates, without sections of notes that are candidates themselves. A
+// section that is named like its note, such as its first heading, is not a second meaning of the
+// reference.
 func (s *lookup) decide() []candidate {
 	notes := map[*Note]bool{}
 	for _, c := range s.found {

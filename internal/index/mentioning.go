@@ -10,7 +10,8 @@ func (n *Note) Buckets() []string { return n.buckets() }
 // Mentioning yields, by path, the notes with a reference, or a trait whose value is a reference, in
 // one of the buckets. Such a reference can lead to a note with a name in that bucket, or to another
 // note. Notes with a trait that is a list of references are always yielded, independent of its
-// values.
+// values. It is for callers that must find every note whose references a change of names can
+// affect.
 func (x *Index) Mentioning(buckets []string) iter.Seq[*Note] {
 	var names []string
 	inBuckets := func(prefix func(bucket string) string) {

@@ -77,7 +77,9 @@ func slugOf(name string) string { return vault.Slug(fold(name)) }
 
 // bucketOf returns the bucket of a name or a reference: the slug of the last path segment before
 // the first #. A reference to an object is always in the bucket of one of its names, because equal,
-// folded and slug forms of a name have the same bucket.
+// folded and slug forms of a name have the same bucket. Buckets are the bridge between references
+// and names: an entry byRef is found by the bucket of its object, and an entry byCalled by the
+// bucket of a reference. Different names can have the same bucket, so a result must be compared.
 func bucketOf(name string) string {
 	base, _, _ := strings.Cut(trimRef(name), "#")
 	return clean(slugOf(vault.Stem(lastSegment(base))))
@@ -116,7 +118,8 @@ func distinct(all []string) []string {
 	return slices.Clip(slices.Compact(all))
 }
 
-// fieldNames returns the names that the fields of an object give to it.
+// fieldNames returns the names that the fields of an object give to it: the name field of its type,
+// the field title, and its aliases. The first depends on the schema.
 func (x *Index) fieldNames(o Object) []calling {
 	if len(o.Fields()) == 0 {
 		return nil
@@ -140,7 +143,8 @@ func titleField(o Object) string {
 	return textOf(f.Value)
 }
 
-// aliases returns the distinct texts of the fields alias and aliases.
+// aliases returns the distinct texts of the fields alias and aliases. Each can be a single value or
+// a list; a value that is not a text or a reference is left out.
 func aliases(o Object) []string {
 	var all []string
 	for _, field := range []string{"alias", "aliases"} {
@@ -158,7 +162,10 @@ func aliases(o Object) []string {
 	return all
 }
 
-// callings yields the names of a note and of the objects in it. Plain sections have none.
+// callings yields the names of a note and of the objects in it: the file name, the title, the slugs
+// of sections with a declaration, and the names in fields. Plain sections have none. The names are
+// those whose buckets ownBuckets and fieldBuckets return; the three must agree, or a reference
+// misses its object.
 func (x *Index) callings(n *Note) iter.Seq[calling] {
 	return func(yield func(calling) bool) {
 		whole := Object{Note: n}

@@ -11,7 +11,8 @@ import (
 // MaxNearest is the largest number of ids that Nearest and NearestTraits return.
 const MaxNearest = 5
 
-// A ranking keeps the ids with the best ranks, at most MaxNearest.
+// A ranking keeps the ids with the best ranks, at most MaxNearest, sorted by rank. Of equal ranks,
+// the one that was added first is first.
 type ranking struct{ all []ranked }
 
 // A ranked is an id with its rank.
@@ -91,7 +92,10 @@ func (n *Note) nearestSections(slug string) []string {
 	return near.ids()
 }
 
-// nearestNotes returns the ids of the notes near to an id without a fragment.
+// nearestNotes returns the ids of the notes near to an id without a fragment: first the objects
+// that are called like its last segment, then the notes whose last segment is equal except for
+// case, begins with it, or differs in a few letters. Notes in the same folder are before those in
+// another. Hidden files, such as those in the trash, are left out.
 func (x *Index) nearestNotes(id string) []string {
 	var near ranking
 	name := lastSegment(id)
@@ -124,7 +128,8 @@ func (x *Index) nearestNotes(id string) []string {
 }
 
 // rankOf returns the rank of a name relative to another, given its lower case and measure. It
-// returns false for a name that is not near.
+// returns false for a name that is not near. For a text of one or two bytes only an equal name
+// is near, because almost any short name differs in a few letters.
 func rankOf(name, lower string, measure fault.Measure) (rank int, near bool) {
 	switch d, near := measure.To(name); {
 	case strings.EqualFold(name, lower):

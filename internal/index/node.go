@@ -41,7 +41,9 @@ func (n *Note) readNodes(doc *markdown.Doc, text []byte, sections []int) {
 // read sets the data of the own text of a node.
 func (p *NodePart) read(b markdown.Body) { p.BodyBytes, p.Embeds = int32(b.End-b.Start), b.Embeds }
 
-// bodySum returns a hash of the own text of a section; 0 only for an empty one.
+// bodySum returns a hash of the own text of a section; 0 only for an empty one. It is used to
+// recognize a section whose heading has changed, so a rare collision at most gives a section the
+// UID of another.
 func bodySum(text []byte) uint64 {
 	if len(text) == 0 {
 		return 0
@@ -107,7 +109,8 @@ func (x *Index) Node(u UID) (Object, bool) {
 func (x *Index) FileOf(u UID) string { return x.uids.get(u.key()) }
 
 // nameNodes sets the UIDs of the nodes of a note that is not in the lookups yet: those that the
-// commit has; else those that they had before; else new ones.
+// commit has; else those that they had before; else new ones, which no other file has. was is the
+// note before the change, nil if there was none.
 func (d *draft) nameNodes(n, was *Note, given []UID) {
 	taken := map[UID]bool{}
 	// Without UIDs from the commit, nodes keep those of their matches in the note before.
@@ -186,7 +189,9 @@ func (d *draft) holderOfUID(u UID) string {
 	return path
 }
 
-// swapNodes replaces the UIDs of the file old by those of now in the lookup; either can be nil.
+// swapNodes replaces the UIDs of the file old by those of now in the lookup; either can be nil. A
+// UID that another file has taken over in the same commit is not removed: a moved file is added at
+// its new path before or after it is deleted at the old one.
 func (d *draft) swapNodes(old, now *File) {
 	was, is := old.NodeIDs(), now.NodeIDs()
 	if now != nil && old != nil && slices.Equal(was, is) && d.holds(old.Path, was) {
@@ -221,7 +226,8 @@ func (d *draft) enterNodes() {
 	clear(d.nodeIDs)
 }
 
-// A nodeMeeting matches the sections of a note with its sections before a change.
+// A nodeMeeting matches the sections of a note with its sections before a change. Each step of
+// meetSections looks only at sections that no earlier step has matched.
 type nodeMeeting struct {
 	note, was *Note
 	met       []*Section // by position of the section; nil if not matched
@@ -319,7 +325,8 @@ func (m *nodeMeeting) sameHeadings() {
 }
 
 // align matches the sections in the longest common subsequence of two lists of headings. It takes
-// time and memory in proportion to the product of their lengths.
+// time and memory in proportion to the product of their lengths. Unlike matching by number, it
+// keeps the UIDs of all other sections if one of several with the same heading is removed.
 func (m *nodeMeeting) align(old, now []int) {
 	same := func(i, j int) bool { return m.was.Sections[old[i]].Title == m.note.Sections[now[j]].Title }
 	longest := make([][]int32, len(old)+1) // of the rest of the lists, from i and j
@@ -360,7 +367,8 @@ type Folder struct {
 	Problem *markdown.Problem
 }
 
-// newFolder parses the file of a folder.
+// newFolder parses the file of a folder. It has no sections, references and traits in the index:
+// only its fields, tags and title describe the folder. Its UID and times are set by settleFolder.
 func newFolder(f *File, text []byte) *Folder {
 	doc := markdown.Parse(text)
 	n := &Note{File: f}
@@ -460,7 +468,8 @@ func (x *Index) NodeFolder(u UID) (dir string, ok bool) {
 }
 
 // settleFolder sets the UID and the times of the file of a folder. was is the file before the
-// change, nil if there was none.
+// change, nil if there was none. A UID that another file has is replaced by one derived from the
+// path.
 func (d *draft) settleFolder(f *File, was *File, ch Change) {
 	now := f.Folder
 	now.Created, now.Modified = d.time, d.time
@@ -515,6 +524,10 @@ func isFolder(path string) bool {
 // touchFolders updates the versions of folders for the change of one file. came says that the file
 // is new, went that it is deleted. It must be called before a new file is in d.files, and after a
 // deleted one is removed from it.
+//
+// A folder has no entry of its own: it exists as long as a note or a folder file is below it. The
+// change of a note in place changes no folder. A new or deleted file changes its folder and, if the
+// folder comes or goes with it, the folder above, up to the first one that stays.
 func (d *draft) touchFolders(path string, came, went bool) {
 	if !inTree(path) {
 		return

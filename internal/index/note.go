@@ -38,7 +38,7 @@ func (f *File) parsed() *Note {
 }
 
 // A Digest is the first half of the SHA-256 of a text. It is enough to recognize whether a file
-// still has the text that the log has.
+// still has the text that the log has. Its text form is 32 hexadecimal digits in lower case.
 type Digest [16]byte
 
 // DigestOf returns the digest of a text.
@@ -168,7 +168,8 @@ func (n *Note) Section(slug string) (*Section, bool) {
 // Values returns the fields as a map. Of several fields with the same name, the last counts.
 func (n *Note) Values() map[string]any { return values(n.Fields) }
 
-// values returns fields as a map.
+// values returns fields as a map. Of several fields with the same name, the last counts. The map is
+// new, so the caller may change it; the values in it are shared.
 func values(fields []Field) map[string]any {
 	m := make(map[string]any, len(fields))
 	for _, f := range fields {

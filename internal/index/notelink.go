@@ -55,7 +55,7 @@ func (w *imageWriter) links(all []NoteLink) {
 // minLink is the smallest number of bytes of a link in an image.
 const minLink = 8
 
-// links reads the links of a note.
+// links reads the links of a note. It fails for an unknown scheme.
 func (b *blockReader) links(n *Note) {
 	count := b.count(minLink)
 	if count == 0 {

@@ -9,7 +9,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// An Object is a note, an object that is embedded in a note, or a plain section.
+// An Object is a note, an object that is embedded in a note, or a plain section. It is a small
+// value that refers to one state of a note: the same object in two states of the vault has
+// different pointers. Compare ids, or UIDs, across states. The zero Object is none.
 type Object struct {
 	Note    *Note
 	Section *Section // nil for the note as a whole
@@ -73,7 +75,7 @@ func (o Object) Parents() iter.Seq[Object] {
 }
 
 // Typed returns the object itself or, for a plain section, the innermost object around it that is
-// not one.
+// not one. It is never a plain section, because a note is not one.
 func (o Object) Typed() Object {
 	for o.Section != nil && o.Section.Type == vault.Section {
 		o, _ = o.Parent()
@@ -115,7 +117,7 @@ func (n *Note) Object(section int) Object {
 
 // Find returns the object that an id names. The note's id can be followed by `.md`. A daily note is
 // also found by its date, and a note with its title's slug as a fragment (reference/raven.md §6.2,
-// §6.5).
+// §6.5). Unlike Resolve, it accepts no other names: it is for ids that were returned before.
 func (x *Index) Find(id string) (Object, bool) {
 	name, slug, inside := strings.Cut(id, "#")
 	name = strings.TrimSuffix(name, ".md")
@@ -183,7 +185,8 @@ func lastSegment(id string) string { return id[strings.LastIndexByte(id, '/')+1:
 
 // Objects yields the objects of a type after a location, by path, then line: notes and embedded
 // objects. The type section yields plain sections, and the empty type everything except plain
-// sections. These two go through all notes after the location.
+// sections. These two go through all notes after the location. Any other type goes through the
+// notes that have an object of the type, and takes time in proportion to these.
 func (x *Index) Objects(typ string, after Location) iter.Seq[Object] {
 	return func(yield func(Object) bool) {
 		for n := range x.NotesWith(typ, after.Path) {
@@ -206,7 +209,8 @@ func (x *Index) NotesWith(typ, from string) iter.Seq[*Note] {
 }
 
 // NotesWithField yields, by path and from a path on, the notes that are or contain an object that
-// has a field with this name or is of one of these types.
+// has a field with this name or is of one of these types. It collects the paths before it yields
+// the first note.
 func (x *Index) NotesWithField(name string, types []string, from string) iter.Seq[*Note] {
 	return func(yield func(*Note) bool) {
 		paths := slices.Collect(x.entries.paths(byField.name(clean(name)), from))
@@ -222,7 +226,8 @@ func (x *Index) NotesWithField(name string, types []string, from string) iter.Se
 	}
 }
 
-// merged returns the sorted union of two sorted lists, without duplicates.
+// merged returns the sorted union of two sorted lists, without duplicates. Each list must be
+// without duplicates.
 func merged(list []string, other iter.Seq[string]) []string {
 	all, i := make([]string, 0, len(list)), 0
 	for text := range other {

@@ -24,8 +24,9 @@ func (n *Note) Past() *Past {
 
 // Returned returns the times of a note that gets an earlier text back. p has the times with this
 // text; before and now are the note before and after it gets the text. Sections and traits that are
-// in before keep their times of now; those that return have those of p. If the number of sections
-// or traits differs between p and now, those of now are used.
+// in before keep their times of now; those that return have those of p. Sections are compared by
+// slug and traits by id. If the number of sections or traits differs between p and now, those of
+// now are used.
 func (p *Past) Returned(before, now *Note) *Past {
 	all := now.Past()
 	if len(p.Sections) == len(all.Sections) {
@@ -55,7 +56,7 @@ func (p *Past) Returned(before, now *Note) *Past {
 
 // restore sets the times of a note that is not in the lookups yet. It does nothing if p is nil. If
 // the number of sections or traits does not fit, for example because the schema defines other field
-// traits, these keep their times.
+// traits, these keep their times. It runs after recognise, whose times it replaces.
 func (p *Past) restore(n *Note) {
 	if p == nil {
 		return

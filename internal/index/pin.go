@@ -7,7 +7,8 @@ import (
 )
 
 // pinRounds limits the number of passes over the pins after a commit. The first pass gives each pin
-// to its trait; a second one handles pins that became free by that.
+// to its trait; a second one handles pins that became free by that. The limit bounds the work for
+// pins that depend on each other.
 const pinRounds = 3
 
 // claim records the claim of a trait on the id of the pin on its line, if it has one.
@@ -46,8 +47,9 @@ func (x *Index) claims(pin string) []*Trait {
 }
 
 // heir returns the trait that is entitled to a pin: the first by path and line that claims it. It
-// returns nil if a trait without such a claim has the id already. The traits of the note at the
-// path but do not count as having it, because their ids are about to be assigned.
+// returns nil if none claims it, or if a trait without such a claim has the id already, because ids
+// that are in use do not move. The traits of the note at the path but do not count as having it,
+// because their ids are about to be assigned.
 func (d *draft) heir(pin, but string) *Trait {
 	all := d.claims(pin)
 	if len(all) == 0 {
@@ -78,7 +80,8 @@ func (d *draft) settlePins() {
 	clear(d.contested)
 }
 
-// settlePin takes a pin from notes that are not entitled to it, and gives it to its heir.
+// settlePin takes a pin from notes that are not entitled to it, and gives it to its heir. It renews
+// these notes, which assigns all their ids again under the present claims.
 func (d *draft) settlePin(pin string) {
 	heir := d.heir(pin, "")
 	if heir == nil {

@@ -27,7 +27,7 @@ func newFile(version uint64, ch Change) *File {
 }
 
 // newNote parses a note. It does not set the parts that depend on the schema, the times and the
-// ids.
+// ids; see applySchema and recognise. It does not retain text.
 func newNote(f *File, text []byte) *Note {
 	doc := markdown.Parse(text)
 	head := doc.Head()
@@ -72,8 +72,9 @@ func problemOf(doc *markdown.Doc) *markdown.Problem {
 	return doc.Problem
 }
 
-// SearchSections returns the sections of a note for package search. text must be the text of the
-// note.
+// SearchSections returns the sections of a note for package search: their titles and the offsets of
+// their headings in text, which must be the text of the note. The index has lines and no offsets,
+// so the offsets are counted.
 func (n *Note) SearchSections(text []byte) []search.Section {
 	all := make([]search.Section, len(n.Sections))
 	at, line := 0, 1
@@ -86,7 +87,8 @@ func (n *Note) SearchSections(text []byte) []search.Section {
 	return all
 }
 
-// countUnits returns the number of passages into which search splits the text of the note.
+// countUnits returns the number of passages into which search splits the text of the note. It is
+// counted while the text is at hand, because the index has no texts.
 func (n *Note) countUnits(text []byte) int {
 	return search.CountUnits(&search.Note{
 		Text: text, Body: n.BodyStart, Sections: n.SearchSections(text),
@@ -118,7 +120,9 @@ func declared(v any) string {
 }
 
 // readSections adds the sections, and returns the position of the section of each heading. A title
-// heading becomes a name of the note, and not a section; its position is -1.
+// heading becomes a name of the note, and not a section; its position is -1. Positions in
+// n.Sections therefore differ from those in headings, and every Scope of the parser is converted
+// with the result.
 func (n *Note) readSections(headings []markdown.Heading, text []byte) []int {
 	number := make([]int, len(headings))
 	n.Sections = slices.Grow(n.Sections, untitled(headings))
@@ -167,7 +171,9 @@ func (s *Section) declared(e *markdown.Embedded, text []byte) {
 	}
 }
 
-// readTraits adds the annotations and the checkboxes of a text.
+// readTraits adds the annotations and the checkboxes of a text in reading order, each with a
+// TraitValue of its own. applySchema replaces these by shared ones. Line and id come from the
+// Place.
 func (n *Note) readTraits(doc *markdown.Doc, section func(int) int) {
 	traits := withTasks(doc.Traits, doc.Tasks)
 	if len(traits) == 0 {
@@ -191,7 +197,9 @@ func (n *Note) readTraits(doc *markdown.Doc, section func(int) int) {
 	}
 }
 
-// readPlaces returns the place of each annotation. Annotations on the same line share one.
+// readPlaces returns the place of each annotation. Annotations on the same line share one. Places
+// are allocated together, which is why the lines are counted first. It also records the pins of the
+// lines.
 func (n *Note) readPlaces(traits []markdown.Trait, section func(int) int) []*Place {
 	lines := 0
 	for i := range traits {

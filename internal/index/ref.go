@@ -23,7 +23,8 @@ type Ref struct {
 	Form     markdown.Form
 }
 
-// A Mention is the text of a reference. References with the same text can share it.
+// A Mention is the text of a reference. References with the same text can share it. It is
+// comparable, and is its own key in the map of shared ones.
 type Mention struct {
 	Target  string // as written
 	Display string // the text that is shown instead of the target; empty if there is none
@@ -67,7 +68,9 @@ func (n *Note) readRefs(refs []markdown.Reference, number func(int) int) {
 	}
 }
 
-// bareRefs replaces the references without brackets by those that the current schema defines.
+// bareRefs replaces the references without brackets by those that the current schema defines: the
+// texts in fields whose type is a reference. It also shares the Mentions of all references of the
+// note with those of other notes.
 func (d *draft) bareRefs(n *Note) {
 	refs := slices.DeleteFunc(slices.Clone(n.Refs), func(r Ref) bool { return r.Bare })
 	for i := -1; i < len(n.Sections); i++ {
@@ -107,7 +110,9 @@ func (d *draft) alike(m *Mention) *Mention {
 	return m
 }
 
-// appendBare appends the texts of a field as references.
+// appendBare appends the texts of a field as references. The field can be a list; a value that is
+// not a text, or not a valid reference, is left out. Position is the number of the value in the
+// list, because values have no offsets.
 func appendBare(refs []Ref, f Field, scope int) []Ref {
 	list, ok := f.Value.([]any)
 	if !ok {

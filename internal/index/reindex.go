@@ -19,7 +19,8 @@ const CauseGit = "git checkout"
 
 // Reindexed returns the entry that replaces the events of a file. For a discovered trait it has the
 // same data as an entry of its own, because otherwise the id could not be found again from the
-// audit log alone.
+// audit log alone. The events must be those of Events for the file; their order is that of the
+// lists.
 func Reindexed(path string, events []Event) Reindex {
 	r := Reindex{Op: "reindex", File: path, Changes: map[string]map[string]any{}}
 	for _, e := range events {

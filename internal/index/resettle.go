@@ -10,11 +10,13 @@ import (
 )
 
 // resettle applies the new settings to each note for which they make a difference. before has the
-// old settings.
+// old settings; d has the new ones.
 //
 // It must be called before the other changes of the commit are applied. The entries find the notes
 // that are affected: each declared type that has another meaning, and each type and trait whose
-// definition changed.
+// definition changed. A change of folders or of patterns goes through all notes. The notes are
+// renewed in the order of their paths, so that ids that become free or are new are the same in
+// every process.
 func (d *draft) resettle(before settings) {
 	paths := map[string]bool{}
 	for declared := range d.entries.names(byDeclared) {
@@ -74,7 +76,9 @@ func (d *draft) collectExcluded(paths map[string]bool) {
 }
 
 // typeMeanings returns, for each type, a text with everything in it that affects notes of the type:
-// the name field, and the fields that are references, times or traits.
+// the name field, and the fields that are references, times or traits. Two schemas with the same
+// text for a type give its notes the same index, so a change of a description or of a default of a
+// field renews nothing.
 func typeMeanings(s *vault.Schema) map[string]string {
 	all := map[string]string{}
 	for _, t := range s.Types {
@@ -92,7 +96,7 @@ func typeMeanings(s *vault.Schema) map[string]string {
 }
 
 // traitMeanings returns, for each trait, a text with everything in it that affects annotations: its
-// type and its default.
+// type and its default. The default counts because it is the value of a bare annotation.
 func traitMeanings(s *vault.Schema) map[string]string {
 	all := map[string]string{}
 	for _, t := range s.Traits {

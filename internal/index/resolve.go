@@ -119,7 +119,9 @@ func trimRef(ref string) string {
 	return base
 }
 
-// A target is the set of objects to which a reference can lead, independent of its note.
+// A target is the set of objects to which a reference can lead, independent of its note. It is the
+// part of a resolution that can be cached by the text of the reference. from chooses among the
+// candidates for one note.
 type target struct {
 	candidates []candidate // of one tier, distinct
 	fragment   string      // the part inside the object that the reference names
@@ -137,6 +139,7 @@ type candidate struct {
 func (t target) isFixed() bool { return len(t.candidates) <= 1 }
 
 // from returns the resolution of the reference in a note. A nil n means that the note is not known.
+// Several candidates are ambiguous: the result has no ID, but their ids as Matches.
 func (t target) from(n *Note) Resolution {
 	left := t.candidates
 	// Of several candidates, one in the folder of the note is meant.

@@ -53,7 +53,8 @@ const (
 	MarkedPaymentStatus Marked = 'y'
 )
 
-// Of returns the mark of a value. The empty value has no mark: it returns 0.
+// Of returns the mark of a value: one of the 64 bits, by a hash of the kind and the value. The
+// empty value has no mark: it returns 0.
 func (m Marked) Of(value string) Marks {
 	if value == "" {
 		return 0
@@ -65,7 +66,7 @@ func (m Marked) Of(value string) Marks {
 	return 1 << (sum >> 8 % 64)
 }
 
-// rowOf returns the row of a note.
+// rowOf returns the row of a note. Its marks are those of all values that lists filter by.
 func rowOf(n *Note) Row {
 	c := n.Card()
 	m := MarkedProject.Of(n.Project()) | MarkedChain.Of(c.Chain()) | MarkedEpisode.Of(c.Episode()) |
@@ -80,7 +81,8 @@ func rowOf(n *Note) Row {
 	return Row{DayOf{n, rowDayOf(c.Day())}, m, c}
 }
 
-// A rowDay is the first bytes of Card.Day: all of it, for a date or an ISO time.
+// A rowDay is the first bytes of Card.Day: all of it, for a date or an ISO time. Comparing two of
+// them reads no other memory, which decides how long a sort of all notes takes.
 type rowDay struct {
 	text   [dayBytes]byte
 	length uint8 // of the whole text; dayBytes+1 if it is longer than dayBytes
@@ -98,8 +100,8 @@ func rowDayOf(text string) rowDay {
 }
 
 // DayBegins returns the first ten characters of the day of the note (Card.Day), or all of a shorter
-// one. It returns false if one of them is not ASCII; use Card.Day then. The result refers to the
-// memory of the row.
+// one: the date, if it is one. It returns false if one of them is not ASCII; use Card.Day then. The
+// result refers to the memory of the row. A filter by date uses it to avoid reading the note.
 func (r *Row) DayBegins() (day []byte, ok bool) {
 	const characters = 10
 	day = r.day.text[:min(int(r.day.length), characters)]

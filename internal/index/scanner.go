@@ -47,7 +47,7 @@ func (s *scanner) natural() int {
 	return int(v)
 }
 
-// int reads a number that can be negative.
+// int reads a number that can be negative, in the zigzag form of binary.AppendVarint.
 func (s *scanner) int() int {
 	v := s.uint()
 	return int(v>>1) ^ -int(v&1)
@@ -118,7 +118,9 @@ func (s *scanner) digest() (d Digest) {
 // maxNesting is the largest depth of lists in lists. No text that is parsed has deeper ones.
 const maxNesting = 10_000
 
-// value reads a value in which lists can be nested to this depth.
+// value reads a value in which lists can be nested to this depth; it fails for a deeper one. The
+// first byte is one of the constants valueNone to valueNested. The result is equal to the value
+// that imageWriter.value wrote.
 func (s *scanner) value(depth int) any {
 	switch s.flags() {
 	case valueNone:

@@ -7,7 +7,9 @@ import (
 )
 
 // settings are the parsed contents of the vault's own files: schema.yaml, raven.yaml and
-// rookery.yaml, and settings of Obsidian.
+// rookery.yaml, and settings of Obsidian. They are immutable, except for dailyAs, which
+// applyLookups sets. Each Index has a copy, so every state of the vault is read with the settings
+// of its time.
 type settings struct {
 	schema    *vault.Schema
 	schemaErr error
@@ -24,7 +26,8 @@ type settings struct {
 // because raven.yaml and rookery.yaml are parsed together.
 type settingTexts struct{ schema, raven, rookery, obsidianDaily, obsidianTemplates string }
 
-// with returns the texts after a change of a file.
+// with returns the texts after a change of a file. A change of any other file returns t unchanged,
+// so a commit changes the settings if and only if the result differs.
 func (t settingTexts) with(ch Change) settingTexts {
 	text := &t.schema
 	switch ch.Path {
@@ -82,7 +85,9 @@ func (x *Index) Config() vault.Config {
 }
 
 // spellDaily finds the spelling of the folder of daily notes: that of the configuration if it
-// contains notes, else that of a folder that differs only in case.
+// contains notes, else that of a folder that differs only in case. Without it, a configured `daily`
+// would create a second folder beside an existing `Daily`, which is the same folder on some file
+// systems.
 func (x *Index) spellDaily() {
 	x.dailyAs = ""
 	want := x.config.DailyDirectory
@@ -101,7 +106,8 @@ func (x *Index) spellDaily() {
 }
 
 // folderLike returns the folder in a folder with a name, ignoring case. An exact match is
-// preferred.
+// preferred. in is the path of the folder, "" for the vault. ok is false if no such folder contains
+// notes.
 func (x *Index) folderLike(in, name string) (path string, ok bool) {
 	if in != "" {
 		in += "/"

@@ -8,13 +8,16 @@ import (
 
 // Size returns about how many bytes of memory the index takes, as if it shared nothing with other
 // indexes. It is meant for limits of caches. The sum of the files is maintained by each commit, so
-// a call takes constant time.
+// a call takes constant time. Two states that share most of their notes are counted twice, so the
+// sum over several states is an upper bound.
 func (x *Index) Size() int64 {
 	said := int(unsafe.Sizeof(TraitValue{})) + treeItem + 2*shortText // equal TraitValues are stored once
 	t := x.texts
 	row := (int(unsafe.Sizeof(Row{})) + int(unsafe.Sizeof(""))) * 4 / 3 // in a node of a tree, which is not full
-	return x.held + x.memories.Size() + x.entries.size() + x.traitIDs.size() + x.uids.size() + int64(x.counts.Len()*said+x.rows.Len()*row+max(0, x.folderVersions.Len()-1)*treeItem) +
-		int64(x.seeds.Len()*seedSize+len(t.schema)+len(t.raven)+len(t.rookery)+len(t.obsidianDaily)+len(t.obsidianTemplates))
+	return x.held + x.memories.Size() + x.entries.size() + x.traitIDs.size() + x.uids.size() +
+		int64(x.counts.Len()*said+x.rows.Len()*row+max(0, x.folderVersions.Len()-1)*treeItem) +
+		int64(x.seeds.Len()*seedSize+len(t.schema)+len(t.raven)+len(t.rookery)+len(t.obsidianDaily)+
+			len(t.obsidianTemplates))
 }
 
 // Estimated average sizes, in bytes, of things that are not measured one by one.
@@ -54,7 +57,9 @@ func (f *File) size() int64 {
 	return int64(size)
 }
 
-// size returns about how many bytes a note takes, without its texts that are shared.
+// size returns about how many bytes a note takes, without its texts that are shared. It is called
+// for each changed note before and after a commit, so it adds up lengths and does not follow shared
+// pointers.
 func (n *Note) size() int {
 	size := int(unsafe.Sizeof(Note{})) + len(n.Title) + len(n.TitleSlug) + len(n.pins)*mapItem +
 		len(n.Tags)*int(unsafe.Sizeof(Tag{})) + len(n.Refs)*int(unsafe.Sizeof(Ref{})) +

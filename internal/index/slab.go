@@ -7,8 +7,9 @@ import "unsafe"
 const slabBytes = 64 << 10
 
 // A slab allocates lists from larger pieces of memory. Lists that are allocated one by one fill
-// gaps of the heap, and keep the memory around them from being freed. A slab must be used by one
-// goroutine at a time.
+// gaps of the heap, and keep the memory around them from being freed. A piece is freed when no list
+// in it is used any more, so a slab must contain values that live equally long, such as the notes
+// of one image. It must be used by one goroutine at a time. The zero value is ready to use.
 type slab[T any] struct {
 	free []T
 	last int // number of items of the last piece
@@ -32,7 +33,7 @@ func (s *slab[T]) take(n int) []T {
 // one returns a pointer to one zero value.
 func (s *slab[T]) one() *T { return &s.take(1)[0] }
 
-// slabs are the slabs for the parts of notes.
+// slabs are the slabs for the parts of notes. Each goroutine that reads an image has its own.
 type slabs struct {
 	files       slab[File]
 	notes       slab[Note]

@@ -34,7 +34,8 @@ func (x *Index) Tagged(tag, after string) iter.Seq[TaggedIn] {
 }
 
 // Tags yields all tags, by name, with the number of notes that have each; tags below it are not
-// counted. Each is spelled as in most of the notes.
+// counted. Each is spelled as in most of the notes; of equally frequent spellings, the first in
+// sorted order. It reads one count for each spelling, and no notes.
 func (x *Index) Tags() iter.Seq2[string, int] {
 	return func(yield func(string, int) bool) {
 		var key, name string
@@ -71,7 +72,8 @@ func (t Tag) isBelow(other string) bool {
 }
 
 // tagKeys returns the tags of a note and all their parent tags, in the form of TagKey, sorted and
-// distinct.
+// distinct. A note with the tag a/b thus has entries for a/b and a, and a search for a finds it
+// with one range.
 func (n *Note) tagKeys() []string {
 	var all []string
 	for _, t := range n.Tags {

@@ -50,8 +50,9 @@ func TaskMark(value string) (mark string, ok bool) {
 	return "", false
 }
 
-// withTasks returns the annotations and the checkboxes of a text, in text order. A checkbox becomes
-// a trait without a name, after the annotations on its line.
+// withTasks returns the annotations and the checkboxes of a text, in text order. Both lists must be
+// sorted by line. A checkbox becomes a trait without a name, after the annotations on its line;
+// readTraits gives it the type TaskType.
 func withTasks(traits []markdown.Trait, tasks []markdown.Task) []markdown.Trait {
 	if len(tasks) == 0 {
 		return traits
@@ -104,8 +105,8 @@ func (x *Index) Tasks(value string) TraitSet {
 	return s
 }
 
-// told yields the traits that have events of their own. A checkbox on the line of another trait has
-// none, because the event of that trait covers it.
+// told yields the traits that have events of their own, in reading order. A checkbox on the line of
+// another trait has none, because the event of that trait covers it.
 func (n *Note) told(yield func(*Trait) bool) {
 	for t := range n.Traits() {
 		if t.Task && len(t.Siblings()) > 0 {

@@ -30,7 +30,8 @@ func ThingsAtMost(text []byte) int {
 	return min(most, MaxThings)
 }
 
-// thingsOf counts the things in a text that can be indexed.
+// thingsOf counts the things in a text that can be indexed. If the parser did not read all of it,
+// the result is more than MaxThings.
 func thingsOf(doc *markdown.Doc) int {
 	tags := map[string]bool{}
 	for _, t := range doc.Tags {
@@ -61,7 +62,8 @@ func (n *Note) Things() int {
 }
 
 // leaveOut reduces a note that contains too much to its title and its fields, and reports whether
-// it did. It also removes the fields if they have too many values.
+// it did. It also removes the fields if they have too many values. It is called before anything
+// else of the body is read, so that a commit of such a note costs little more than parsing it.
 func (n *Note) leaveOut(doc *markdown.Doc) bool {
 	things, values := thingsOf(doc), valuesOf(n.Fields)
 	for _, h := range doc.Headings {

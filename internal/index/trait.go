@@ -118,7 +118,8 @@ func (n *Note) TraitsBehind(typ string, after Location, holds func(*TraitValue) 
 }
 
 // nextMark returns the position of the first mark at or after from that equals mark or, for noType,
-// that differs from it. It returns len(marks) if there is none.
+// that differs from it. It returns len(marks) if there is none. It reads one byte for each
+// annotation.
 func nextMark(marks []byte, from int, mark typeMark) int {
 	if mark == noType {
 		for from < len(marks) && typeMark(marks[from]) == noType {
@@ -156,7 +157,8 @@ func (t *Trait) Siblings() []*Trait {
 }
 
 // OnLine returns all annotations on the line of a trait, including the trait itself and those that
-// the schema does not define; for a field, the fields that are traits.
+// the schema does not define; for a field, the fields that are traits. The result is part of the
+// note and must not be changed. It relies on the order of Annotations: fields first, then by line.
 func (t *Trait) OnLine() []*Trait {
 	all := t.Note.Annotations
 	body := sort.Search(len(all), func(i int) bool { return !all[i].Field })

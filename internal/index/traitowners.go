@@ -9,7 +9,8 @@ import (
 
 // A traitOwners maps ids to the path of the file that contains the trait or node. Most ids are in
 // an immutable list, which many states of the vault share. A tree, copied on write, has the changes
-// since.
+// since, and takes precedence over the list. An id that is in the list and no longer used has an
+// empty path in the tree.
 type traitOwners struct {
 	list heldList
 	over tree[string] // the path; "" if the id is no longer used
@@ -72,7 +73,8 @@ func (l heldList) has(id string) bool {
 	return held
 }
 
-// each calls f for each id that is in use, in order.
+// each calls f for each id that is in use, in order. It merges the list with the tree, whose items
+// take precedence.
 func (h *traitOwners) each(f func(id, path string)) {
 	at := 0
 	before := func(id string) {

@@ -5,7 +5,9 @@ import (
 	"strings"
 )
 
-// A TraitSet is the traits of a type that have one of several values, in one state of the vault.
+// A TraitSet is the traits of a type that have one of several values, in one state of the vault. It
+// contains the names of the entries of these values, not the traits: Count adds up counts, Notes
+// walks the entries, and Has tests a single value. It is immutable and safe for concurrent use.
 type TraitSet struct {
 	x     *Index
 	typ   string
@@ -58,7 +60,9 @@ func (x *Index) TraitsBetween(typ, from, to string, holds func(value string) boo
 	return TraitSet{x, typ, set}
 }
 
-// traitsTo returns the traits of a type whose reference leads to the same object as value.
+// traitsTo returns the traits of a type whose reference leads to the same object as value. It
+// resolves each distinct text of such a reference in the buckets of the object. If value leads to
+// nothing, the traits with the same text are the result.
 func (x *Index) traitsTo(typ, value string) TraitSet {
 	r := x.Resolver()
 	want := r.Resolve(value).ID
@@ -116,7 +120,8 @@ func (x *Index) NotesWithTrait(typ, from string) iter.Seq[*Note] {
 	return x.notesBy(byTrait.name(typ), from)
 }
 
-// A nameSet is a set of names of entries that have counts.
+// A nameSet is a set of names of entries that have counts. A run needs no map: most ranges of dates
+// and numbers are one.
 type nameSet struct {
 	all  []string
 	each map[string]bool // nil if all has at most one name, or is a run

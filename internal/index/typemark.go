@@ -29,7 +29,9 @@ func markOfType(name string) typeMark {
 // called section.
 func traitMark(typ string) typeMark { return max(noType+1, markOfType(typ)) }
 
-// markTypes sets the marks of a note. marks must have the length markCount, and be zero.
+// markTypes sets the marks of a note: one byte for the note, one for each section, and one for each
+// annotation. Annotations that the schema does not define keep noType. marks must have the length
+// markCount, and be zero. It must be called after the types are final.
 func (n *Note) markTypes(marks []byte) {
 	n.typeMarks = marks
 	n.typeMarks[0] = byte(markOfType(n.Type))

@@ -45,8 +45,8 @@ func PackUIDs(all []UID) []byte {
 	return b
 }
 
-// UnpackUIDs parses the result of PackUIDs. It returns nil if the length of b is not a multiple of
-// 16.
+// UnpackUIDs parses the result of PackUIDs. It returns nil if b is empty or its length is not a
+// multiple of 16.
 func UnpackUIDs(b []byte) []UID {
 	size := len(UID{})
 	if len(b) == 0 || len(b)%size != 0 {
@@ -60,13 +60,17 @@ func UnpackUIDs(b []byte) []UID {
 }
 
 // uidKey is the number of bytes at the end of a UID that distinguish nodes: all except the time.
+// The lookup of UIDs has only these bytes, to save memory, so it also finds a UID with another
+// time. Node and NodeFolder compare the whole UID.
 const uidKey = 10
 
 // key returns the part of the UID by which its file is found.
 func (u UID) key() string { return string(u[len(u)-uidKey:]) }
 
-// derivedUID returns the UID of a new node for which the commit has none. It depends only on the
-// arguments, so every reader of the log computes the same one.
+// derivedUID returns the UID of a new node for which the commit has none: a hash of the version and
+// the path, with the time of the commit. It depends only on the arguments, so every reader of the
+// log computes the same one. ordinal distinguishes the nodes of a note, and further attempts for
+// the same node.
 func derivedUID(at time.Time, seq uint64, path string, ordinal int) UID {
 	b := binary.BigEndian.AppendUint64(nil, seq)
 	b = binary.BigEndian.AppendUint64(b, uint64(ordinal))
@@ -80,8 +84,9 @@ func folderUID(dir string, attempt int) UID {
 	return hashedUID(0, append(b, dir...))
 }
 
-// hashedUID returns a UID with a time, in milliseconds, and the hash of b. It returns the zero UID
-// if the time is invalid.
+// hashedUID returns a UID with a time, in milliseconds since 1970, and the first ten bytes of the
+// SHA-256 of b. A time that a ULID cannot express is replaced by the last possible one. It returns
+// the zero UID if the time is invalid.
 func hashedUID(ms uint64, b []byte) UID {
 	var id ulid.ULID
 	if id.SetTime(min(ms, ulid.MaxTime())) != nil {

@@ -9,7 +9,8 @@ import (
 	"github.com/tidwall/btree"
 )
 
-// notesBy yields the notes with a name, from a path on, by path.
+// notesBy yields the notes with a name, from a path on, by path. It yields nil for a file that is
+// not a note; only names of the kinds byFold and isHidden have such files.
 func (x *Index) notesBy(name, from string) iter.Seq[*Note] {
 	return func(yield func(*Note) bool) {
 		c := x.cursor()
@@ -21,7 +22,9 @@ func (x *Index) notesBy(name, from string) iter.Seq[*Note] {
 	}
 }
 
-// notesByAny yields the notes with any of several names, each once, from a path on, by path.
+// notesByAny yields the notes with any of several names, each once, from a path on, by path. It
+// merges the sorted paths of the names with a heap, so it reads no more of them than the caller
+// takes.
 func (x *Index) notesByAny(names []string, from string) iter.Seq[*Note] {
 	if len(names) == 1 {
 		return x.notesBy(names[0], from)
@@ -47,7 +50,8 @@ func (x *Index) notesByAny(names []string, from string) iter.Seq[*Note] {
 	}
 }
 
-// byPath is a heap of entries with different names. The entry with the smallest path is on top.
+// byPath is a heap of entries with different names, for container/heap. The entry with the smallest
+// path is on top. Each entry is the next one of its name.
 type byPath []entry
 
 func (h byPath) Len() int           { return len(h) }
@@ -83,7 +87,7 @@ func (s *entries) first(name, from string) (first entry, ok bool) {
 }
 
 // A cursor looks up one note after the other. It is fast for paths that are close together and come
-// in order.
+// in order, as those of a range of entries do. For other paths it seeks from the root of the tree.
 type cursor struct {
 	files btree.MapIter[string, *File]
 	there bool // files is at a file
@@ -109,7 +113,9 @@ func (c *cursor) note(path string) *Note {
 }
 
 // firstBehind returns the position of the first thing in the note whose location is after a given
-// one; number if there is none. The things are given by their number and their locations, in order.
+// one; number if there is none. The things are given by their number and their locations, which
+// must be in order. It is a binary search. A location in another note is before or after all of
+// them.
 func (n *Note) firstBehind(after Location, number int, spot func(int) Location) int {
 	if after.Path == "" {
 		return 0

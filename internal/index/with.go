@@ -37,6 +37,9 @@ func (x *Index) clone() *Index {
 
 // A draft is a private, mutable index. Its files, pins and seeds are current. Its other lookups are
 // those before the pending changes until applyLookups is called.
+//
+// It collects changes by path or id in maps and writes them at once, because each write to a tree
+// copies nodes. A reader of pending ids must look in these maps first; see holderOf.
 type draft struct {
 	*Index
 	contested map[string]bool   // ids whose owner may have to change, for settlePins
@@ -62,14 +65,16 @@ type said struct {
 func newDraft(x *Index) *draft {
 	return &draft{
 		Index: x.clone(), contested: map[string]bool{}, entered: map[string]*File{},
-		ids: map[string]string{}, nodeIDs: map[string]string{}, words: map[term]string{}, sayings: map[said]*TraitValue{},
+		ids: map[string]string{}, nodeIDs: map[string]string{}, words: map[term]string{},
+		sayings:  map[said]*TraitValue{},
 		mentions: map[Mention]*Mention{}, folders: map[string]bool{},
 		hidden: map[string]bool{},
 	}
 }
 
 // apply applies a commit: first its changes of settings, because they determine the rest, then its
-// other changes.
+// other changes. It parses nothing. The order of its steps matters: pins are settled after all
+// files, and audit logs are imported before them, so that new notes get the times in the logs.
 func (d *draft) apply(r *reading) {
 	d.version, d.time = r.Seq, r.Time.UTC()
 	d.moved = map[string]*File{}
@@ -112,7 +117,8 @@ func (d *draft) takeItems(r *reading) {
 	d.memories.Apply(memory.Commit{Seq: r.Seq, Time: r.Time.UnixMilli(), Changes: r.Items})
 }
 
-// change applies the change of one file. f is the parsed file, nil if it is deleted.
+// change applies the change of one file. f is the parsed file, nil if it is deleted. The old note
+// gives up its claims first, so that the new one can have the same ids.
 func (d *draft) change(ch Change, f *File) {
 	old, _ := d.files.Get(ch.Path)
 	d.unclaim(noteOf(old))
@@ -149,7 +155,8 @@ func (d *draft) before(ch Change, old *File) *Note {
 }
 
 // recognise sets the times and ids of a note and of everything in it. was is the note before the
-// change; nil for a new one, whose times come from the commit and from audit logs.
+// change; nil for a new one, whose times come from the commit and from audit logs. It must run
+// before the note is in the lookups.
 func (d *draft) recognise(n, was *Note, ch Change) {
 	d.nameNodes(n, was, ch.Nodes)
 	if was != nil {

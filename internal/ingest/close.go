@@ -14,19 +14,23 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 )
 
+// Delays after which a batch is examined again.
 const (
 	// busyPause is how long a process waits while another one ingests edits.
 	busyPause = 5 * time.Second
 
-	// behindPause is how long edits wait while the files are far behind the log.
+	// behindPause is how long edits wait while the files are far behind the log. The process that
+	// follows the log catches up meanwhile.
 	behindPause = 30 * time.Second
 
-	// emptied is how long a file that was emptied waits for its new text.
+	// emptied is how long a file that was emptied waits for its new text, from when that was
+	// noticed.
 	emptied = time.Minute
 )
 
 // Close ingests the noticed edits that are due. It returns the time after which it must be called
-// again; 0 if no edits are left.
+// again; 0 if no edits are left. If another process ingests edits, or takes the lease over, it
+// returns busyPause and no error.
 func (v Vault) Close(ctx context.Context) (again time.Duration, err error) {
 	l, err := v.lease(ctx)
 	if errors.Is(err, errBusy) {
@@ -45,7 +49,8 @@ func (v Vault) Close(ctx context.Context) (again time.Duration, err error) {
 }
 
 // Reindex ingests all noticed edits without waiting. t.Pending is the decision about the held
-// batch, if there is one. It returns UNAVAILABLE while another process ingests edits of the vault.
+// batch, if there is one. With t.DryRun it changes nothing, and returns the planned result. It
+// returns UNAVAILABLE while another process ingests edits of the vault.
 func (v Vault) Reindex(ctx context.Context, t checkout.Ingesting) (checkout.Taken, error) {
 	if t.Pending != "" && t.Prefix != "" {
 		return checkout.Taken{}, repo.OutsidePrefix(t.Prefix)
@@ -68,6 +73,12 @@ func (v Vault) Reindex(ctx context.Context, t checkout.Ingesting) (checkout.Take
 }
 
 // A batch is a set of edits that are ingested together.
+//
+// Its steps are gather, which reads the files and fills found, waits and left; guard, which moves
+// edits from found to held; commit, for each piece of found; track, which counts removals; and
+// finish, which writes the result to the items and the control item. The items of the edits are
+// removed at the end of finish, so a process that takes over after a crash repeats all steps. A
+// repeated commit finds the files as in the log.
 type batch struct {
 	Vault
 	lease *lease
@@ -88,7 +99,9 @@ type batch struct {
 	done    intake.Taken
 }
 
-// close ingests the edits that are due.
+// close ingests the edits that are due. A large batch is divided into pieces, and a piece that is
+// too large for a commit into halves; the lease is renewed before each piece. It returns errLost if
+// the lease was lost.
 func (b *batch) close(ctx context.Context) error {
 	if err := b.gather(ctx); err != nil {
 		return err
@@ -117,7 +130,10 @@ func (b *batch) close(ctx context.Context) error {
 	return b.finish(ctx)
 }
 
-// tryOut computes the result of close. It changes nothing.
+// tryOut computes the result of close for a dry run. It changes nothing, and needs no lease. With
+// the word Discard it only counts the edits that would be restored. Otherwise it guards the batch
+// like close and tries each piece of it against the vault; a piece that is too large for one commit
+// is tried in halves.
 func (b *batch) tryOut(ctx context.Context) error {
 	if err := b.gather(ctx); err != nil {
 		return err
@@ -144,7 +160,10 @@ func (b *batch) tryOut(ctx context.Context) error {
 	return nil
 }
 
-// gather reads the files of the edits that are due, and finds the outside edits among them.
+// gather reads the files of the edits that are due, and finds the outside edits among them. If the
+// files are too far behind the log, it postpones all edits: an edit could not be distinguished from
+// an old text. At the end, moves are paired, and earlier versions of the notes are looked up for
+// edits that return to one.
 func (b *batch) gather(ctx context.Context) error {
 	all, err := b.noticed(ctx)
 	if err != nil {
@@ -188,8 +207,9 @@ func (b *batch) gather(ctx context.Context) error {
 }
 
 // choose chooses the edits of the batch: those that are due, and the held batch if one of them
-// changes it, or if a caller waits. An edit of a file that was skipped before is bounded by the
-// item of the skipped file.
+// changes it, or if a caller waits. all are the noticed edits and take those that are due; the
+// others wait. An edit of a file that was skipped before is bounded by the item of the skipped
+// file, because the file has differed from the log since.
 func (b *batch) choose(ctx context.Context, all, take []*edit) error {
 	b.edits, b.left = make(map[string]*edit, len(take)), map[string]left{}
 	for _, e := range take {
@@ -220,7 +240,8 @@ func (b *batch) choose(ctx context.Context, all, take []*edit) error {
 	return nil
 }
 
-// resume adds the held batch, if it must be examined.
+// resume adds the held batch, if it must be examined: if a caller waits for a decision or a result,
+// or if a new edit is of a file in it. An edit of such a file is bounded by the held item.
 func (b *batch) resume(ctx context.Context) error {
 	held, err := b.heldEdits(ctx)
 	if err != nil {
@@ -245,7 +266,8 @@ func (b *batch) resume(ctx context.Context) error {
 }
 
 // add adds the outside edit of a file to the batch, unless the file is as in the log, is skipped or
-// must wait.
+// must wait. A file that was just emptied waits, unless a caller asked, because many programs empty
+// a file before they write it.
 func (b *batch) add(s *sight) {
 	e := b.edits[s.path]
 	switch {
@@ -260,7 +282,8 @@ func (b *batch) add(s *sight) {
 	}
 }
 
-// postpone removes an edit from the batch. It is examined again after a time.
+// postpone removes an edit from the batch. It is examined again after a time. Its items stay,
+// because forget removes only those of b.edits.
 func (b *batch) postpone(e *edit, after time.Duration) {
 	delete(b.edits, e.path)
 	b.waits = append(b.waits, e)
@@ -274,7 +297,10 @@ func (b *batch) postpone(e *edit, after time.Duration) {
 // because files are some seconds behind the log.
 const seenAfter = time.Minute
 
-// found returns the edit with the content of the file.
+// found returns the edit with the content of the file, for package intake. UpTo is the last version
+// that the author can have seen: for a text, the version when the edit was noticed; for a removal,
+// only the version that was certainly in the file. Seen reports whether a revision was in the file
+// long enough to have been seen.
 func (e *edit) found(s *sight) *intake.Found {
 	f := &intake.Found{
 		Path: s.path, Before: s.before, UpTo: max(e.Head, 1), At: e.At, Modified: e.Saved, Kept: e.held,
@@ -282,6 +308,8 @@ func (e *edit) found(s *sight) *intake.Found {
 	if f.Modified.IsZero() {
 		f.Modified = e.At
 	}
+	// An older text that returns is an undo by the author if the file had the newer text long
+	// enough, and otherwise most likely a program that wrote an old copy of the text.
 	f.Seen = func(r repo.Revision) bool { return r.Seq <= e.Cursor && f.Modified.Sub(r.Time) >= seenAfter }
 	if s.gone { // an author cannot have decided about a text that the file may not have had yet
 		f.UpTo = max(e.Cursor, 1)
@@ -292,7 +320,8 @@ func (e *edit) found(s *sight) *intake.Found {
 }
 
 // respell finds the files that only have another spelling of their names: one is gone, and the
-// other exists.
+// other exists. Such a pair is a move, even if the text changed as well. The name of a file in a
+// bucket is not folded, so both can exist at once; then they are not a pair.
 func (b *batch) respell() {
 	gone := map[string]*intake.Found{}
 	for _, f := range b.found {
@@ -310,7 +339,8 @@ func (b *batch) respell() {
 	}
 }
 
-// call returns the call that ingests edits.
+// call returns the call that ingests edits. Its author is Outside, or the person who decided about
+// the held batch.
 func (b *batch) call() repo.Call {
 	c := repo.Call{Who: repo.Who{Principal: Outside}, Tool: intake.Tool, Outside: true}
 	if b.word != "" {
@@ -319,7 +349,7 @@ func (b *batch) call() repo.Call {
 	return c
 }
 
-// commit ingests a part of the batch.
+// commit ingests a part of the batch, and adds the result to b.done, b.left and b.stay.
 func (b *batch) commit(ctx context.Context, part []*intake.Found) error {
 	e, err := intake.Commit(ctx, b.Vault.Vault, b.call(), part)
 	if err != nil {

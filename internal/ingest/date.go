@@ -13,11 +13,13 @@ import (
 // so the note stays.
 const fileLag = 5 * time.Second
 
-// clockSkew is the largest difference between the clock of the bucket and that of commits.
+// clockSkew is the largest difference between the clock of the bucket and that of commits. A commit
+// that seems to be this much later than the change of a file may have been before it.
 const clockSkew = 2 * time.Second
 
 // date bounds the edits of the batch by the times at which the files were changed: later commits
-// were not in them. It reads nothing if there are no later commits.
+// were not in them. Head becomes the last version at that time, and Cursor the last one that was
+// certainly written to the file by then. It reads nothing if there are no later commits.
 func (b *batch) date(ctx context.Context) error {
 	var oldest time.Time
 	for _, e := range b.edits {
@@ -29,6 +31,9 @@ func (b *batch) date(ctx context.Context) error {
 	if b.idx.Time().Before(oldest) || len(b.edits) == 0 {
 		return nil
 	}
+	// The commits from shortly before the oldest change on are read once for all edits, at most
+	// furthest of them. If there are more, the last of these bounds a later edit, which is earlier
+	// than necessary.
 	from, err := b.Vault.Vault.VersionAt(ctx, oldest.Add(-time.Nanosecond))
 	if err != nil {
 		return err
@@ -48,7 +53,7 @@ func (b *batch) date(ctx context.Context) error {
 }
 
 // before returns the last version of a stretch that was committed before a time, or the version
-// before the stretch.
+// before the stretch. Commits are in the order of their times.
 func before(s *repo.Stretch, at time.Time) uint64 {
 	i, _ := slices.BinarySearchFunc(s.Commits, at, func(c *repo.Commit, at time.Time) int { return c.Time.Compare(at) })
 	if i == 0 {

@@ -18,7 +18,9 @@ const (
 )
 
 // due returns the edits that must be ingested now and, if these are not all, the time after which
-// to look again.
+// to look again. All are due together when no edit was noticed for a while. While edits keep
+// arriving, files that exist are due after longest; removals wait until no other removal arrives,
+// because one half of a large removal must not be ingested alone.
 func due(all []*edit, now time.Time) (take []*edit, again time.Duration) {
 	if len(all) == 0 {
 		return nil, 0
@@ -45,17 +47,19 @@ func due(all []*edit, now time.Time) (take []*edit, again time.Duration) {
 // A waits contains the times since the first and since the newest of some removals were noticed.
 type waits struct{ oldest, newest time.Duration }
 
+// add adds the times since a removal was noticed for the first time and for the last time.
 func (w *waits) add(first, at time.Duration) {
 	w.oldest, w.newest = max(w.oldest, first), min(w.newest, at)
 }
 
-// over reports whether removals no longer wait for others.
+// over reports whether removals no longer wait for others: the first has waited for
+// removalsLongest, or none was noticed for a while and the first has waited for longest.
 func (w *waits) over() bool {
 	return w.oldest >= removalsLongest || w.oldest >= longest && w.newest >= removalsQuiet
 }
 
-// age returns how long ago an edit was noticed. A time far in the future counts as old, so that it
-// delays nothing.
+// age returns how long ago an edit was noticed; at least 0. A time far in the future, from another
+// machine's clock, counts as old, so that it delays nothing.
 func age(at, now time.Time) time.Duration {
 	if at.Sub(now) > longest {
 		return removalsLongest

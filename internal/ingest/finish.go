@@ -12,7 +12,8 @@ import (
 
 // finish restores the files that must stay, stores the held edits and the skipped files, and
 // removes the items of the edits. Each step may be repeated; the items of the edits are removed
-// last.
+// last. Edits that were noticed while the batch was closed have items of their own, so finish looks
+// for them once more and sets again.
 func (b *batch) finish(ctx context.Context) error {
 	if err := b.restore(ctx, b.stay); err != nil {
 		return err
@@ -39,7 +40,8 @@ func (b *batch) finish(ctx context.Context) error {
 }
 
 // keep writes the items of held edits and of skipped files, and removes obsolete ones. It runs
-// before the control item changes, so that a repeated call finds the rest of the work.
+// before the control item changes, so that a repeated call finds the rest of the work. held
+// contains the paths that are held now.
 func (b *batch) keep(ctx context.Context, held map[string]bool) error {
 	err := together(slices.Sorted(maps.Keys(held)), func(path string) error {
 		if b.edits[path].held {
@@ -69,8 +71,9 @@ func (b *batch) keep(ctx context.Context, held map[string]bool) error {
 	return b.remove(ctx, over)
 }
 
-// change writes the result of the batch to the control item. It reports whether noticed edits still
-// wait.
+// change writes the result of the batch to the control item: the held batch, the skipped files and
+// the waiting edits. It reports whether noticed edits still wait. The control item has counts and
+// the first paths only; the items have all. It is not written if nothing in it changes.
 func (b *batch) change(ctx context.Context) (stays bool, err error) {
 	now := b.control.Left
 	if len(b.left) > 0 || now != nil && len(b.edits) > 0 {
@@ -82,6 +85,7 @@ func (b *batch) change(ctx context.Context) (stays bool, err error) {
 	err = b.Vault.Vault.Change(ctx, func(c *repo.Control) bool {
 		was := *c
 		c.Held, c.Left, c.Noticed = b.heldNow(was), now, noticed
+		// The time of the newest waiting edit is not worth a write of its own.
 		if c.Noticed != nil && was.Noticed != nil && was.Noticed.Count == noticed.Count {
 			c.Noticed = was.Noticed
 		}
@@ -93,7 +97,8 @@ func (b *batch) change(ctx context.Context) (stays bool, err error) {
 	return noticed != nil, err
 }
 
-// noticedNow returns the waiting edits for the control item; nil if there are none.
+// noticedNow returns the waiting edits for the control item; nil if there are none. Only the first
+// paths in sorted order are named.
 func (b *batch) noticedNow() *repo.Noticed {
 	if len(b.waits) == 0 {
 		return nil
@@ -110,7 +115,8 @@ func (b *batch) noticedNow() *repo.Noticed {
 	return n
 }
 
-// leftNow returns the skipped files for the control item; nil if there are none.
+// leftNow returns the skipped files for the control item; nil if there are none. It reads all items
+// of skipped files, because other processes can have added some.
 func (v Vault) leftNow(ctx context.Context) (*repo.Left, error) {
 	lefts, err := v.lefts(ctx)
 	if err != nil || len(lefts) == 0 {
@@ -136,7 +142,8 @@ func sameLeft(a, b *repo.Left) bool {
 	return a.Count == b.Count && slices.Equal(a.Files, b.Files)
 }
 
-// forget removes the items of the batch's edits.
+// forget removes the items of the batch's edits. Items that were written for the same files
+// meanwhile have other keys, and stay.
 func (b *batch) forget(ctx context.Context) error {
 	var sorts []string
 	for _, e := range b.edits {
@@ -147,7 +154,8 @@ func (b *batch) forget(ctx context.Context) error {
 }
 
 // discard restores the files of the held batch from the log. Texts that are in no version are moved
-// to the trash of the vault first.
+// to the trash of the vault first, so that no text is lost. Edits that are not part of the held
+// batch are postponed.
 func (b *batch) discard(ctx context.Context) error {
 	kept := b.keptOf(b.found)
 	err := intake.InHalves(intake.Unknown(kept), func(part []*intake.Found) error {

@@ -9,7 +9,7 @@ import (
 
 // Forget removes a file from the held batch and from the skipped files: neither items nor the
 // control item name it afterwards. The file itself stays. A change of it, or a sweep, finds it
-// again.
+// again. It is part of erasing the history of a note, whose path must not remain anywhere.
 func (v Vault) Forget(ctx context.Context, path string) error {
 	if err := v.remove(ctx, []string{heldPrefix + path, leftPrefix + path}); err != nil {
 		return err
@@ -38,7 +38,8 @@ func (v Vault) Forget(ctx context.Context, path string) error {
 	})
 }
 
-// without returns the description of a held batch without the path of a file.
+// without returns the description of a held batch without the path of a file. h is not changed. The
+// counts stay: they are not known by path.
 func without(h *repo.Held, path string) *repo.Held {
 	i := slices.Index(h.Paths, path)
 	if i < 0 {

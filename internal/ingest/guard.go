@@ -17,14 +17,17 @@ import (
 // because a large change may come in parts.
 const streakLife = time.Minute
 
-// A streak is a series of removals that follow each other closely.
+// A streak is a series of removals that follow each other closely. It is stored as an item that
+// expires, because the parts of one large change can arrive in several batches.
 type streak struct {
 	Count int       `json:"count"`
 	Last  time.Time `json:"last"`
 }
 
 // guard moves edits that remove too much, counted with removals shortly before, from b.found to
-// b.held.
+// b.held. Held edits are not ingested until a caller accepts them: a large removal is often an
+// accident, such as a folder that was synchronized while it was empty. For a call of Reindex,
+// earlier removals do not count.
 func (b *batch) guard(ctx context.Context) error {
 	earlier := 0
 	if n, _ := intake.Away(b.found); n > 0 && !b.asked {
@@ -34,6 +37,7 @@ func (b *batch) guard(ctx context.Context) error {
 		}
 		earlier = s.Count
 	}
+	// Too much is a share of the notes of the vault; see intake.TooMany.
 	notes := b.idx.Totals().Notes
 	b.found, b.held = intake.Guard(b.found, b.word == checkout.Accept, func(all []*intake.Found) bool {
 		n, _ := intake.Away(all)
@@ -60,8 +64,11 @@ func (b *batch) streak(ctx context.Context) (s streak, err error) {
 	return s, nil
 }
 
-// track adds the removals of the batch to the streak. A decision about the held batch ends the
-// streak.
+// track adds the removals of the batch to the streak, ingested or held, but not those of the held
+// batch, which were counted when they were held. A decision about the held batch ends the streak.
+//
+// Without removals and without a decision it changes nothing. The item expires streakLife after the
+// last removal, which ends the streak.
 func (b *batch) track(ctx context.Context) error {
 	if b.word != "" {
 		return b.remove(ctx, []string{streakKey})
@@ -92,7 +99,8 @@ func (b *batch) track(ctx context.Context) error {
 }
 
 // heldNow returns the description of edits that need confirmation for the control item c; nil if
-// there are none.
+// there are none. If the batch did not examine the whole held batch, the counts of the two are
+// added. Since and Version are those of the first edit that was held.
 func (b *batch) heldNow(c repo.Control) *repo.Held {
 	if len(b.held) == 0 && !b.whole {
 		return c.Held
@@ -102,6 +110,8 @@ func (b *batch) heldNow(c repo.Control) *repo.Held {
 	}
 	now := intake.HeldOf(b.held)
 	now.Since, now.Version = b.Now().UTC(), b.idx.Version()
+	// The confirmation is for the batch as a caller saw it first, so its time and version stay when
+	// edits are added.
 	if before := c.Held; before != nil {
 		now.Since, now.Version = before.Since, before.Version
 		if !b.whole {
@@ -118,7 +128,7 @@ func (b *batch) heldNow(c repo.Control) *repo.Held {
 	return &now
 }
 
-// keptOf returns those edits that were in the held batch before.
+// keptOf returns those edits that were in the held batch before, in a new slice.
 func (b *batch) keptOf(all []*intake.Found) []*intake.Found {
 	return slices.DeleteFunc(slices.Clone(all), func(f *intake.Found) bool { return !f.Kept })
 }

@@ -6,6 +6,33 @@
 // batch (package intake). Nothing is kept in memory between the steps, so events may arrive twice,
 // late and in any order, and a process may end at any point: the items stay until the edits are in
 // the log.
+//
+// # Recognizing an outside edit
+//
+// The files of a vault are written from its log by a process that follows it, so at any time a file
+// can be some commits behind. A file is as in the log if it has the text of the index. It is also
+// ours if it has an earlier text that the follower will replace: one between the version up to
+// which the files are known to be written (the cursor) and the present one. Every other text is an
+// outside edit (look.go).
+//
+// An edit is merged as if its author had seen a certain version of the note. Three things bound
+// that version: the version of the vault when the edit was noticed, the cursor at that time, and
+// the time at which the bucket says that the file was changed (date.go). A later commit cannot have
+// been in the file.
+//
+// # Files
+//
+//   - notice.go writes the items of events; item.go has the keys and the contents of all items.
+//   - due.go decides when noticed edits are ingested: not while more are noticed, and removals
+//     later than others.
+//   - close.go ingests a batch under a lease (lease.go), and finish.go records the result.
+//   - guard.go holds back a batch that removes or reverts too much, until a person confirms or
+//     discards it.
+//   - restore.go writes files again from the log, for edits that are discarded and files that must
+//     stay.
+//   - sweep.go compares all files with the log from time to time, because events can be lost.
+//   - rollback.go makes the bucket follow a table that was restored to an earlier time; forget.go
+//     removes the items of an erased note.
 package ingest
 
 import (
@@ -31,7 +58,9 @@ const Outside = "outside"
 // mostFiles is how many objects or items are read or written at once.
 const mostFiles = 16
 
-// A Vault is a vault whose files in a bucket have outside edits.
+// A Vault is a vault whose files in a bucket have outside edits. Its methods can be called by
+// several processes at once, except Rollback; those that ingest edits exclude each other by a
+// lease.
 type Vault struct {
 	Vault *repo.Vault
 	Notes stream.Files // the files of the vault by path
@@ -67,7 +96,8 @@ func (i *Ingester) Notice(ctx context.Context, n Name, changes []Change) error {
 	})
 }
 
-// Close handles a message of the kind CloseKind.
+// Close handles a message of the kind CloseKind. It queues another one if edits are left. An error
+// makes the queue deliver the message again, which does no harm.
 func (i *Ingester) Close(ctx context.Context, m job.Message) error {
 	return i.with(ctx, Name{m.Tenant, m.Vault}, func(f team.Followed, v Vault) error {
 		if f.Incarnation != m.Incarnation {
@@ -82,7 +112,8 @@ func (i *Ingester) Close(ctx context.Context, m job.Message) error {
 }
 
 // Sweep handles a message of the kind SweepKind: it writes the commits that the files of a vault do
-// not have yet, and compares all files with the log.
+// not have yet, and compares all files with the log. A message about an earlier vault of the same
+// name is ignored.
 func (i *Ingester) Sweep(ctx context.Context, m job.Message) error {
 	return i.with(ctx, Name{m.Tenant, m.Vault}, func(f team.Followed, v Vault) error {
 		if f.Incarnation != m.Incarnation {
@@ -109,15 +140,17 @@ func (i *Ingester) Forget(ctx context.Context, own *team.Team, vault, path strin
 	return v.Forget(ctx, path)
 }
 
-// ask queues a message to ingest the noticed edits after a time.
+// ask queues a message to ingest the noticed edits after a time. The message names the incarnation
+// of the vault, so that it cannot affect a later vault of the same name.
 func (i *Ingester) ask(ctx context.Context, f team.Followed, after time.Duration) error {
 	return i.Queue.Send(ctx, job.Message{
 		V: 1, Kind: CloseKind, Tenant: f.Tenant, Vault: f.Name, Incarnation: f.Incarnation, After: after,
 	})
 }
 
-// with calls do with a vault. It returns nil if the vault or the tenant does not exist. The cached
-// state of the tenant may be a minute old, so it is read again if the vault seems to be gone.
+// with calls do with a vault. It returns nil if the vault or the tenant does not exist, because the
+// message is then about data that is gone. The cached state of the tenant may be a minute old, so
+// it is read again if the vault seems to be gone; do is then called once more.
 func (i *Ingester) with(ctx context.Context, n Name, do func(team.Followed, Vault) error) error {
 	own, err := i.Teams.Team(ctx, n.Tenant)
 	if err == nil {
@@ -134,7 +167,8 @@ func (i *Ingester) with(ctx context.Context, n Name, do func(team.Followed, Vaul
 	return err
 }
 
-// attempt calls do with a vault of a tenant.
+// attempt calls do with a vault of a tenant. It returns an error if the files of the deployment's
+// vaults are not in a bucket, because then nothing can have sent the message.
 func (i *Ingester) attempt(ctx context.Context, own *team.Team, n Name, do func(team.Followed, Vault) error) error {
 	f, ok, err := own.Edited(ctx, n.Vault)
 	if err != nil {
@@ -150,10 +184,12 @@ func (i *Ingester) attempt(ctx context.Context, own *team.Team, n Name, do func(
 	return do(f, v)
 }
 
-// together calls do with each of some values, several at once.
+// together calls do with each of some values, at most mostFiles at once. It returns the first
+// error.
 func together[T any](all []T, do func(T) error) error { return stream.Together(mostFiles, all, do) }
 
-// unwritten returns the fault for an item that could not be written.
+// unwritten returns the UNAVAILABLE fault for an item that could not be written. The caller tries
+// again after a second.
 func unwritten(err error) error {
 	return fault.New(fault.Unavailable, "the noticed changes cannot be written now").After(time.Second).Because(err)
 }

@@ -15,7 +15,8 @@ import (
 )
 
 // Sort keys in the partition of a vault. Each noticed edit has its own key, so that the process
-// that ingests it removes the items that it has read, and no newer ones.
+// that ingests it removes the items that it has read, and no newer ones. A held edit and a skipped
+// file have one item each, which is replaced.
 const (
 	noticedPrefix = "noticed/" // followed by a path, '#' and a random text
 	heldPrefix    = "held/"    // followed by a path: an edit that needs confirmation
@@ -27,7 +28,8 @@ const (
 	last = "\U0010FFFF"
 )
 
-// A note is the content of an item about an outside edit.
+// A note is the content of an item about an outside edit, as JSON. It does not contain the text:
+// the file is read when the edit is ingested, and may have changed again by then.
 type note struct {
 	At     time.Time `json:"at"`               // when the edit was noticed
 	Saved  time.Time `json:"saved,omitzero"`   // when the file was changed, as the bucket reports; zero if unknown
@@ -36,7 +38,8 @@ type note struct {
 	Cursor uint64    `json:"cursor,omitempty"` // the version up to which the files were known to be written
 }
 
-// An edit is the sum of the items about one file.
+// An edit is the sum of the items about one file: the newest one, with the smallest versions of
+// all. Several items of a file are one edit, because only its present text can be read.
 type edit struct {
 	path  string
 	note  // the newest one
@@ -45,7 +48,8 @@ type edit struct {
 	held  bool
 }
 
-// noticed returns the noticed edits, sorted by path.
+// noticed returns the noticed edits, sorted by path. It reads all items with the prefix in one
+// Query. A path can contain #, so the last one separates the random text.
 func (v Vault) noticed(ctx context.Context) ([]*edit, error) {
 	byPath := map[string]*edit{}
 	for it, err := range v.Table.Query(ctx, v.Part, noticedPrefix, noticedPrefix+last) {
@@ -73,7 +77,7 @@ func (v Vault) noticed(ctx context.Context) ([]*edit, error) {
 	return all, nil
 }
 
-// add adds an item.
+// add adds an item with its sort key.
 func (e *edit) add(n note, sort string) {
 	e.sorts = append(e.sorts, sort)
 	if n.At.Before(e.first) {
@@ -88,10 +92,11 @@ func (e *edit) add(n note, sort string) {
 }
 
 // bound applies an earlier item of the file: the file has differed from the log since, and contains
-// no later commits.
+// no later commits. The versions of an edit therefore only become smaller.
 func (e *edit) bound(n note) { e.Head, e.Cursor = min(e.Head, n.Head), min(e.Cursor, n.Cursor) }
 
-// heldEdits returns the held batch by path.
+// heldEdits returns the held batch by path. An edit of it has no items in sorts: its held item is
+// removed by batch.keep.
 func (v Vault) heldEdits(ctx context.Context) (map[string]*edit, error) {
 	all := map[string]*edit{}
 	for it, err := range v.Table.Query(ctx, v.Part, heldPrefix, heldPrefix+last) {
@@ -108,7 +113,8 @@ func (v Vault) heldEdits(ctx context.Context) (map[string]*edit, error) {
 	return all, nil
 }
 
-// noteOf decodes an item.
+// noteOf decodes an item. An item that does not decode is an error and is not skipped, because the
+// edit would be lost.
 func noteOf(it table.Item) (n note, err error) {
 	if err := json.Unmarshal(it.Data, &n); err != nil {
 		return n, fmt.Errorf("read what was noticed: %w", err)
@@ -128,7 +134,7 @@ func (v Vault) set(ctx context.Context, sort string, value any) error {
 	return nil
 }
 
-// remove removes items.
+// remove removes items, several at once. Items that do not exist are no error.
 func (v Vault) remove(ctx context.Context, sorts []string) error {
 	return together(sorts, func(sort string) error {
 		if err := v.Table.Commit(ctx, table.Remove(v.key(sort))); err != nil {
@@ -150,13 +156,15 @@ func (v Vault) has(ctx context.Context, sort string) (bool, error) {
 // key returns the key of an item of the vault.
 func (v Vault) key(sort string) table.Key { return table.Key{Part: v.Part, Sort: sort} }
 
-// noticedKey returns a new sort key for an edit of a file.
+// noticedKey returns a new sort key for an edit of a file. The random text makes it unique, so two
+// processes never overwrite each other's items.
 func noticedKey(path string) string { return noticedPrefix + path + "#" + rand.Text()[:13] }
 
 // unread returns the error for items that cannot be read.
 func unread(err error) error { return fmt.Errorf("read what was noticed: %w", err) }
 
-// A left is a skipped file, with the edit that was noticed.
+// A left is a skipped file, with the edit that was noticed. The edit bounds a later one of the
+// file; see batch.choose.
 type left struct {
 	repo.LeftFile
 	Noticed note `json:"noticed"`

@@ -20,7 +20,8 @@ var errLost = errors.New("the lease of the files has ended")
 
 // A lease is the right to ingest edits of a vault. Without it, two processes could ingest the same
 // edits at once, which loses nothing, but writes a second conflict copy of a text that cannot be
-// merged.
+// merged. It is an item with a random text that expires, so the lease of a process that was killed
+// ends after leaseLife.
 type lease struct {
 	v  Vault
 	it table.Item
@@ -43,7 +44,8 @@ func (v Vault) lease(ctx context.Context) (*lease, error) {
 }
 
 // renew extends the lease if half of its time is over. It returns errLost if another process has
-// the lease.
+// the lease. It is called before each piece of work, so a piece must take less than half of
+// leaseLife.
 func (l *lease) renew(ctx context.Context) error {
 	now := l.v.Now()
 	if l.it.Expires.Sub(now) > leaseLife/2 {

@@ -13,11 +13,11 @@ import (
 )
 
 // furthest bounds the part of the log that files may be behind while outside edits can still be
-// recognised.
+// recognised: the texts of these commits are compared with the files, so they must be read.
 var furthest = repo.Most{Commits: 10_000, Bytes: 64 << 20}
 
 // A view is the content of some files, and the state of the log. The index is not older than the
-// files.
+// files. ours is set for each file, unless behind is.
 type view struct {
 	idx    *index.Index
 	cursor uint64 // the version up to which the files were written before they were read
@@ -25,7 +25,8 @@ type view struct {
 	behind bool // the files are so far behind the log that outside edits cannot be recognised
 }
 
-// A sight is the content of a file, or its absence.
+// A sight is the content of a file, or its absence, together with the result of comparing it with
+// the log.
 type sight struct {
 	path   string
 	gone   bool        // there is no file
@@ -49,8 +50,14 @@ func (v Vault) snapshot(ctx context.Context) (s snapshot, err error) {
 
 // look reads files, and compares them with the log. It reads each file once. If one is not as in
 // the log, it makes two more Queries.
+//
+// The index must not be older than the files, or a text that was just written from the log would
+// look like an outside edit. So the index is read again after the files, and only if a file
+// differs. Texts of the commits after the cursor are compared last.
 func (v Vault) look(ctx context.Context, s snapshot, all []*sight) (*view, error) {
 	w := &view{idx: s.idx, cursor: s.control.Cursors[repo.FilesCursor].Seq, all: all}
+	// The index is from before the files were read. If every file is as in it, nothing else is
+	// needed, which is the usual case.
 	err := together(all, func(s *sight) error { return v.read(ctx, w.idx, s) })
 	if err != nil || w.judge() {
 		return w, err
@@ -76,8 +83,9 @@ func (v Vault) look(ctx context.Context, s snapshot, all []*sight) (*view, error
 	return w, nil
 }
 
-// read reads a file, up to one byte more than a note can have. It does not read the text of a file
-// that the vault cannot have.
+// read reads a file, up to one byte more than a note can have, so that a longer one is recognized.
+// It does not read the text of a file that the vault cannot have. It sets s.gone and s.text. A key
+// that is not valid stays as the event reported it.
 func (v Vault) read(ctx context.Context, idx *index.Index, s *sight) error {
 	most := int64(repo.MaxNote + 1)
 	switch path, p := intake.PlaceOf(idx, s.path); {
@@ -110,7 +118,10 @@ func (w *view) judge() bool {
 	return same
 }
 
-// judge compares a file with the index, and sets why, ours and before.
+// judge compares a file with the index, and sets why, ours and before. ours reports that there is
+// nothing to ingest: the file is not part of the vault, or it is as in the index. why is the reason
+// why the file cannot be ingested, or "". before is the note at that path in the index, if there is
+// one.
 func (s *sight) judge(idx *index.Index) {
 	s.why, s.before = "", nil
 	path, p := intake.PlaceOf(idx, s.path)

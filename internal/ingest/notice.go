@@ -17,18 +17,21 @@ const (
 	lost = time.Minute
 )
 
-// A Change is an event of a file. The file may have changed again when the event arrives.
+// A Change is an event of a file. The file may have changed again when the event arrives, so only
+// its path counts; Gone is used if the file cannot be read.
 type Change struct {
 	Path string
 	Gone bool
 	At   time.Time // when it was changed; zero if unknown
 }
 
-// An Ask queues a message to ingest the noticed edits after a time.
+// An Ask queues a message to ingest the noticed edits after a time. It may be called more often
+// than needed.
 type Ask func(ctx context.Context, after time.Duration) error
 
-// Notice writes items for the files that are not as in the log. Files that are, such as those that
-// were written from the log, cost one read each, and one Query together.
+// Notice writes items for the files that are not as in the log, and asks to ingest them. Files that
+// are, such as those that were written from the log, cost one read each, and one Query together. Of
+// several events of a file, the newest counts. It may be repeated for the same events.
 func (v Vault) Notice(ctx context.Context, changes []Change, ask Ask) error {
 	newest := map[string]Change{}
 	for _, c := range changes {
@@ -65,7 +68,7 @@ func (v Vault) Notice(ctx context.Context, changes []Change, ask Ask) error {
 }
 
 // news returns the files that need an item: those that are not as in the log, and those that are
-// again but are in the held batch or among the skipped files.
+// again but are in the held batch or among the skipped files, so that closing removes them there.
 func (v Vault) news(ctx context.Context, c repo.Control, all []*sight) (news []*sight, err error) {
 	for _, s := range all {
 		known := false
@@ -89,7 +92,8 @@ func (v Vault) news(ctx context.Context, c repo.Control, all []*sight) (news []*
 // tell records in the control item that there are edits, at the first one and if a batch has many,
 // and asks to ingest them. It reads the control item after the items were written, and a process
 // that ingests edits looks for more after it has changed the control item, so one of them notices
-// the other.
+// the other. Most events change nothing in it, so that a large sync does not write the control item
+// for each file. A message that was lost is asked for again after a minute.
 func (v Vault) tell(ctx context.Context, all []*sight, ask Ask) error {
 	c, err := v.Vault.Control(ctx)
 	if err != nil {

@@ -11,10 +11,12 @@ import (
 	"github.com/rookeryhq/rookery/internal/stream"
 )
 
-// restores is how often restored files are compared with the log while it goes on.
+// restores is how often restored files are compared with the log while it goes on. After that, the
+// process that follows the log or the next sweep must bring them up to date.
 const restores = 5
 
 // restore restores files of the batch from the log. Only texts of the batch are replaced.
+// b.done.Restored becomes the number of files that were written.
 func (b *batch) restore(ctx context.Context, paths []string) (err error) {
 	known := known{}
 	for _, path := range paths {
@@ -29,7 +31,8 @@ func (b *batch) restore(ctx context.Context, paths []string) (err error) {
 	return err
 }
 
-// A known contains, by path, the digests of texts that may be overwritten.
+// A known contains, by path, the digests of texts that may be overwritten. Every other text of a
+// file is an edit that must not be lost.
 type known map[string]map[index.Digest]bool
 
 // restore writes files as they are in the log, and returns how many it wrote. A file with another
@@ -54,6 +57,8 @@ func (v Vault) restore(ctx context.Context, paths []string, known known) (int, e
 		if err != nil {
 			return len(restored), err
 		}
+		// Only files that were written are examined again: the log may have continued after the
+		// index was read.
 		var again []string
 		for i, path := range paths {
 			if written[i] {
@@ -76,7 +81,9 @@ func indices[T any](all []T) []int {
 }
 
 // bring writes one file as it is in an index, and reports whether it wrote. known contains the
-// digests of texts that may be overwritten; bring adds that of its own text.
+// digests of texts that may be overwritten; bring adds that of its own text. It writes only if the
+// file has not changed since it was read; if it has, bring reports true, so that the file is
+// examined again.
 func (v Vault) bring(
 	ctx context.Context, idx *index.Index, path string, known map[index.Digest]bool,
 ) (written bool, err error) {

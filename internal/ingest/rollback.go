@@ -14,7 +14,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// A RolledBack is the result of Rollback.
+// A RolledBack is the result of Rollback, for the operator.
 type RolledBack struct {
 	Version  string `json:"version"`  // of the log
 	Written  int    `json:"written"`  // files that were written or removed
@@ -35,7 +35,11 @@ func (i *Ingester) Rollback(ctx context.Context, n Name) (done RolledBack, err e
 	return done, err
 }
 
-// rollback implements Rollback.
+// rollback implements Rollback. It first makes the segments of the log consistent with the table,
+// and then writes every file as it is in the newest version, several files at once. The copies of
+// other texts are below one folder of the trash, named after the time. It can be called again after
+// a failure: the files that are right already are skipped. The counts are valid also if it returns
+// an error.
 func (v Vault) rollback(ctx context.Context) (done RolledBack, err error) {
 	if done.Segments, err = v.Vault.Rollback(ctx); err != nil {
 		return done, err
@@ -45,7 +49,8 @@ func (v Vault) rollback(ctx context.Context) (done RolledBack, err error) {
 		return done, err
 	}
 	done.Version = repo.Version(idx.Version())
-	b := &rollback{Vault: v, idx: idx, below: vault.Trash + "rollback-" + v.Now().UTC().Format("20060102T150405Z") + "/"}
+	b := &rollback{Vault: v, idx: idx,
+		below: vault.Trash + "rollback-" + v.Now().UTC().Format("20060102T150405Z") + "/"}
 	paths, err := b.paths(ctx)
 	if err != nil {
 		return done, err
@@ -59,7 +64,8 @@ func (v Vault) rollback(ctx context.Context) (done RolledBack, err error) {
 	return done, err
 }
 
-// A rollback writes files as they are in an index.
+// A rollback writes files as they are in an index. Files are handled concurrently; each has its own
+// places in written and kept.
 type rollback struct {
 	Vault
 	idx           *index.Index
@@ -67,7 +73,8 @@ type rollback struct {
 	written, kept []bool // by the index of the file
 }
 
-// paths returns the paths of all files and notes of the vault.
+// paths returns the paths of all files and notes of the vault, each once: the files in the bucket,
+// and the notes without one. Audit logs are left out.
 func (b *rollback) paths(ctx context.Context) ([]string, error) {
 	var all []string
 	there := map[string]bool{}
@@ -89,7 +96,8 @@ func (b *rollback) paths(ctx context.Context) ([]string, error) {
 	return all, nil
 }
 
-// file writes one file as it is in the index.
+// file writes the i-th file as it is in the index. It copies another text to b.below first; a copy
+// that exists already is from an earlier call that was interrupted.
 func (b *rollback) file(ctx context.Context, i int, path string) error {
 	text, tag, err := b.Notes.Get(ctx, path, 0, -1)
 	gone := errors.Is(err, blob.ErrNotExist)
@@ -120,6 +128,7 @@ func (b *rollback) file(ctx context.Context, i int, path string) error {
 	return nil
 }
 
+// count returns 1 for true and 0 for false.
 func count(one bool) int {
 	if one {
 		return 1

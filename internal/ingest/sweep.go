@@ -21,6 +21,7 @@ import (
 // SweepKind is the kind of the message that asks to compare the files of a vault with its log.
 const SweepKind = "sweep"
 
+// Times and sizes of a sweep.
 const (
 	// eventLag is the longest delay of the event of a file. For that long, a sweep leaves a changed
 	// file to its event. The next sweep compares the files that were changed shortly before this
@@ -38,7 +39,8 @@ const (
 // Sweep compares all files that are up to date with the log, and notices files that differ and
 // whose events were lost; ask is as in Notice. It restores a file with an earlier text of its note:
 // either a process that was killed wrote it late, or the event of an outside edit was lost. It
-// costs one LIST per 1,000 objects, and reads only texts that were changed since the last sweep.
+// costs one LIST per 1,000 objects, and reads only texts that were changed since the last sweep. It
+// may be repeated: the control item is changed at the end.
 func (v Vault) Sweep(ctx context.Context, ask Ask) error {
 	s := &sweep{Vault: v, began: v.Now().UTC(), stale: known{}}
 	if err := s.begin(ctx); err != nil {
@@ -71,7 +73,9 @@ func (v Vault) Sweep(ctx context.Context, ask Ask) error {
 	return s.end(ctx)
 }
 
-// A sweep is a running comparison of all files with the log.
+// A sweep is a running comparison of all files with the log. begin reads the known state, list
+// sorts the files into the lists below by their metadata alone, and compare, judge and judgeNew
+// read texts to decide about those that remain.
 type sweep struct {
 	Vault
 	began  time.Time
@@ -94,7 +98,9 @@ type pair struct {
 	note *index.File
 }
 
-// begin reads the vault, and the edits and skipped files that are already known.
+// begin reads the vault, and the edits and skipped files that are already known. upTo is the
+// version up to which every file must be as in the log, so a note that changed later is not
+// compared.
 func (s *sweep) begin(ctx context.Context) error {
 	at, err := s.snapshot(ctx)
 	if err != nil {
@@ -129,7 +135,9 @@ func (s *sweep) begin(ctx context.Context) error {
 	return err
 }
 
-// list lists the files, and sorts those that must be examined into the lists of the sweep.
+// list lists the files, and sorts those that must be examined into the lists of the sweep. A note
+// without a file, which the files should have by now, is a removal. Files with a waiting edit are
+// left to it.
 func (s *sweep) list(ctx context.Context) error {
 	there := map[string]bool{}
 	for o, err := range s.Notes.List(ctx, "") {
@@ -158,6 +166,8 @@ func (s *sweep) file(o blob.Object) {
 	if place == intake.NotOurs {
 		return
 	}
+	// The last sweep left files that were changed shortly before it to their events, so these count
+	// as touched.
 	untouched := o.Modified.Before(s.last.Listed.Add(-eventLag))
 	f, note := s.idx.File(path)
 	switch {
@@ -178,8 +188,8 @@ func (s *sweep) file(o blob.Object) {
 func (s *sweep) young(o blob.Object) bool { return s.began.Sub(o.Modified) < eventLag }
 
 // sumOf returns the MD5 sum in a tag of S3, in hexadecimal digits; empty if the tag has another
-// form. The tag of an object that S3 encrypts with a customer's key has the same form, but is not
-// an MD5 sum.
+// form, such as that of an object that was uploaded in parts. The tag of an object that S3 encrypts
+// with a customer's key has the same form, but is not an MD5 sum; its file is read.
 func sumOf(t blob.Tag) string {
 	sum := strings.Trim(string(t), `"`)
 	if data, err := hex.DecodeString(sum); err != nil || len(data) != md5.Size {
@@ -188,7 +198,9 @@ func sumOf(t blob.Tag) string {
 	return sum
 }
 
-// compare compares files by their tags with the texts of the log. It reads no file.
+// compare compares files by their tags with the texts of the log. It reads no file: the tag of an
+// object in S3 is usually the MD5 sum of its text. A file whose sum differs may still have the
+// right text, so it is read by judge.
 func (s *sweep) compare(ctx context.Context, group []*pair) error {
 	var bodies []index.Body
 	for _, p := range group {
@@ -208,7 +220,8 @@ func (s *sweep) compare(ctx context.Context, group []*pair) error {
 	return nil
 }
 
-// texts reads the files whose events cannot arrive any more. A file that is gone has no text.
+// texts reads the files whose events cannot arrive any more, and returns them with their contents,
+// in the same order. A file that is gone has no text.
 func (s *sweep) texts(ctx context.Context, group []*pair) (settled []*pair, sights []*sight, err error) {
 	settled = slices.DeleteFunc(slices.Clone(group), func(p *pair) bool { return s.young(p.Object) })
 	for _, p := range settled {
@@ -218,12 +231,14 @@ func (s *sweep) texts(ctx context.Context, group []*pair) (settled []*pair, sigh
 }
 
 // judge reads files, and separates those with an earlier text of their notes from those with
-// outside edits.
+// outside edits. The former are restored, the latter noticed.
 func (s *sweep) judge(ctx context.Context, group []*pair) error {
 	group, sights, err := s.texts(ctx, group)
 	if err != nil {
 		return err
 	}
+	// The file may have been written since it was listed: if it has the text of its note now,
+	// nothing is left to do.
 	from, texts := map[string]uint64{}, map[string]index.Digest{}
 	for i, f := range sights {
 		if d := index.DigestOf(f.text); !f.gone && d != group[i].note.Digest {
@@ -245,6 +260,8 @@ func (s *sweep) judge(ctx context.Context, group []*pair) error {
 }
 
 // lookBack finds the files whose text is an earlier one of their notes, or was ingested from them.
+// from has the version of each note from which to look back, and texts the digest of each file. At
+// most intake.MaxEarlier revisions of a note are read.
 func (s *sweep) lookBack(ctx context.Context, from map[string]uint64, texts map[string]index.Digest) error {
 	looked := map[string]int{}
 	err := s.Vault.Vault.Trail(ctx, from, func(path string, r repo.Revision) bool {
@@ -263,7 +280,8 @@ func (s *sweep) lookBack(ctx context.Context, from map[string]uint64, texts map[
 }
 
 // judgeNew separates the files without notes into those whose notes were removed since one day
-// before the last sweep, and new ones.
+// before the last sweep, and new ones. The former were written late, after the removal, and are
+// removed again; the latter are noticed.
 func (s *sweep) judgeNew(ctx context.Context) error {
 	absent, sights, err := s.texts(ctx, s.absent)
 	if err != nil || len(absent) == 0 {
@@ -293,7 +311,8 @@ func (s *sweep) judgeNew(ctx context.Context) error {
 	return nil
 }
 
-// again adds a file that must be restored, unless it is a skipped file.
+// again adds a file that must be restored, unless it is a skipped file. text is the digest of its
+// present text, which alone may be overwritten.
 func (s *sweep) again(path string, text index.Digest) {
 	if _, left := s.left[path]; left {
 		return
@@ -302,7 +321,8 @@ func (s *sweep) again(path string, text index.Digest) {
 	s.older = append(s.older, path)
 }
 
-// end records in the control item that all files were compared.
+// end records in the control item that all files were compared, and up to which version. A later
+// sweep that has ended before is not overwritten.
 func (s *sweep) end(ctx context.Context) error {
 	return s.Vault.Vault.Change(ctx, func(c *repo.Control) bool {
 		if c.Sweep != nil && !c.Sweep.Listed.Before(s.began) {

@@ -52,11 +52,15 @@ func (f *Found) TakesAway() bool {
 
 // A Taken is the result of ingesting edits.
 type Taken struct {
-	Created, Changed, Moved, Removed int          // number of files
-	Conflicts                        int          // conflict copies of texts that could not be merged
-	Restored                         int          // files that were written again, because the log had changed them since or the batch was discarded
-	Index                            index.Counts // objects, traits and files in the commits
-	Held                             *repo.Held   // the edits that need confirmation; nil if there are none
+	Created, Changed, Moved, Removed int // number of files
+	Conflicts                        int // conflict copies of texts that could not be merged
+
+	// Restored is the number of files that were written again, because the log had changed them
+	// since or the batch was discarded.
+	Restored int
+
+	Index index.Counts // objects, traits and files in the commits
+	Held  *repo.Held   // the edits that need confirmation; nil if there are none
 }
 
 // Add adds the counts of more. It does not change Held.

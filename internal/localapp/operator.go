@@ -107,8 +107,8 @@ func (c *counted) Write(b []byte) (int, error) {
 func (a *App) Backup(ctx context.Context, to io.Writer) (*backup.Manifest, error) {
 	if a.folder != nil {
 		return nil, fault.New(fault.InvalidParameter, "a backup needs a data directory; the notes of a "+
-			"served folder are elsewhere").Fix("stop the server, and copy the folder and its state; rookery doctor %s names it",
-			folderOption)
+			"served folder are elsewhere").
+			Fix("stop the server, and copy the folder and its state; rookery doctor %s names it", folderOption)
 	}
 	if !a.backing.TryLock() {
 		return nil, fault.New(fault.Unavailable, "another backup is being made").Fix("wait until it is done")

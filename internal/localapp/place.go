@@ -47,8 +47,8 @@ func (a *App) enter(cfg Config) error {
 	case cfg.Folder == "":
 		a.place = dataPlace(cfg.Data)
 		if err := fileblob.Make(cfg.Data); err != nil {
-			return fault.New(fault.FileError, "the data directory cannot be created: %v", backup.Bare(err)).Because(err).
-				Fix("name one that you can write: %s", dataOption)
+			return fault.New(fault.FileError, "the data directory cannot be created: %v", backup.Bare(err)).
+				Because(err).Fix("name one that you can write: %s", dataOption)
 		}
 		return nil
 	case cfg.Data != "":

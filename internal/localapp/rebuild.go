@@ -59,7 +59,8 @@ func (p place) checkLoss() error {
 	}
 	own := filepath.Join(p.dir, "tenants", auth.Local)
 	var lost []string
-	for _, vaults := range []string{"vaults/*", "~*/vaults/*"} { // ~*: those of a tenant that was emptied and started again
+	// Those in ~* are of a tenant that was emptied and started again.
+	for _, vaults := range []string{"vaults/*", "~*/vaults/*"} {
 		found, err := fs.Glob(os.DirFS(own), vaults)
 		if err != nil {
 			return err // never: the patterns are well-formed

@@ -90,7 +90,8 @@ func (s *sources) environment() []string {
 	if s == nil {
 		return nil
 	}
-	return []string{"ROOKERY_JOBS_QUEUE=" + s.jobs, "ROOKERY_DEAD_LETTERS=" + s.dead, "ROOKERY_EVENTS_QUEUE=" + s.events}
+	return []string{"ROOKERY_JOBS_QUEUE=" + s.jobs, "ROOKERY_DEAD_LETTERS=" + s.dead,
+		"ROOKERY_EVENTS_QUEUE=" + s.events}
 }
 
 // follow starts mappings that invoke the functions with the events of the sources until they are

@@ -196,7 +196,8 @@ func (s *Stack) create(ctx context.Context) error {
 // Update updates the stack with other parameters, such as Paused.
 func (s *Stack) Update(ctx context.Context, parameters map[string]string) error {
 	_, err := s.stacks.UpdateStack(ctx, &cloudformation.UpdateStackInput{
-		StackName: &s.opt.Name, TemplateURL: &s.where, Capabilities: capabilities(), Parameters: s.parameters(parameters),
+		StackName: &s.opt.Name, TemplateURL: &s.where, Capabilities: capabilities(),
+		Parameters: s.parameters(parameters),
 	})
 	if err != nil {
 		return fmt.Errorf("update the stack: %w", err)

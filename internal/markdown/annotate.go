@@ -41,7 +41,11 @@ func AppendTrait(text []byte, slug string, t NewTrait) (out []byte, line int, er
 	return out, line, nil
 }
 
-// line returns the list item of the trait, and the number of annotations before its text.
+// line returns the list item of the trait, without a line break, and the number of annotations
+// before its text. The trait itself is first, and the others follow in alphabetical order.
+//
+// An annotation is written with the text that follows it in mind: a bare annotation before a
+// parenthesis would take it as its value.
 func (t NewTrait) line() (string, int, error) {
 	if strings.ContainsAny(t.Content, "\r\n") {
 		return "", 0, fault.New(fault.InvalidValue, "the content of a trait must be one line of text")
@@ -68,12 +72,17 @@ func (t NewTrait) line() (string, int, error) {
 	return strings.Join(parts, " "), len(all), nil
 }
 
-// opens reports whether the rest of a line begins with blanks and an opening parenthesis, or with
-// one.
+// opens reports whether the first byte of a line that is not a blank is an opening parenthesis.
+// rest is the part of the line after an annotation. The parenthesis would be parsed as the value of
+// a bare annotation.
 func opens(rest []byte) bool { return bytes.HasPrefix(bytes.TrimLeft(rest, " \t"), []byte("(")) }
 
 // annotate returns an annotation as text. opened reports that an opening parenthesis follows it in
 // its line: then a bare annotation is written with empty parentheses.
+//
+// The value is written without regard to commas, because nothing else is between the parentheses.
+// It cannot contain a closing parenthesis, even in quotes: the first one on the line ends an
+// annotation.
 func annotate(f Field, opened bool) (string, error) {
 	if f.Key == "" || f.Key == pinName || strings.ContainsFunc(f.Key, func(r rune) bool {
 		return r > 0x7f || !isWord(byte(r))
@@ -134,7 +143,8 @@ func SetTrait(text []byte, t Trait, fields []Field) ([]byte, error) {
 	return e.result()
 }
 
-// lastOfKeys returns the fields in order, without those whose key occurs again later.
+// lastOfKeys returns the fields in order, without those whose key occurs again later. Later fields
+// take precedence, as in SetFields.
 func lastOfKeys(fields []Field) []Field {
 	last := make(map[string]int, len(fields))
 	for i, f := range fields {
@@ -149,7 +159,9 @@ func lastOfKeys(fields []Field) []Field {
 	return kept
 }
 
-// A traitEditor changes annotations of a line in one pass, and parses the new note once.
+// A traitEditor changes annotations of a line in one pass, and parses the new note once. It
+// collects patches together with the traits that the new note must have; result compares these with
+// the parsed result.
 type traitEditor struct {
 	d       *Doc
 	text    []byte
@@ -160,7 +172,10 @@ type traitEditor struct {
 	first   string // the name of the first change, for an error
 }
 
-// set sets the value of the k-th trait, or adds a new trait if k is negative.
+// set sets the value of the k-th trait of the note, or adds a new trait if k is negative. It only
+// records the patch and the expected trait. A trait that has the value already keeps its bytes,
+// except if the new value contains the separator of a display text (|): two references with the
+// same target and different display texts are equal values.
 func (e *traitEditor) set(k int, f Field) error {
 	at := e.d.Traits[max(k, 0)].Span
 	if k < 0 {
@@ -189,7 +204,9 @@ func (e *traitEditor) set(k int, f Field) error {
 	return nil
 }
 
-// result returns the new note. It returns INVALID_VALUE if the new note does not parse as expected.
+// result returns the new note. It returns INVALID_VALUE if the new note does not parse as expected:
+// the added traits directly after the i-th, and otherwise the same headings and traits, with the
+// new values.
 func (e *traitEditor) result() ([]byte, error) {
 	if len(e.patches) == 0 {
 		return e.text, nil
@@ -214,7 +231,8 @@ func (e *traitEditor) result() ([]byte, error) {
 	return out, nil
 }
 
-// findTrait returns the index of a trait of the note, or NOT_FOUND.
+// findTrait returns the index of a trait of the note, or NOT_FOUND. It compares the position and
+// the name, so a trait of another version of the note is not found if it has moved.
 func (d *Doc) findTrait(t Trait) (int, error) {
 	i := slices.IndexFunc(d.Traits, func(other Trait) bool {
 		return other.Span == t.Span && other.Name == t.Name
@@ -226,7 +244,7 @@ func (d *Doc) findTrait(t Trait) (int, error) {
 }
 
 // headingIn returns the index of the heading that begins in a line, or -1. A list item can contain
-// a heading with traits.
+// a heading with traits; its text changes with them, so sameOutline must ignore it.
 func (d *Doc) headingIn(line int) int {
 	return slices.IndexFunc(d.Headings, func(h Heading) bool { return h.Line == line })
 }
@@ -274,6 +292,9 @@ func RemoveTraits(text []byte, line int, names []string) ([]byte, error) {
 }
 
 // remove returns the note without the traits with these indices. They are on one line and ascend.
+// It tries the removal without and then with empty parentheses for the annotation before a removed
+// one, and returns the first result that has exactly the other traits. It returns INVALID_VALUE if
+// neither has.
 func (d *Doc) remove(text []byte, gone []int) ([]byte, error) {
 	r := removal{d: d, text: text, gone: gone}
 	want := *d
@@ -297,14 +318,16 @@ func (d *Doc) remove(text []byte, gone []int) ([]byte, error) {
 		"the text around it; edit the line", first.Name).With("line", first.Line)
 }
 
-// A removal removes some annotations of a line.
+// A removal removes some annotations of a line: those of the traits with the indices gone. result
+// computes a text; the caller checks that it parses as expected.
 type removal struct {
 	d    *Doc
 	text []byte
 	gone []int
 }
 
-// bare returns the indices of the bare traits that stay directly before a removed one.
+// bare returns the indices of the bare traits that stay directly before a removed one. Once that
+// one is removed, a parenthesis after it would become the value of the bare trait.
 func (r removal) bare() []int {
 	var bare []int
 	for n, i := range r.gone {
@@ -319,7 +342,8 @@ func (r removal) bare() []int {
 var boxOnly = regexp.MustCompile(`^(\[.\])?$`)
 
 // result returns the note without the traits. If apart is set, the bare traits before them get an
-// empty value, so that a parenthesis that follows does not become their value.
+// empty value, so that a parenthesis that follows does not become their value. The whole line is
+// removed if at most a checkbox is left on it and no other line depends on it.
 func (r removal) result(apart bool) []byte {
 	cuts, first := r.cuts(), r.d.Traits[r.gone[0]]
 	if first.lone && boxOnly.MatchString(r.left(cuts)) {
@@ -338,7 +362,10 @@ func (r removal) result(apart bool) []byte {
 	return apply(r.text, cuts)
 }
 
-// cuts returns the spans of the annotations. Spans with only blanks between them are joined.
+// cuts returns the spans of the annotations, in text order and without a replacement. Spans with
+// only blanks between them are joined, so that no blanks are left between removed annotations. The
+// `@id(…)` of the line is included if the first trait of the line is removed, because the id
+// belongs to that trait.
 func (r removal) cuts() []patch {
 	var spans []Span
 	for _, i := range r.gone {
@@ -361,7 +388,8 @@ func (r removal) cuts() []patch {
 	return cuts
 }
 
-// left returns the content of the line without the cuts and the blanks around it.
+// left returns the content of the line without the cuts and the blanks around it. It is what
+// remains of the line for the decision whether the line itself is removed.
 func (r removal) left(cuts []patch) string {
 	t := r.d.Traits[r.gone[0]]
 	start := lineStart(r.text, t.Span.Start)

@@ -29,6 +29,9 @@ func AppendToSection(text []byte, slug, block string) (out []byte, line int, err
 }
 
 // findOwn returns the place at the end of the own text of a section.
+//
+// The note's own text ends before the first heading that is not the title; the own text of a
+// section ends before the next heading of any level.
 func findOwn(text []byte, slug string) (place, error) {
 	d := Parse(text)
 	h, ok := d.Section(slug)
@@ -72,7 +75,8 @@ func AppendText(text []byte, slug, block string) (out []byte, line int, err erro
 	return splice(text, Span{at, at}, []byte(before+block+after)), line, nil
 }
 
-// A place is the position where a block is added: after the last text in text[from:to].
+// A place is the position where a block is added: after the last line with text in text[from:to].
+// Blank lines at the end of that range stay after the block.
 type place struct {
 	from, to int
 	apart    bool // a blank line must follow the block
@@ -91,6 +95,9 @@ func (d *Doc) place(from, to int) place {
 }
 
 // insert adds a block at a place, and returns the new note and the line in which the block begins.
+//
+// The error is INVALID_VALUE for a block without text. The line breaks of the block are converted,
+// which AppendText does not do.
 func insert(text []byte, p place, block string) ([]byte, int, error) {
 	eol := lineBreak(text)
 	block = withBreaks(strings.TrimRight(block, "\r\n"), eol)
@@ -107,6 +114,7 @@ func insert(text []byte, p place, block string) ([]byte, int, error) {
 }
 
 // lastText returns the offset after the last line with text up to p.to, or p.from if there is none.
+// The offset is the start of a line, or the end of a text that does not end with a line break.
 func lastText(text []byte, p place) int {
 	end := p.from + len(bytes.TrimRight(text[p.from:p.to], " \t\r\n"))
 	if end == p.from {
@@ -115,7 +123,9 @@ func lastText(text []byte, p place) int {
 	return lineNext(text, end)
 }
 
-// separator returns the line breaks between a text and the block that is added to it.
+// separator returns the line breaks between a text and the block that is added to it: none at the
+// start of a note, one between two list items, and otherwise enough for a blank line. It adds one
+// more if the text does not end with a line break.
 func separator(text []byte, block, eol string) string {
 	if len(text) == 0 || string(text) == bom {
 		return ""
@@ -130,6 +140,8 @@ func separator(text []byte, block, eol string) string {
 	return s + eol
 }
 
+// itemMarker matches the first line of a list item. rule matches a thematic break such as `* * *`,
+// which begins like one.
 var (
 	itemMarker = regexp.MustCompile(`^[ \t]*([-*+]|[0-9]{1,9}[.)])([ \t\r\n]|$)`)
 	rule       = regexp.MustCompile(`^[ \t]*(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,})\r?(?:\n|$)`)
@@ -146,13 +158,17 @@ func withBreaks(s, eol string) string {
 	return strings.ReplaceAll(s, "\n", eol)
 }
 
-// A Matches is the error of FindOnce: how often the text was found, which is not once.
+// A Matches is the error of FindOnce: N is how often the text was found, which is not 1. N is 0, or
+// at least 2.
 type Matches struct{ N int }
 
 // Error returns the message with the number of matches.
 func (m *Matches) Error() string { return fmt.Sprintf("found %d times, not once", m.N) }
 
 // A Once is the replacement of a text that occurs exactly once.
+//
+// It is a value and not an applied change, so that a caller can combine several before it changes
+// the text.
 type Once struct {
 	At   Span
 	With string
@@ -192,6 +208,8 @@ func (d *Doc) title() (Heading, bool) {
 // lineOf returns the line of the file at an offset.
 func lineOf(text []byte, at int) int { return 1 + bytes.Count(text[:at], []byte{'\n'}) }
 
+// noSection returns NOT_FOUND for a slug that no section of the note has. noText returns
+// INVALID_VALUE for a block without text.
 func noSection(slug string) error {
 	return fault.New(fault.NotFound, "the note has no section %q", slug)
 }

@@ -10,6 +10,10 @@ import (
 // readValue returns the value of text in the notation of declarations and traits
 // (reference/raven.md §1.5, §1.6): nil for an empty text, "a quoted text", [[a reference]], [a
 // list], or a plain text. typed is for declarations, in which true, false and numbers have types.
+// In traits they are strings.
+//
+// It never fails: a text that only looks like a list or a quoted text is a plain text. The result
+// is nil, a string, a Ref, a []any of these, and with typed also a bool or a float64.
 func readValue(text string, typed bool) any {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -34,9 +38,12 @@ func readValue(text string, typed bool) any {
 	return text
 }
 
+// decimal matches a number of a declaration. Unlike YAML, it allows no plus sign, no other base and
+// no underscore, but it allows zeros at the start.
 var decimal = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 
-// readPlain returns the value of a text without quotes and brackets.
+// readPlain returns the value of a text without quotes and brackets. With typed, an integer that
+// float64 cannot represent exactly stays a string of its digits; see normaliseDigits.
 func readPlain(text string, typed bool) any {
 	switch {
 	case !typed:
@@ -70,7 +77,7 @@ func unquote(text string) (string, bool) {
 }
 
 // quoteEnd returns the offset after the quote that closes the one at the offset, or 0 if there is
-// none.
+// none. A backslash before any byte other than a quote or a backslash is an ordinary character.
 func quoteEnd(text []byte, at int) int {
 	for i := at + 1; i < len(text); i++ {
 		switch text[i] {
@@ -85,7 +92,8 @@ func quoteEnd(text []byte, at int) int {
 	return 0
 }
 
-// bracketed returns the items of a list in brackets, without empty ones.
+// bracketed returns the items of a list in brackets, without empty ones and without blanks around
+// them. ok is false if the text is not in brackets, or if a quote or bracket in it is not closed.
 func bracketed(text string) ([]string, bool) {
 	if len(text) < 2 || text[0] != '[' || text[len(text)-1] != ']' {
 		return nil, false
@@ -99,8 +107,10 @@ func bracketed(text string) ([]string, bool) {
 	return items, ok
 }
 
-// splitArguments splits a text at the commas outside quotes, brackets and parentheses. It drops
-// empty parts and the blanks around parts. ok is false if a quote or a bracket is not closed.
+// splitArguments splits a text at the commas outside quotes, brackets and parentheses, and returns
+// the spans of the parts in the text. It drops empty parts and the blanks around parts. ok is false
+// if a quote or a bracket is not closed, or if brackets are nested deeper than maxDepth. It takes
+// linear time.
 func splitArguments(text []byte) ([]Span, bool) {
 	var parts []Span
 	var open []byte // the closing brackets that are expected
@@ -126,7 +136,9 @@ func splitArguments(text []byte) ([]Span, bool) {
 }
 
 // nested reads a byte, a quoted text or a wikilink at the offset, updates the open brackets, and
-// returns the end. ok is false if a quote or a bracket does not match.
+// returns the end. A quoted text or a wikilink is read as a whole, so that commas and brackets in
+// it do not count. ok is false if a quote or a bracket does not match, or the nesting exceeds
+// maxDepth.
 func nested(text []byte, at int, open *[]byte) (int, bool) {
 	switch c := text[at]; c {
 	case '"':

@@ -11,7 +11,8 @@ import (
 
 // A SectionPlace is a place of a section in a note: after or before another section with its
 // subsections, or as the last subsection of it. The values are slugs. At most one is set; the zero
-// value is the end of the note.
+// value is the end of the note. The slug of the title is valid only in Under: a section under the
+// title is a section of the note.
 type SectionPlace struct{ After, Before, Under string }
 
 // InsertSection adds a heading without text, with blank lines around it, and returns the new note
@@ -66,6 +67,9 @@ func MoveSection(text []byte, slug string, to SectionPlace) (out []byte, line in
 	if _, err = d.levelAt(h.Level, want, to); err != nil {
 		return nil, 0, err
 	}
+	// at is an offset in text, and the section is inserted in rest, from which it is already
+	// removed. A place after the section has moved by the length of the removed text, and the index
+	// of the headings there by their number.
 	rest, block := cutSection(text, h)
 	order := d.without(h.Subtree)
 	k := d.headingsBefore(at)
@@ -75,6 +79,8 @@ func MoveSection(text []byte, slug string, to SectionPlace) (out []byte, line in
 	}
 	eol := lineBreak(text)
 	out, line = insertBlock(rest, at, append(block, eol...), eol)
+	// order has the headings that the result must have, with the slugs of before: a move must not
+	// change the id of any section.
 	order = slices.Insert(order, k, d.inside(h.Subtree)...)
 	if err := sameSections(order, Parse(out).Headings, 0, 0); err != nil {
 		return nil, 0, err
@@ -84,6 +90,10 @@ func MoveSection(text []byte, slug string, to SectionPlace) (out []byte, line in
 
 // cutSection removes a section from a text, and returns both. If no blank line is before the
 // section, the blank lines after it stay.
+//
+// Sections that are moved take the blank lines before them as separators. If the line before the
+// section has text, the blank lines after it are the only separator that is left, so they must not
+// be removed with it.
 func cutSection(text []byte, h Heading) (rest, section []byte) {
 	section = bytes.TrimRight(text[h.Subtree.Start:h.Subtree.End], " \t\r\n")
 	before := text[:h.Subtree.Start]
@@ -95,7 +105,8 @@ func cutSection(text []byte, h Heading) (rest, section []byte) {
 	return splice(text, at, nil), bytes.Clone(section)
 }
 
-// headingsBefore returns the number of headings that begin before an offset.
+// headingsBefore returns the number of headings that begin before an offset, including the title.
+// It is the index at which a heading at the offset is inserted in d.Headings.
 func (d *Doc) headingsBefore(at int) int {
 	n := 0
 	for _, h := range d.Headings {
@@ -120,6 +131,8 @@ func (d *Doc) inside(s Span) []Heading {
 // RestoreSection adds the text of a removed section to a note: after the section with the slug
 // behind, or at the end of the note if that is empty. It returns the new note and the line of the
 // section. The errors are those of InsertSection.
+// The text may contain several headings; all of them may have any slug, because they are new to the
+// note.
 func RestoreSection(text, section []byte, behind string) (out []byte, line int, err error) {
 	d := Parse(text)
 	at, _, err := d.placeOf(text, SectionPlace{After: behind})
@@ -180,8 +193,10 @@ func SetHeading(text []byte, slug, title string) ([]byte, error) {
 	return out, nil
 }
 
-// placeOf returns the offset of a place, and the level of a heading there; 0: any level that
-// levelAtEnd allows.
+// placeOf returns the offset of a place, and the level that a heading there must have. Level 0
+// means that any level that levelAtEnd allows is valid; only the end of the note has it. It returns
+// NOT_FOUND for an unknown slug, and INVALID_VALUE for a section in a quote or a list, and for a
+// place beside the title.
 func (d *Doc) placeOf(text []byte, to SectionPlace) (at, level int, err error) {
 	slug := to.After + to.Before + to.Under
 	if slug == "" {
@@ -204,8 +219,9 @@ func (d *Doc) placeOf(text []byte, to SectionPlace) (at, level int, err error) {
 	return h.Subtree.End, h.Level, nil
 }
 
-// levelAt checks the level of a heading and returns it. want is the level that the place requires;
-// 0: the place is the end of the note. Level 0 is replaced by the default.
+// levelAt checks the level of a heading and returns it. want is the level that the place requires,
+// from placeOf; 0: the place is the end of the note. Level 0 is replaced by the default. The error
+// is INVALID_VALUE. to is used only for its message.
 func (d *Doc) levelAt(level, want int, to SectionPlace) (int, error) {
 	if want == 0 {
 		return d.levelAtEnd(level)
@@ -225,7 +241,9 @@ func (d *Doc) levelAt(level, want int, to SectionPlace) (int, error) {
 }
 
 // levelAtEnd checks the level of a heading at the end of the note and returns it, or the default if
-// it is 0.
+// it is 0. The level may be at most one deeper than that of the last heading, so that no level is
+// skipped. In a note without headings it may be any. The default is the level of the last section
+// that is not a subsection, and 2 if there is none.
 func (d *Doc) levelAtEnd(level int) (int, error) {
 	last, top := 1, 2
 	for _, h := range d.Headings {
@@ -248,7 +266,8 @@ func (d *Doc) levelAtEnd(level int) (int, error) {
 }
 
 // insertBlock inserts whole lines at the beginning of a line, or at the end, with a blank line
-// before and after them, and returns the line number of the first.
+// before and after them, and returns the new text and the line number of the first. It adds only
+// the line breaks that are missing; existing blank lines stay.
 func insertBlock(text []byte, at int, block []byte, eol string) (out []byte, line int) {
 	before, after := text[:at], text[at:]
 	var b bytes.Buffer
@@ -275,10 +294,12 @@ func startsBlank(text []byte) bool {
 	return len(bytes.TrimSpace(first)) == 0
 }
 
-// container matches the marker of a list item or of a quote.
+// container matches the marker of a list item or of a quote at the start of a line.
 var container = regexp.MustCompile(`^ {0,3}(>|[-*+][ \t]|[0-9]{1,9}[.)][ \t])`)
 
-// isBlock reports whether a heading is a block of the note itself: not in a list or a quote.
+// isBlock reports whether a heading is a block of the note itself: not in a list or a quote. It
+// looks only at the first line of the heading. Edits by slug refuse other headings, because their
+// lines have prefixes that would have to be moved and adjusted too.
 func isBlock(text []byte, h Heading) bool {
 	first := text[h.Own.Start:lineEnd(text, h.Own.Start)]
 	if h.setext {
@@ -290,7 +311,8 @@ func isBlock(text []byte, h Heading) bool {
 // atx matches a heading that begins with #: its beginning, its text, and its end.
 var atx = regexp.MustCompile(`^( {0,3}#{1,6}[ \t]*)(.*?)([ \t]+#+)?[ \t\r]*$`)
 
-// headingText returns the span of the text of a heading.
+// headingText returns the span of the text of a heading, without its markers, the closing #
+// characters and the underline. The text of an underlined heading may have several lines.
 func headingText(text []byte, h Heading) Span {
 	at := Span{h.Own.Start, lineEnd(text, h.Own.Start)}
 	if h.setext {
@@ -333,7 +355,8 @@ func slugChanges(h, now Heading) error {
 // notPlain returns the fault for a title that is not plain text, or that would change other
 // headings.
 func notPlain() error {
-	return fault.New(fault.InvalidValue, "a title must be one line of plain text, and must not change the headings around it").
+	return fault.New(fault.InvalidValue,
+		"a title must be one line of plain text, and must not change the headings around it").
 		With("argument", "title")
 }
 

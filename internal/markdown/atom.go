@@ -19,11 +19,11 @@ const (
 	addressAtom
 )
 
-// A fences is an index of the runs of backticks of a text, by length. Calls with ascending offsets
-// take constant time on average.
+// A fences is an index of the runs of backticks of a text: the offsets of the runs, by their
+// length. Calls of from with ascending offsets take constant time on average, so that a text with
+// many opening runs and no closing ones takes linear time.
 type fences map[int][]int
 
-// newFences returns the index of a text.
 func newFences(src []byte) fences {
 	f := fences{}
 	for i := 0; i < len(src); {
@@ -64,8 +64,10 @@ func runLen(src []byte, at int) int {
 	return n
 }
 
-// findAtoms appends the code spans of a text and, unless onlyCode is set, its HTML tags and the
-// addresses in angle brackets. They are in text order and do not overlap.
+// findAtoms appends the code spans of a text to into and, unless onlyCode is set, its HTML tags and
+// the addresses in angle brackets. They are in text order and do not overlap. The first one that
+// begins takes precedence: a backtick in a tag does not begin code, and a < in code does not begin
+// a tag. A backslash before a backtick or a < makes it text.
 func findAtoms(src []byte, into []atom, onlyCode bool) []atom {
 	if bytes.IndexByte(src, '`') < 0 && (onlyCode || bytes.IndexByte(src, '<') < 0) {
 		return into
@@ -97,8 +99,9 @@ func findAtoms(src []byte, into []atom, onlyCode bool) []atom {
 	return into
 }
 
-// codeSpan returns the code span whose opening backticks are at the offset. Of its text, one blank
-// at each end is dropped.
+// codeSpan returns the code span whose opening backticks are at the offset. ok is false if no run
+// of the same length follows. Of its text, one blank at each end is dropped if both ends have one
+// and the text is not only blanks (CommonMark §6.1).
 func codeSpan(src []byte, at int, ticks fences) (atom, bool) {
 	n := runLen(src, at)
 	end := ticks.from(n, at+n)

@@ -13,7 +13,10 @@ import (
 // bound, parsing would take quadratic time in the depth.
 const maxDepth = 100
 
-// newParser returns a parser of the blocks of a note, with these parsers for inline text.
+// newParser returns a parser of the blocks of a note, with these parsers for inline text. It has
+// the block parsers of goldmark in their usual order, without extensions. Each is wrapped in
+// counted, which counts the blocks for maxBlocks, and those of lists and quotes in shallow, which
+// bounds the nesting.
 func newParser(inline ...util.PrioritizedValue) parser.Parser {
 	return parser.NewParser(
 		parser.WithBlockParsers(
@@ -38,11 +41,14 @@ var blockParser = newParser(util.Prioritized(unread{}, 100))
 
 // parseBlocks returns the tree of the blocks of a body, and the context with its link definitions.
 // crowded reports that the body exceeds MaxOpen or maxBlocks, and that the tree ends there.
+//
+// The offsets of the nodes are relative to body. Inline nodes have no meaning; see unread.
 func parseBlocks(body []byte) (root ast.Node, defs parser.Context, crowded bool) {
 	return parseWith(blockParser, text.NewReader(body))
 }
 
-// parseWith parses a body with a parser; the results are as of parseBlocks.
+// parseWith parses a body with a parser; the results are those of parseBlocks. The context contains
+// the count of blocks at countKey.
 func parseWith(p parser.Parser, body text.Reader) (root ast.Node, defs parser.Context, crowded bool) {
 	r := &lineReader{Reader: body, context: parser.NewContext()}
 	r.context.Set(countKey, &r.count)
@@ -59,13 +65,14 @@ const MaxOpen = 250_000
 // definition counts as three. Each block is a node of the tree.
 const maxBlocks = 100_000
 
-// A count is the number of blocks that were opened, and how many of them are headings.
+// A count is the number of blocks that were opened, and how many of them are headings. The latter
+// lets readBody allocate the headings once.
 type count struct{ blocks, headings int }
 
 // countKey is the key of the *count in a context.
 var countKey = parser.NewContextKey()
 
-// A counted is a block parser that counts the blocks that it opens.
+// A counted is a block parser that counts the blocks that it opens, in the *count of the context.
 type counted struct{ parser.BlockParser }
 
 // Open opens a block, and counts it.
@@ -115,6 +122,9 @@ var unreadKey = parser.NewContextKey()
 func (unread) Trigger() []byte { return []byte(" !\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~") }
 
 // Parse skips to the end of the block. All blocks share one node, because no code reads it.
+//
+// Setting the position beyond the last line ends the block for goldmark, which then does not call
+// the parser for the other lines.
 func (unread) Parse(_ ast.Node, block text.Reader, pc parser.Context) ast.Node {
 	_, at := block.Position()
 	block.SetPosition(math.MaxInt, at)
@@ -182,7 +192,7 @@ func (r *lineReader) AdvanceLine() {
 	}
 }
 
-// SkipBlankLines advances to the next line with text. A run of blank lines begins anew there.
+// SkipBlankLines advances to the next line with text. The count of blank lines restarts there.
 func (r *lineReader) SkipBlankLines() (text.Segment, int, bool) {
 	r.blank = 0
 	return r.Reader.SkipBlankLines()

@@ -9,7 +9,9 @@ type Block struct {
 	Line int    // of the file
 }
 
-// blockID records the block id at the end of a line, if there is one.
+// blockID records the block id at the end of a line, if there is one: a ^ at the start of the line
+// or after a blank, followed by ASCII letters, digits and dashes only. line is without its line
+// break; number is its line of the file.
 func (b *bodyReader) blockID(line []byte, number int) {
 	line = bytes.TrimRight(line, " \t")
 	at := bytes.LastIndexByte(line, '^')

@@ -8,7 +8,11 @@ import (
 )
 
 // A bodyReader reads the blocks of a note in text order into a Doc. It reuses its buffers from
-// block to block.
+// block to block: joined, lines, prose, rendered and found are those of the present block only.
+//
+// A block can be in containers, such as quotes and lists, whose markers are at the start of each of
+// its lines. gather therefore copies the lines without these markers into joined, which is the text
+// that prose parses. Each blockLine has the shift between its offsets in joined and in the note.
 type bodyReader struct {
 	doc   *Doc
 	text  []byte
@@ -35,7 +39,9 @@ type blockLine struct {
 	lone   bool // the line can be removed without an effect on others
 }
 
-// readBody parses the text after the frontmatter.
+// readBody parses the text after the frontmatter and adds its parts to the Doc. The title is known
+// only after all headings are, because the note must have no other heading of level 1; leaveTitle
+// then corrects the scopes that were set before.
 func (d *Doc) readBody(text []byte) {
 	root, defs, crowded := parseBlocks(text[d.Body:])
 	b := &bodyReader{
@@ -61,13 +67,15 @@ const (
 	maxInline = 160_000
 )
 
-// full reports whether the Doc has more than maxFound things.
+// full reports whether the Doc has more than maxFound things. It is called before each of them is
+// added, so that a single long block cannot exceed the bound by much.
 func (b *bodyReader) full() bool {
 	d := b.doc
 	return len(d.Headings)+len(d.Traits)+len(d.References)+len(d.Links)+len(d.Tags)+len(d.Blocks) > maxFound
 }
 
-// dense reports whether a block exceeds maxInline.
+// dense reports whether a block exceeds maxInline. It counts only in blocks that are longer than
+// that bound.
 func (b *bodyReader) dense(n ast.Node) bool {
 	lines := n.Lines()
 	if lines.Len() == 0 || lines.At(lines.Len()-1).Stop-lines.At(0).Start <= maxInline {
@@ -90,7 +98,9 @@ var inline = [256]bool{
 	'@': true, '#': true, '[': true, ']': true, '*': true, '_': true, '`': true, '<': true, '\\': true,
 }
 
-// walk reads the blocks in a block in text order, until a bound is exceeded.
+// walk reads the blocks in a block in text order, until a bound is exceeded. It skips the paragraph
+// that is the declaration of a heading. Code blocks and HTML have no children, so nothing in them
+// is read.
 func (b *bodyReader) walk(parent ast.Node) {
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
 		if b.full() || n.Type() == ast.TypeBlock && n.Kind() != ast.KindList && b.dense(n) {
@@ -112,7 +122,9 @@ func (b *bodyReader) walk(parent ast.Node) {
 	}
 }
 
-// lineOf returns the line of the file at an offset. Offsets must not descend from call to call.
+// lineOf returns the line of the file at an offset. It counts line breaks from the offset of the
+// previous call, so all calls together take linear time. Offsets must not descend from call to
+// call; for a smaller one it returns the line of the largest offset so far.
 func (b *bodyReader) lineOf(at int) int {
 	if at > b.at {
 		b.line += bytes.Count(b.text[b.at:at], []byte{'\n'})
@@ -121,11 +133,13 @@ func (b *bodyReader) lineOf(at int) int {
 	return b.line
 }
 
-// scope returns the index of the last heading, -1 before the first one.
+// scope returns the index of the last heading, -1 before the first one. It is the Scope of
+// everything that is read now.
 func (b *bodyReader) scope() int { return len(b.doc.Headings) - 1 }
 
 // heading adds a heading, and reports whether a declaration follows it. A heading without text is
-// not added.
+// not added, but its references and tags are read. The ends of Own and Subtree are set to the end
+// of the note; nest corrects them.
 func (b *bodyReader) heading(n *ast.Heading) bool {
 	if n.Lines().Len() == 0 {
 		return false
@@ -152,7 +166,8 @@ func (b *bodyReader) heading(n *ast.Heading) bool {
 	return b.declare(n.NextSibling())
 }
 
-// titleOf returns the text of a heading without markup.
+// titleOf returns the text of a heading without markup. The common heading of one line without
+// markup needs no inline parser.
 func (b *bodyReader) titleOf(n *ast.Heading) string {
 	if n.Lines().Len() == 1 {
 		first := n.Lines().At(0)
@@ -165,7 +180,7 @@ func (b *bodyReader) titleOf(n *ast.Heading) string {
 	return b.prose.heading()
 }
 
-// inItem reports whether a block is in a list item.
+// inItem reports whether a block is in a list item, at any depth. Headings there may have traits.
 func inItem(n ast.Node) bool {
 	for n = n.Parent(); n != nil; n = n.Parent() {
 		if n.Kind() == ast.KindListItem {
@@ -177,6 +192,9 @@ func inItem(n ast.Node) bool {
 
 // declare sets the slug of the last heading, and its declaration if the next block is one. It
 // reports whether it is.
+//
+// The slug is the declared id, or it is derived from the text of the heading, or from the type if
+// the text has no letters and digits. A derived slug gets a number if it is used already.
 func (b *bodyReader) declare(next ast.Node) bool {
 	h := &b.doc.Headings[b.scope()]
 	if lines := declarationLines(b.text, b.doc.Body, next); lines != nil {
@@ -199,6 +217,9 @@ func (b *bodyReader) declare(next ast.Node) bool {
 
 // block reads the inline text of a block. Traits and tasks are read only if annotated is set, which
 // it is not for most headings; references, links and tags always are.
+//
+// References are added by two functions, wikilinks before Markdown links, so they are sorted by
+// position afterwards.
 func (b *bodyReader) block(n ast.Node, annotated bool) {
 	if !b.join(n) {
 		return
@@ -229,7 +250,9 @@ func (b *bodyReader) block(n ast.Node, annotated bool) {
 	})
 }
 
-// join gathers the lines of a block if they can contain anything, and reports whether they can.
+// join gathers the lines of a block if they can contain anything, and reports whether they can: a
+// block without @, #, [ and ^ has no trait, tag, reference, task and block id. Most blocks of prose
+// have none and are not copied.
 func (b *bodyReader) join(n ast.Node) bool {
 	lines, body := n.Lines(), b.text[b.doc.Body:]
 	interesting := false
@@ -246,7 +269,8 @@ func (b *bodyReader) join(n ast.Node) bool {
 	return interesting
 }
 
-// gather copies the lines of a block into b.joined and b.lines.
+// gather copies the lines of a block into b.joined and b.lines, without the markers of its
+// containers, and makes them the source of b.prose.
 func (b *bodyReader) gather(n ast.Node) {
 	lines, body := n.Lines(), b.text[b.doc.Body:]
 	b.joined, b.lines = b.joined[:0], slices.Grow(b.lines[:0], lines.Len())
@@ -263,6 +287,9 @@ func (b *bodyReader) gather(n ast.Node) {
 
 // lone reports whether the first line of a block can be removed: no list item needs its marker for
 // text that follows.
+//
+// A marker needs its text: if the first line of an item were removed while other lines or blocks
+// follow, these would have another meaning.
 func lone(n ast.Node) bool {
 	for p := n.Parent(); p != nil; n, p = p, p.Parent() {
 		if n.PreviousSibling() != nil {
@@ -275,7 +302,7 @@ func lone(n ast.Node) bool {
 	return true
 }
 
-// lineAt returns the line of the block at an offset.
+// lineAt returns the line of the block at an offset in the text of the block, by binary search.
 func (b *bodyReader) lineAt(at int) blockLine {
 	from := func(l blockLine, at int) int { return l.Start - at }
 	i, found := slices.BinarySearchFunc(b.lines, at, from)
@@ -285,7 +312,8 @@ func (b *bodyReader) lineAt(at int) blockLine {
 	return b.lines[i]
 }
 
-// references adds the wikilinks of the block.
+// references adds the wikilinks of the block, until the Doc is full. Links to notes in Markdown
+// notation are added by links.
 func (b *bodyReader) references() {
 	for _, w := range b.prose.wikis {
 		if b.full() {
@@ -301,7 +329,8 @@ func (b *bodyReader) references() {
 	}
 }
 
-// leaveTitle moves everything under the title to the note itself: Scope 0 becomes -1.
+// leaveTitle moves everything under the title to the note itself: Scope 0 becomes -1. Anchors keep
+// their scope.
 func (d *Doc) leaveTitle() {
 	if len(d.Headings) == 0 || !d.Headings[0].Title {
 		return

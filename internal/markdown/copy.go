@@ -3,8 +3,9 @@ package markdown
 import "bytes"
 
 // Anew returns the subtree as it must be in a copy: without the ids in declarations and the ids of
-// blocks, because they would be in the vault twice. The errors are those of NewSubtree, and
-// malformed_markdown if the headings would change.
+// blocks, because they would be in the vault twice. A declaration whose only field was the id keeps
+// its type. The errors are those of NewSubtree, and malformed_markdown if the headings would
+// change.
 func (s Subtree) Anew() (Subtree, error) {
 	d := Parse(s.Text)
 	patches := d.blockIDs(s.Text)
@@ -27,6 +28,8 @@ func (s Subtree) Anew() (Subtree, error) {
 
 // blockIDs returns the patches that remove the ids of blocks. If an id is alone in its line, the
 // line is removed too.
+//
+// Blocks are in text order, so one pass over the lines finds them all.
 func (d *Doc) blockIDs(text []byte) (cuts []patch) {
 	line, start := 1, 0
 	for _, b := range d.Blocks {

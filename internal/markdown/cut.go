@@ -27,14 +27,17 @@ func DeleteSection(text []byte, slug string) (out, removed []byte, err error) {
 	return r.text, r.gone, nil
 }
 
-// A withoutSection is a note without one of its sections: the text that is left and the text that is gone,
-// and the headings that stay, as they were and as they are now.
+// A withoutSection is the result of removing a section: the text that is left and the removed text,
+// and the headings that stay, as parsed before and after. The latter two have the same levels and
+// texts, but their slugs can differ.
 type withoutSection struct {
 	text, gone []byte
 	stay, now  []Heading
 }
 
-// removeSection removes a section, whatever other sections are called afterwards.
+// removeSection removes a section, even if the slugs of other sections change. It tries the removal
+// without and then with a line break in place of the section, and returns the first result in which
+// all other headings are the same. The errors are those of RemoveSection.
 func removeSection(text []byte, slug string) (r withoutSection, err error) {
 	d := Parse(text)
 	h, ok := d.Section(slug)
@@ -64,7 +67,8 @@ func (d *Doc) without(s Span) []Heading {
 	return rest
 }
 
-// sameHeadings reports whether two lists of headings have the same levels and texts.
+// sameHeadings reports whether two lists of headings have the same levels and texts. It ignores
+// slugs and positions.
 func sameHeadings(a, b []Heading) bool {
 	if len(a) != len(b) {
 		return false

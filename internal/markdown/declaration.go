@@ -54,6 +54,9 @@ func (e *Embedded) Get(key string) (Argument, bool) {
 
 // declarationLines returns the lines of a block that may be a declaration, without the blanks
 // around each, or nil if the block cannot be one.
+//
+// body is the offset of the body in text; the spans are offsets in text. block may be nil, for a
+// heading at the end of the note. The lines are not parsed yet; see readDeclaration.
 func declarationLines(text []byte, body int, block ast.Node) []Span {
 	p, ok := block.(*ast.Paragraph)
 	if !ok || p.Lines().Len() == 0 {
@@ -73,6 +76,10 @@ func declarationLines(text []byte, body int, block ast.Node) []Span {
 
 // readDeclaration parses the lines of a paragraph that begins with two colons in the given line. It
 // returns nil if they are not a declaration.
+//
+// The two notations exclude each other: arguments in parentheses must be on the only line, and
+// fields on lines need a first line with nothing but the type. If any field is invalid, the whole
+// paragraph is text. If a key occurs twice, the last one counts.
 func readDeclaration(text []byte, lines []Span, line int) *Embedded {
 	first := lines[0]
 	e := &Embedded{Line: line, Span: Span{first.Start, lines[len(lines)-1].End}}
@@ -100,7 +107,8 @@ func readDeclaration(text []byte, lines []Span, line int) *Embedded {
 	return e
 }
 
-// id returns the id that the fields declare, or "".
+// id returns the id that the fields declare, or "". A number is accepted, as its digits, because an
+// id such as 2024 needs no quotes.
 func (e *Embedded) id() string {
 	a, _ := e.Get("id")
 	switch v := a.Value.(type) {
@@ -112,7 +120,8 @@ func (e *Embedded) id() string {
 	return ""
 }
 
-// readArguments parses `(key=value, …)`, and reports whether it is valid.
+// readArguments parses `(key=value, …)` in the span at, adds the fields to e, and reports whether
+// all of them are valid. An empty value is nil.
 func (e *Embedded) readArguments(text []byte, at Span) bool {
 	if text[at.Start] != '(' || text[at.End-1] != ')' || at.End-at.Start < 2 {
 		return false
@@ -137,8 +146,9 @@ func (e *Embedded) readArguments(text []byte, at Span) bool {
 	return ok
 }
 
-// readLine parses `key: value`, and reports whether it is valid. References separated by commas are
-// a list.
+// readLine parses `key: value` in the span at, adds the field to e, and reports whether it is
+// valid. A blank must follow the colon unless the value is empty. References separated by commas
+// are a list, also without brackets around it.
 func (e *Embedded) readLine(text []byte, at Span, line int) bool {
 	n := bytes.IndexByte(text[at.Start:at.End], ':')
 	if n < 0 || !isKey(string(text[at.Start:at.Start+n])) {

@@ -44,6 +44,9 @@ func UnsetArguments(text []byte, slug string, keys []string) ([]byte, error) {
 }
 
 // A declarationEditor changes the declaration of one heading.
+//
+// Its methods compute patches from doc and h; accept applies the result, after which doc, text and
+// h are those of the new note.
 type declarationEditor struct {
 	doc   *Doc
 	text  []byte
@@ -71,7 +74,8 @@ func checkArgument(key string) error {
 		"a key has letters, digits, - and _").With("field", key)
 }
 
-// setAll changes and adds fields in one pass, and parses the new note once.
+// setAll changes and adds fields in one pass, and parses the new note once. A field that has the
+// value already keeps its bytes. It returns an error and changes nothing if any field is invalid.
 func (e *declarationEditor) setAll(fields []Field) error {
 	fields, err := normalAll(fields, checkArgument)
 	if err != nil {
@@ -104,7 +108,7 @@ func (e *declarationEditor) setAll(fields []Field) error {
 	return e.accept(apply(e.text, append(patches, e.added(more)...)), changed)
 }
 
-// arguments returns the fields by key.
+// arguments returns the fields by key; an empty map for a section without a declaration.
 func (e *declarationEditor) arguments() map[string]Argument {
 	all := map[string]Argument{}
 	if e.h.Embedded != nil {
@@ -115,7 +119,9 @@ func (e *declarationEditor) arguments() map[string]Argument {
 	return all
 }
 
-// replaced returns the patch that replaces the value of a field.
+// replaced returns the patch that replaces the value of a field. A field without a value has no
+// position for one, so the value is added after the key, with the blank that the notation of lines
+// requires. To remove the value, the blanks before it are removed as well.
 func (e *declarationEditor) replaced(old Argument, spelled string) patch {
 	if old.Text.Start == old.Text.End {
 		if e.h.Embedded.block && spelled != "" {
@@ -130,11 +136,13 @@ func (e *declarationEditor) replaced(old Argument, spelled string) patch {
 	return patch{old.Text, []byte(spelled)}
 }
 
-// A spelledField is a field that a declaration does not have yet.
+// A spelledField is a field that a declaration does not have yet, with its value as text.
 type spelledField struct{ key, value string }
 
 // added returns the patches that add fields to the declaration: in alphabetical order if the keys
-// are in that order, and otherwise at the end.
+// are in that order, and otherwise at the end. It depends on the notation: without a declaration, a
+// new one of type section is written; a bare type gets parentheses; and in lines each field gets a
+// line.
 func (e *declarationEditor) added(more []spelledField) []patch {
 	d := e.h.Embedded
 	if len(more) == 0 {
@@ -177,8 +185,8 @@ func joined(fields []spelledField) string {
 	return strings.Join(all, ", ")
 }
 
-// declared returns the patch that adds a declaration below the heading, separated from text that
-// follows.
+// declared returns the patch that adds a declaration directly below the heading. A declaration is a
+// whole paragraph, so a blank line is added if text follows.
 func (e *declarationEditor) declared(declaration string) patch {
 	at := e.h.Content
 	before := ""
@@ -192,7 +200,8 @@ func (e *declarationEditor) declared(declaration string) patch {
 }
 
 // addedLines returns the patches that add lines to the declaration, with the indentation of the
-// lines around them.
+// lines around them. It includes the markers of a quote or a list, because the margin is copied
+// from an existing line. The declaration has at least one field.
 func (e *declarationEditor) addedLines(more []spelledField) []patch {
 	d := e.h.Embedded
 	last, place := d.Fields[len(d.Fields)-1].Span, d.next()
@@ -217,6 +226,7 @@ func (e *declarationEditor) addedLines(more []spelledField) []patch {
 // isSorted reports whether the keys are in alphabetical order.
 func (e *Embedded) isSorted() bool { return slices.IsSortedFunc(e.Fields, byKey) }
 
+// byKey compares two fields by their keys, as bytes.
 func byKey(a, b Argument) int { return strings.Compare(a.Key, b.Key) }
 
 // next returns a function that returns the index of the field before which a new one is added, or
@@ -232,7 +242,8 @@ func (e *Embedded) next() func(key string) int {
 	}
 }
 
-// unsetAll removes fields in one pass, and parses the new note once.
+// unsetAll removes fields in one pass, and parses the new note once. It changes nothing if the
+// declaration has none of the keys.
 func (e *declarationEditor) unsetAll(keys []string) error {
 	have, gone := e.arguments(), map[string]any{}
 	for _, key := range keys {
@@ -247,6 +258,11 @@ func (e *declarationEditor) unsetAll(keys []string) error {
 }
 
 // without returns the patches that remove some fields of the declaration.
+//
+// With all fields removed, nothing of the arguments stays: a declaration of type section is removed
+// with its line, because it has no meaning without fields, and the parentheses of any other are
+// removed. Otherwise a field in lines is removed with its line, and one in parentheses with one
+// comma: the comma after it if another field that stays follows, and else the one before it.
 func (e *declarationEditor) without(gone map[string]any) []patch {
 	d := e.h.Embedded
 	whole := len(gone) == len(d.Fields)
@@ -284,7 +300,8 @@ func (e *declarationEditor) without(gone map[string]any) []patch {
 }
 
 // accept makes text the note of the editor if it parses as the old one with the fields at their new
-// values, where nil is a removed field. Otherwise it returns an error.
+// values, where nil is a removed field. Otherwise it returns INVALID_VALUE, and the editor keeps
+// its note.
 func (e *declarationEditor) accept(text []byte, fields map[string]any) error {
 	after := Parse(text)
 	keys := slices.Sorted(maps.Keys(fields))
@@ -307,6 +324,9 @@ func (e *declarationEditor) accept(text []byte, fields map[string]any) error {
 
 // sameOutline reports whether two notes have the same headings and traits, except for the text and
 // the declaration of the i-th heading.
+//
+// Levels and titles of all headings are compared, and their texts and whether they have a
+// declaration except for the i-th. i may be -1: then all are compared.
 func sameOutline(before, after *Doc, i int) bool {
 	if len(before.Headings) != len(after.Headings) || len(before.Traits) != len(after.Traits) {
 		return false
@@ -323,7 +343,8 @@ func sameOutline(before, after *Doc, i int) bool {
 	return slices.EqualFunc(before.Traits, after.Traits, sameTrait)
 }
 
-// sameTrait reports whether two traits differ at most in their positions.
+// sameTrait reports whether two traits have the same name, written value and visible line. Their
+// positions can differ.
 func sameTrait(a, b Trait) bool {
 	return a.Name == b.Name && a.Raw == b.Raw && a.ContentText == b.ContentText
 }
@@ -336,7 +357,7 @@ func sameArguments(before, after *Embedded, keys map[string]any) bool {
 	})
 }
 
-// arguments returns the fields of a declaration, except for some keys. e may be nil.
+// arguments returns a copy of the fields of a declaration, except for some keys. e may be nil.
 func arguments(e *Embedded, keys map[string]any) []Argument {
 	if e == nil {
 		return nil

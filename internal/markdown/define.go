@@ -22,6 +22,10 @@ var labelled = regexp.MustCompile(`\[([^\[\]]+)\]`)
 
 // definitionsIn returns the top-level definitions of a text after its frontmatter, except those
 // that begin inside except.
+//
+// body is the offset of the text after the frontmatter; except may be nil. Of several definitions
+// with a label, the first counts, as in CommonMark. A footnote includes the indented blocks that
+// follow it.
 func definitionsIn(text []byte, body int, except *Span) []Definition {
 	if !bytes.Contains(text[body:], []byte("]:")) {
 		return nil
@@ -44,7 +48,8 @@ func definitionsIn(text []byte, body int, except *Span) []Definition {
 	return r.all
 }
 
-// A definitionReader collects definitions.
+// A definitionReader collects definitions. goldmark parses link reference definitions, but
+// footnotes are paragraphs for it, and their continuations are code blocks; see definitionsIn.
 type definitionReader struct {
 	text   []byte
 	body   int
@@ -54,7 +59,8 @@ type definitionReader struct {
 	open   bool // the last definition is a footnote that an indented block may continue
 }
 
-// lines returns the extent of the lines of a block; the zero Span if it has none.
+// lines returns the extent in the note of the whole lines of a block, without the last line break;
+// the zero Span if it has none.
 func (r *definitionReader) lines(n ast.Node) Span {
 	all := n.Lines()
 	if all.Len() == 0 {
@@ -80,7 +86,8 @@ func (r *definitionReader) add(label string, at Span) {
 	r.all = append(r.all, Definition{label, bytes.Clone(r.text[at.Start:at.End])})
 }
 
-// footnotes adds the footnotes of a paragraph. Each of them begins a line.
+// footnotes adds the footnotes of a paragraph. Each of them begins a line and ends before the next
+// one. A paragraph that does not begin with a footnote has none.
 func (r *definitionReader) footnotes(p *ast.Paragraph) {
 	all := r.lines(p)
 	r.open = false
@@ -98,7 +105,8 @@ func (r *definitionReader) footnotes(p *ast.Paragraph) {
 	}
 }
 
-// goOn appends an indented block to the footnote before it.
+// goOn appends an indented block to the footnote before it. It does nothing if no footnote is
+// directly before it.
 func (r *definitionReader) goOn(at Span) {
 	if r.open {
 		r.at.End = at.End
@@ -106,7 +114,8 @@ func (r *definitionReader) goOn(at Span) {
 	}
 }
 
-// usedIn returns those definitions whose labels a text uses.
+// usedIn returns those definitions whose labels a text uses, in the order of all. It reports too
+// many rather than too few: a label in code counts as a use.
 func usedIn(text []byte, all []Definition) (used []Definition) {
 	if len(all) == 0 {
 		return nil
@@ -125,7 +134,8 @@ func usedIn(text []byte, all []Definition) (used []Definition) {
 	return used
 }
 
-// withDefinitions returns a text followed by a blank line and definitions.
+// withDefinitions returns a text followed by a blank line and definitions, with the line break eol
+// and none at the end. Without definitions it returns the text unchanged.
 func withDefinitions(text []byte, all []Definition, eol string) []byte {
 	if len(all) == 0 {
 		return text

@@ -10,8 +10,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 )
 
-// A Field is a key of the frontmatter and its new value: a string, a Ref, a number, a bool, nil, or
-// a list of these. A string that is a whole wikilink is read back as a Ref.
+// A Field is a key of the frontmatter or of a declaration, and its new value: a string, a Ref, a
+// number (float64, int, int64 or json.Number), a bool, nil, or a list of these. A string that is a
+// whole wikilink is read back as a Ref. Lists can be nested up to maxNesting deep.
 type Field struct {
 	Key   string
 	Value any
@@ -25,6 +26,8 @@ type Field struct {
 // It returns INVALID_VALUE with the line for a frontmatter that does not parse, or in which the
 // field cannot be changed in place. A key or a value that frontmatter cannot contain is
 // INVALID_FIELD or INVALID_VALUE.
+//
+// If a key occurs twice in fields, the last value counts. The given text is not changed.
 func SetFields(text []byte, fields []Field) ([]byte, error) {
 	e, err := newEditor(text)
 	if err != nil {
@@ -75,7 +78,9 @@ func ReplaceBody(text []byte, body string) ([]byte, error) {
 	return append(bytes.Clone(e.head), body...), nil
 }
 
-// An editor changes the frontmatter of a note, and keeps its body.
+// An editor changes the frontmatter of a note, and keeps its body. Each method that changes it
+// parses the new head and compares it with the old one before it takes it over, so head always
+// parses.
 type editor struct {
 	head []byte // the text before the body
 	fm   *Frontmatter
@@ -84,7 +89,8 @@ type editor struct {
 	eol  string
 }
 
-// newEditor returns the editor of a note, or INVALID_VALUE if its frontmatter does not parse.
+// newEditor returns the editor of a note, or INVALID_VALUE if its frontmatter does not parse. Such
+// a frontmatter is never edited, because its fields have no reliable positions.
 func newEditor(text []byte) (*editor, error) {
 	h := readHead(text)
 	if line := invalidLine(text); line > 0 {
@@ -101,6 +107,11 @@ func newEditor(text []byte) (*editor, error) {
 
 // setAll changes and adds fields in one pass, and returns the note. It parses the new frontmatter
 // once.
+//
+// Existing fields are replaced in place and new ones are added as lines at the end of the
+// frontmatter, all as patches of the old head. A field that has the value already is skipped, so
+// that setting a field twice does not change the notation that the user chose. If no field changes,
+// the note is returned as it is.
 func (e *editor) setAll(fields []Field) ([]byte, error) {
 	fields, err := normalAll(fields, checkKey)
 	if err != nil {
@@ -136,8 +147,9 @@ func (e *editor) setAll(fields []Field) ([]byte, error) {
 	return e.result(), nil
 }
 
-// normalAll returns the fields with values of the types that decode returns. If a key occurs twice,
-// the last value counts.
+// normalAll returns the fields with values of the types that decode returns, so that they can be
+// compared with parsed ones. If a key occurs twice, the last value counts, at the position of the
+// first. check returns an error for an invalid key.
 func normalAll(fields []Field, check func(key string) error) ([]Field, error) {
 	var all []Field
 	at := make(map[string]int, len(fields))
@@ -159,7 +171,7 @@ func normalAll(fields []Field, check func(key string) error) ([]Field, error) {
 	return all, nil
 }
 
-// result returns the new note.
+// result returns the new note: the head and the unchanged body, as a new slice.
 func (e *editor) result() []byte {
 	return append(bytes.Clone(e.head), e.text[e.body:]...)
 }
@@ -176,7 +188,8 @@ func (e *editor) entries() map[string]Entry {
 	return all
 }
 
-// indent returns the number of columns before each key.
+// indent returns the number of columns before each key, which new keys must have as well; 0 without
+// a frontmatter.
 func (e *editor) indent() int {
 	if e.fm == nil {
 		return 0
@@ -184,7 +197,8 @@ func (e *editor) indent() int {
 	return e.fm.indent
 }
 
-// added returns the patch that adds lines of fields, with a new frontmatter if there is none.
+// added returns the patch that adds lines of fields at the end of the frontmatter. If there is
+// none, the patch adds a new one after the byte order mark.
 func (e *editor) added(lines []byte) patch {
 	if e.fm != nil {
 		return patch{Span{e.fm.Inner.End, e.fm.Inner.End}, lines}
@@ -194,7 +208,8 @@ func (e *editor) added(lines []byte) patch {
 }
 
 // unsetAll removes fields in one pass. It parses the new frontmatter once or, if the removal would
-// change a text above a field, twice.
+// change a text above a field, twice. It returns INVALID_VALUE and changes nothing if a field is
+// not on lines of its own.
 func (e *editor) unsetAll(keys []string) error {
 	gone, have := map[string]bool{}, e.entries()
 	for _, key := range keys {
@@ -247,6 +262,10 @@ func (e *editor) without(gone, spoilt map[string]bool) []byte {
 
 // spoilt returns the keys of the fields, other than those in gone, that have another value in the
 // new head.
+//
+// A removal can change the field above: a block text that keeps its trailing line breaks (`|+`)
+// would then also contain the blank lines that followed the removed field. It returns nil if the
+// new head cannot be compared; agrees reports that case.
 func (e *editor) spoilt(h head, text []byte, gone map[string]bool) map[string]bool {
 	if h.problem != nil || h.fm == nil || h.end != len(text) {
 		return nil
@@ -270,7 +289,7 @@ func (e *editor) withBlank(lines Span) Span {
 }
 
 // accept makes head the head of the editor if it parses as the old one with the fields at their new
-// values. Otherwise it returns an error.
+// values. Otherwise it returns INVALID_VALUE for the first field that does not have its value.
 func (e *editor) accept(head []byte, fields []Field) error {
 	h := readHead(head)
 	after := (&editor{fm: h.fm}).entries()
@@ -288,14 +307,15 @@ func (e *editor) accept(head []byte, fields []Field) error {
 	return nil
 }
 
-// cannotSet returns cannotEdit for a field that may be new.
+// cannotSet returns cannotEdit for a field that may be new. The line of a new one is 1.
 func (e *editor) cannotSet(key string) error {
 	entry, _ := e.fm.Get(key)
 	return cannotEdit(key, max(1, entry.Line))
 }
 
 // agrees reports whether a new head is complete, and has the fields of the old one, except for some
-// keys, in the same order.
+// keys, in the same order and with the same values. h is the parsed text. A head that ends before
+// its text is not complete: a line of a field has become its end.
 func (e *editor) agrees(h head, text []byte, keys map[string]bool) bool {
 	if h.problem != nil || h.fm == nil || h.end != len(text) {
 		return false
@@ -307,7 +327,8 @@ func (e *editor) agrees(h head, text []byte, keys map[string]bool) bool {
 	return reflect.DeepEqual(others(before, keys), others(h.fm.Entries, keys))
 }
 
-// others returns the keys and values of all entries, except for some keys.
+// others returns the keys and values of all entries, except for some keys. It is never nil, so that
+// two results can be compared with reflect.DeepEqual.
 func others(entries []Entry, keys map[string]bool) []Field {
 	all := []Field{}
 	for _, e := range entries {
@@ -318,20 +339,22 @@ func others(entries []Entry, keys map[string]bool) []Field {
 	return all
 }
 
-// cannotEdit returns the error for a field that is written in an unusual way.
+// cannotEdit returns INVALID_VALUE for a field that is written in an unusual way, such as in braces
+// or with a key that is not first in its line.
 func cannotEdit(key string, line int) error {
 	return fault.New(fault.InvalidValue, "the field %q cannot be changed in place; "+
 		"write the frontmatter as lines of `key: value` first", key).With("line", line)
 }
 
-// A patch replaces a span of a text.
+// A patch replaces a span of a text. An empty span inserts; an empty with removes.
 type patch struct {
 	at   Span
 	with []byte
 }
 
-// apply returns a text with patches applied. Their spans must not overlap. Patches at the same
-// offset are applied in the given order.
+// apply returns a text with patches applied. Their spans refer to the given text and must not
+// overlap. Patches at the same offset are applied in the given order. It sorts patches in place and
+// does not change text.
 func apply(text []byte, patches []patch) []byte {
 	slices.SortStableFunc(patches, func(a, b patch) int { return cmp.Compare(a.at.Start, b.at.Start) })
 	var out []byte
@@ -343,7 +366,7 @@ func apply(text []byte, patches []patch) []byte {
 	return append(out, text[at:]...)
 }
 
-// splice returns a text with a span replaced.
+// splice returns a copy of a text with a span replaced.
 func splice(text []byte, at Span, with []byte) []byte {
 	return bytes.Join([][]byte{text[:at.Start], with, text[at.End:]}, nil)
 }

@@ -6,7 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// A delimiter is a run of * or _ that may begin or end emphasis.
+// A delimiter is a run of * or _ that may begin or end emphasis. at and n shrink as parts of the
+// run are paired; size stays, because the rules depend on the length of the whole run.
 type delimiter struct {
 	at, n       int // the offset and length of the part that is not paired yet
 	size        int // the length of the whole run
@@ -15,6 +16,9 @@ type delimiter struct {
 }
 
 // newDelimiter returns the run at the offset, with its flanking by the rules of CommonMark.
+//
+// The start and the end of the text count as blanks. An underscore inside a word neither opens nor
+// closes (CommonMark §6.2).
 func newDelimiter(src []byte, at int) delimiter {
 	d := delimiter{at: at, n: runLen(src, at), char: src[at]}
 	d.size = d.n
@@ -38,7 +42,9 @@ func newDelimiter(src []byte, at int) delimiter {
 
 func isPunct(r rune) bool { return unicode.IsPunct(r) || unicode.IsSymbol(r) }
 
-// An emphasizer pairs delimiters in linear time: it does not repeat an unsuccessful search.
+// An emphasizer pairs delimiters in linear time: it does not repeat an unsuccessful search. It is
+// the algorithm "process emphasis" of the appendix of CommonMark, with its lower bounds by kind of
+// closing run. It does not build a tree; it only reports which bytes are markup.
 type emphasizer struct {
 	all   []delimiter
 	open  []int      // indices of the runs that may begin emphasis
@@ -47,7 +53,12 @@ type emphasizer struct {
 }
 
 // pair pairs the delimiters from the given index on, hides their marks, and drops them.
+//
+// from is the number of delimiters before the label of a link, or 0 for a whole block: emphasis
+// must not begin inside a link and end outside.
 func (e *emphasizer) pair(from int) {
+	// A run can be longer than the emphasis that it ends: it closes as often as an opening run
+	// matches, and its rest may open.
 	e.open, e.floor = e.open[:0], [12]int{}
 	for k := from; k < len(e.all); k++ {
 		d := &e.all[k]
@@ -83,8 +94,9 @@ func (e *emphasizer) end(d *delimiter) bool {
 	return true
 }
 
-// kind returns the number of the kind of a closing run. Runs of the same kind match the same
-// opening runs.
+// kind returns the number of the kind of a closing run, from 0 to 11. Runs of the same kind match
+// the same opening runs, so a search without success need not be repeated for another run of the
+// kind.
 func (d *delimiter) kind() int {
 	kind := d.size % 3
 	if d.open {
@@ -96,7 +108,8 @@ func (d *delimiter) kind() int {
 	return kind
 }
 
-// matches reports whether the run o can open emphasis that the run d closes.
+// matches reports whether the run o can open emphasis that the run d closes: they have the same
+// character, and the rule of three of CommonMark allows it.
 func (e *emphasizer) matches(o, d *delimiter) bool {
 	if o.char != d.char {
 		return false
@@ -105,7 +118,9 @@ func (e *emphasizer) matches(o, d *delimiter) bool {
 	return !both || (o.size+d.size)%3 != 0 || o.size%3 == 0 && d.size%3 == 0
 }
 
-// drop removes the open runs after the j-th, and that one too if used is set.
+// drop removes the open runs after the j-th, and that one too if used is set. Runs between the two
+// ends of an emphasis cannot begin another one. The floors are lowered to the number of runs that
+// are left.
 func (e *emphasizer) drop(j int, used bool) {
 	if !used {
 		j++

@@ -16,7 +16,8 @@ type extent struct {
 	lines []int // the offset of each line, by the line breaks of YAML
 }
 
-// newExtent returns the extent of the lines inner of a text.
+// newExtent returns the extent of the lines inner of a text. It computes the offset of each line
+// once, so that offset takes time only in proportion to the length of a line.
 func newExtent(text []byte, inner Span) *extent {
 	x := &extent{text: text, inner: inner, lines: []int{inner.Start}}
 	for at := inner.Start; at < inner.End; {
@@ -50,17 +51,20 @@ func breakLen(text []byte) int {
 	return 0
 }
 
-// lineOffset returns the offset of a line of the YAML, counted from 1.
+// lineOffset returns the offset of a line of the YAML, counted from 1. For a line outside of the
+// frontmatter it returns the offset of the first or the last one.
 func (x *extent) lineOffset(line int) int {
 	return x.lines[max(1, min(line, len(x.lines)))-1]
 }
 
-// fileLine returns the line of the file at an offset. The frontmatter begins at line 1.
+// fileLine returns the line of the file at an offset, by its newlines. YAML counts more kinds of
+// line breaks; a line of a Problem must be that of an editor.
 func (x *extent) fileLine(at int) int {
 	return 1 + bytes.Count(x.text[:at], []byte{'\n'})
 }
 
-// offset returns the offset of the start of a node.
+// offset returns the offset of the start of a node. Columns of the YAML module are characters, not
+// bytes.
 func (x *extent) offset(n *yaml.Node) int {
 	at := x.lineOffset(n.Line)
 	for i := 1; i < n.Column && at < x.inner.End; i++ {
@@ -70,13 +74,16 @@ func (x *extent) offset(n *yaml.Node) int {
 	return at
 }
 
-// problem returns a Problem at a node.
+// problem returns a Problem with the message, in the line of a node.
 func (x *extent) problem(n *yaml.Node, message string) *Problem {
 	return &Problem{x.fileLine(x.offset(n)), message}
 }
 
 // entries returns the fields of a mapping. flow reports that it is written in braces: then the
 // fields get no positions, because they are never edited.
+//
+// Keys that do not name a field, such as `<<`, are left out. Lines are counted from one entry to
+// the next, so that all entries together take linear time.
 func (x *extent) entries(root *yaml.Node, flow bool) []Entry {
 	all := make([]Entry, 0, len(root.Content)/2)
 	line, counted := 1, 0
@@ -100,6 +107,10 @@ func (x *extent) entries(root *yaml.Node, flow bool) []Entry {
 }
 
 // place returns an Entry with the position of the field whose key is the i-th node of the mapping.
+// It does not set the key and the value.
+//
+// The end of a field is bounded by the line of the next key, whatever the scan of its value
+// returns. A field without a value has an empty Text directly after its colon.
 func (x *extent) place(root *yaml.Node, i int) Entry {
 	key, value := x.offset(root.Content[i]), root.Content[i+1]
 	limit := x.inner.End
@@ -123,7 +134,9 @@ func (x *extent) place(root *yaml.Node, i int) Entry {
 func (x *extent) lineNext(at int) int { return min(lineNext(x.text, at), x.inner.End) }
 
 // colon returns the offset after the colon of a key, or 0 if the key is not first in its line, or
-// is not a word or a quoted text followed by a colon.
+// is not a word or a quoted text followed by a colon. line is the offset of the line of the key.
+// Keys in the explicit notation (`? key`) and tagged keys have no usable colon, so their fields
+// cannot be edited.
 func (x *extent) colon(key *yaml.Node, line int) int {
 	at := x.offset(key)
 	if len(bytes.Trim(x.text[line:at], " ")) > 0 {

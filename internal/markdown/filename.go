@@ -21,7 +21,8 @@ var extensions = map[string]bool{
 }
 
 // IsFileName reports whether a name is that of a file that is not a note: it has one of the known
-// extensions.
+// extensions, in any case. A name with another extension may be a note with a dot in its name, such
+// as `v1.2`.
 func IsFileName(name string) bool {
 	ending := path.Ext(name)
 	return ending != "" && extensions[strings.ToLower(ending[1:])]

@@ -8,7 +8,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// A Frontmatter is the mapping of fields at the head of a note.
+// A Frontmatter is the mapping of fields at the head of a note. If the YAML between the lines `---`
+// is empty or not a mapping, it has no Entries, but the note still has a Frontmatter.
 type Frontmatter struct {
 	Entries []Entry // in text order
 	Inner   Span    // the lines between the two `---`
@@ -45,7 +46,7 @@ func (f *Frontmatter) Get(key string) (Entry, bool) {
 }
 
 // A head is the part of a note before its body: the byte order mark and the frontmatter. Both can
-// be missing.
+// be missing; the zero head is that of a note without them. At most one of fm and problem is set.
 type head struct {
 	fm      *Frontmatter
 	problem *Problem
@@ -58,13 +59,17 @@ type head struct {
 
 // ReadHead returns the frontmatter of a note, or nil if there is none or it cannot be used, and the
 // offset of the body. It does not parse the body.
+//
+// It is for callers that need only fields: it is much faster than Parse for a long note.
 func ReadHead(text []byte) (*Frontmatter, int) {
 	h := readHead(text)
 	return h.fm, h.end
 }
 
 // readHead parses the head of a note. There is a frontmatter if the first line is `---`, ignoring
-// blanks around it, and a later line is too.
+// blanks around it, and a later line is too. It never fails; see head.problem. If there is a
+// problem, fields that are valid on their own are in salvaged, but not in fm, so that edits do not
+// use them.
 func readHead(text []byte) head {
 	h := head{}
 	if bytes.HasPrefix(text, []byte(bom)) {
@@ -103,10 +108,12 @@ func fence(text []byte, from int) (inner Span, end int, ok bool) {
 	return inner, 0, false
 }
 
+// isFence reports whether a line is `---`, ignoring blanks around it and its line break.
 func isFence(line []byte) bool { return string(bytes.TrimSpace(line)) == "---" }
 
-// parseFrontmatter returns the fields of the YAML value root of an extent. root is nil if there is
-// no value.
+// parseFrontmatter returns the fields of the YAML value root of an extent, or the Problem that
+// prevents them from being read. root is nil if there is no value. A value that is not a mapping
+// has no fields and is not a Problem.
 func parseFrontmatter(x *extent, root *yaml.Node) (*Frontmatter, *Problem) {
 	fm := &Frontmatter{Inner: x.inner}
 	if root == nil {
@@ -125,6 +132,10 @@ func parseFrontmatter(x *extent, root *yaml.Node) (*Frontmatter, *Problem) {
 }
 
 // loadYAML returns the YAML value of the extent, or nil if there is none.
+//
+// Placeholders of templates are hidden while the YAML module parses the text, because it would
+// parse `{{date}}` as a mapping. The message of the Problem does not contain the error of the
+// module, which quotes the note.
 func loadYAML(x *extent) (*yaml.Node, *Problem) {
 	if blankOrComment(x.text[x.inner.Start:x.inner.End]) {
 		return nil, nil
@@ -203,6 +214,10 @@ func checkHead(x *extent, root *yaml.Node) *Problem {
 // checkValue returns the Problem that prevents a value from being read, or nil. left is the number
 // of values that are still allowed: only those that are repeated by aliases, or are in mappings,
 // count. repeated reports that the value is in an alias.
+//
+// Aliases can refer to lists of aliases, so a short frontmatter can have an exponential number of
+// values. The count ends the check after maxHeadValues of them, and such a frontmatter is never
+// decoded.
 func checkValue(x *extent, n *yaml.Node, depth int, left *int, repeated bool) *Problem {
 	if repeated {
 		*left--

@@ -67,7 +67,8 @@ func isSetext(text []byte, at int) bool {
 	return !bytes.HasSuffix(before, []byte{'#'})
 }
 
-// nest sets the parents and the ends of all headings.
+// nest sets the parents and the ends of all headings. open is a stack of the headings that contain
+// the present one, with ascending levels. Ends that are not set stay at the end of the note.
 func nest(all []Heading) {
 	nestTop(all)
 	var open []int
@@ -89,7 +90,9 @@ func nest(all []Heading) {
 	}
 }
 
-// nestTop sets the TopParent of all headings.
+// nestTop sets the TopParent of all headings, as nest sets Parent, but it ignores headings in lists
+// and quotes. Sections that are moved as text need this structure: a heading in a quote does not
+// end a section at the top.
 func nestTop(all []Heading) {
 	var open []int
 	for i := range all {
@@ -108,7 +111,8 @@ func nestTop(all []Heading) {
 }
 
 // markTitle finds the heading that is the note's title, and makes its subsections sections of the
-// note. A heading with a declaration is an object and never the title.
+// note. The title is the first block, the only heading of level 1, and has no declaration, because
+// a heading with one is an object. body is the offset of root's text.
 func markTitle(all []Heading, root ast.Node, body int) {
 	first, ok := root.FirstChild().(*ast.Heading)
 	if !ok || first.Level != 1 || len(all) == 0 || all[0].Level != 1 ||

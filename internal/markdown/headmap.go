@@ -107,6 +107,9 @@ func StrictBody(text []byte) int {
 
 // StrictHead returns the mapping of the function StrictHead for text, from which d was parsed. head
 // must be d.Head(); it is returned if the mappings are the same.
+//
+// It exists because most callers have the Doc already: in the usual case the YAML is not parsed
+// again.
 func (d *Doc) StrictHead(text []byte, head *Map) *Map {
 	switch _, end, ok := strictFence(text); {
 	case !ok:
@@ -118,7 +121,8 @@ func (d *Doc) StrictHead(text []byte, head *Map) *Map {
 	return strict
 }
 
-// strictFence finds the frontmatter of StrictHead: the YAML, and the end of the line after it.
+// strictFence finds the frontmatter of StrictHead: the YAML, and the end of the line after it. At
+// least one line must be between the two fences. ok is false if there is none.
 func strictFence(text []byte) (inner Span, end int, ok bool) {
 	first := lineNext(text, 0)
 	if !isStrictFence(text[:first]) {
@@ -133,6 +137,7 @@ func strictFence(text []byte) (inner Span, end int, ok bool) {
 	return inner, 0, false
 }
 
+// isStrictFence reports whether a line is exactly `---` with a line break.
 func isStrictFence(line []byte) bool { return string(line) == "---\n" || string(line) == "---\r\n" }
 
 // headOf returns the mapping of a YAML value, or an empty one if it is none.

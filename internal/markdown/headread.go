@@ -10,13 +10,15 @@ import (
 // repeat.
 const maxHeadValues = 10_000
 
-// A headReader converts YAML nodes to values. A value that cannot be read makes the whole
-// frontmatter unreadable.
+// A headReader converts YAML nodes to values of a Map. A value that cannot be read makes the whole
+// frontmatter unreadable. It counts values, so that aliases cannot multiply them without a bound.
 type headReader struct {
 	left int // number of values that are still allowed
 }
 
-// value returns the value of a node. ok is false if it cannot be read.
+// value returns the value of a node. depth is the number of lists, mappings and aliases around it.
+// ok is false if the value cannot be read: it has a tag of another type, a key that is not a scalar
+// or is repeated, is nested deeper than maxDepth, or exceeds maxHeadValues.
 func (r *headReader) value(n *yaml.Node, depth int) (v any, ok bool) {
 	if r.left--; r.left < 0 || depth > maxDepth {
 		return nil, false
@@ -49,7 +51,7 @@ func collectionTag(n *yaml.Node, own string) bool {
 }
 
 // mapping returns a mapping. Keys of merged mappings (`<<`) are after its own keys, which take
-// precedence.
+// precedence. ok is false for a mapping that cannot be read; see value.
 func (r *headReader) mapping(n *yaml.Node, depth int) (*Map, bool) {
 	m, merged, seen := &Map{}, []*yaml.Node{}, make(map[string]bool, len(n.Content)/2)
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -80,8 +82,8 @@ func (r *headReader) mapping(n *yaml.Node, depth int) (*Map, bool) {
 	return m, true
 }
 
-// merge adds the keys of a mapping, or of a list of mappings, that m does not have. It reports
-// whether n is valid.
+// merge adds the keys of a mapping, or of a list of mappings, that m does not have. seen contains
+// the keys of m. It reports whether n is valid; a list of lists is not.
 func (r *headReader) merge(m *Map, seen map[string]bool, n *yaml.Node, depth int) bool {
 	if n.Kind == yaml.SequenceNode {
 		return !slices.ContainsFunc(n.Content, func(c *yaml.Node) bool {

@@ -15,7 +15,8 @@ import (
 
 // scalar returns the value of a scalar by the rules of YAML 1.2, as JavaScript programs read it
 // (js-yaml 4). The tags of the YAML module follow other rules, by which `017` is octal and
-// `2025-3-1` a date.
+// `2025-3-1` a date. The value is nil, a bool, a string, a Number or a Date. ok is false for a text
+// that its explicit tag does not allow.
 func scalar(n *yaml.Node) (v any, ok bool) {
 	if n.Style&yaml.TaggedStyle != 0 {
 		return tagged(n)
@@ -27,7 +28,8 @@ func scalar(n *yaml.Node) (v any, ok bool) {
 	return plainScalar(n.Value), true
 }
 
-// keyText returns the name of a key. ok is false for a list or a mapping.
+// keyText returns the name of a key as JavaScript converts it to a property: `null` for nil, the
+// digits of a number, and the text of a date. ok is false for a list or a mapping.
 func keyText(key *yaml.Node) (name string, ok bool) {
 	if key.Kind != yaml.ScalarNode {
 		return "", false
@@ -65,7 +67,8 @@ func tagged(n *yaml.Node) (v any, ok bool) {
 	return v, ok
 }
 
-// plainScalar returns the value of an unquoted text.
+// plainScalar returns the value of an unquoted text: the first of null, bool, integer, float and
+// timestamp whose form matches, and otherwise the text.
 func plainScalar(text string) any {
 	switch text {
 	case "", "~", "null", "Null", "NULL":
@@ -87,6 +90,8 @@ func plainScalar(text string) any {
 	return text
 }
 
+// The forms of unquoted values, as in js-yaml. Underscores between digits have no meaning. A
+// timestamp may have one digit for the month, the day and the hour; a date alone may not.
 var (
 	decimalForm = regexp.MustCompile(`^[-+]?[0-9][0-9_]*$`)
 	basedForm   = regexp.MustCompile(`^[-+]?0(b[01_]+|x[0-9a-fA-F_]+|o[0-7_]+)$`)
@@ -98,7 +103,8 @@ var (
 		`(?:[ \t]*(Z|([-+])(\d\d?)(?::(\d\d))?))?$`)
 )
 
-// integer parses an integer in any base of YAML. A decimal one may begin with zeros.
+// integer parses an integer in any base of YAML. A decimal one may begin with zeros. The result is
+// decimal and keeps all digits, however many there are.
 func integer(text string) (Number, bool) {
 	decimal := decimalForm.MatchString(text)
 	if !decimal && !basedForm.MatchString(text) || strings.HasSuffix(text, "_") {

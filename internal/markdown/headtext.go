@@ -53,4 +53,5 @@ func TextsOf(v any) []string {
 	return texts
 }
 
+// trimText returns a text without blanks around it, as JavaScript's trim does.
 func trimText(s string) string { return strings.TrimFunc(s, IsSpace) }

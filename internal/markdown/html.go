@@ -7,12 +7,14 @@ import (
 
 // A tagReader finds tags, comments, other HTML and addresses, which begin with <. It remembers the
 // position of each kind of end that it searched for, so that a text with many beginnings and no end
-// takes linear time.
+// takes linear time. A closing text that was not found is remembered as the length of the text.
+// Offsets of calls must not descend.
 type tagReader struct {
 	src  []byte
 	ends map[string]int // the next offset of a closing text, by that text
 }
 
+// newTagReader returns a reader of the HTML in a text.
 func newTagReader(src []byte) *tagReader { return &tagReader{src, map[string]int{}} }
 
 // read returns the atom that begins with the < at the offset. ok is false if there is none.
@@ -50,7 +52,9 @@ func (r *tagReader) address(at int) int {
 	return 0
 }
 
-// tag returns the end of the HTML at the offset, or 0.
+// tag returns the end of the HTML at the offset, or 0 if the < is text. The kinds are those of raw
+// inline HTML of CommonMark §6.6: comments, processing instructions, CDATA sections, declarations,
+// and closing and opening tags.
 func (r *tagReader) tag(at int) int {
 	rest := r.src[at:]
 	switch {
@@ -141,6 +145,8 @@ func (r *tagReader) skip(at int, kind func(byte) bool) int {
 	return at
 }
 
+// isLetter reports whether a byte is an ASCII letter. The names of HTML, traits and types consist
+// of ASCII characters, so these functions look at single bytes.
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
@@ -148,8 +154,11 @@ func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 // isWord reports whether the name of a trait, a type or a key can contain the byte.
 func isWord(c byte) bool { return isLetter(c) || isDigit(c) || c == '_' || c == '-' }
 
+// isName reports whether the name of an HTML tag can contain the byte, after its first letter.
 func isName(c byte) bool { return isLetter(c) || isDigit(c) || c == '-' }
 
+// isAttributeStart reports whether the name of an attribute can begin with the byte; isAttribute,
+// whether it can contain the byte.
 func isAttributeStart(c byte) bool { return isLetter(c) || c == '_' || c == ':' }
 
 func isAttribute(c byte) bool { return isAttributeStart(c) || isDigit(c) || c == '.' || c == '-' }

@@ -16,7 +16,8 @@ var (
 )
 
 // enter waits until a note of the length, in bytes, may be parsed. The caller must call leave
-// afterwards.
+// afterwards. A short note never waits. A caller must not parse another note before it calls leave,
+// because both could wait for the same place.
 func enter(length int) (leave func()) {
 	var at chan struct{}
 	switch {

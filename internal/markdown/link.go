@@ -33,7 +33,8 @@ const (
 
 // Key returns the target in a form that is the same for equal targets: the path of a file in the
 // vault, for a note in the folder dir; a URL with its scheme and host in lower case and without the
-// default port; any other target unchanged.
+// default port; any other target unchanged. A path that begins with a slash is relative to the
+// vault, any other to dir. The query and the fragment of a file are dropped.
 func (l Link) Key(dir string) string {
 	target := l.plain()
 	u, err := url.Parse(target)
@@ -79,6 +80,9 @@ func (l Link) file() string {
 }
 
 // schemeOf returns the scheme of a target: SchemeFile, SchemeURL or SchemeOther.
+//
+// A text before a colon is a scheme only if it begins with a letter and contains no character that
+// a path or a query would have. Thus `a/b:c.md` is a file.
 func schemeOf(target string) string {
 	scheme, _, ok := strings.Cut(target, ":")
 	lower := strings.ToLower(scheme)
@@ -91,7 +95,9 @@ func schemeOf(target string) string {
 	return SchemeOther
 }
 
-// links adds the links of the block that is being read.
+// links adds the links of the block that is being read, by their target: one that begins with # to
+// Anchors, one to a note to References, one to another file of the vault to both References and
+// Links, and any other to Links. Links without a target are text.
 func (b *bodyReader) links() {
 	for _, in := range b.prose.links {
 		if b.full() {
@@ -126,7 +132,8 @@ func (b *bodyReader) links() {
 	}
 }
 
-// reference returns the link as a reference.
+// reference returns the link as a reference. Its target is decoded, and its fragment, if it has
+// one, follows after #.
 func (l Link) reference() Reference {
 	r := Reference{
 		Target: l.file(), Display: l.Display, Form: MarkdownLink, Scope: l.Scope, Line: l.Line,

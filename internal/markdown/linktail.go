@@ -5,8 +5,9 @@ import "bytes"
 // maxParens is the deepest nesting of parentheses in the target of a link.
 const maxParens = 32
 
-// linkTail parses `(target "title")` at the offset by the rules of CommonMark. It returns the
-// target without < and > around it, and the end of the link.
+// linkTail parses `(target "title")` at the offset by the rules of CommonMark §6.3. It returns the
+// target without < and > around it, and the end of the link. ok is false if there is none. The
+// target may be empty.
 func linkTail(src []byte, at int) (target Span, end int, ok bool) {
 	if at >= len(src) || src[at] != '(' {
 		return Span{}, 0, false
@@ -29,7 +30,9 @@ func skipBlank(src []byte, at int) int {
 	return skipAny(src, Span{at, len(src)}, " \t\r\n")
 }
 
-// linkTarget parses a target, and returns it and its end.
+// linkTarget parses a target, and returns it, its end, and whether it is valid. In angle brackets
+// it may contain blanks; otherwise it ends at the first blank, or at the closing parenthesis that
+// has no opening one in the target.
 func linkTarget(src []byte, at int) (Span, int, bool) {
 	if at < len(src) && src[at] == '<' {
 		for i := at + 1; i < len(src) && src[i] != '\n' && src[i] != '<'; i++ {

@@ -6,19 +6,21 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// A lineList is a list with one item per line or lines, each after the margin and a dash.
+// A lineList is a list with one item per line or lines, each after the margin and a dash. margin is
+// the text before the dash of the last item; new items get the same.
 type lineList struct {
 	margin string
 	items  []item
 }
 
+// An item is one item of a lineList, with its whole lines.
 type item struct {
 	node  *yaml.Node
 	lines Span
 }
 
 // lines returns the items of the old value. ok is false if an item does not begin directly after
-// its dash.
+// its dash. The caller then writes the whole list again.
 func (c change) lines() (lineList, bool) {
 	x := newExtent(c.text, c.inner)
 	nodes := c.entry.node.Content
@@ -46,7 +48,8 @@ func (c change) lines() (lineList, bool) {
 }
 
 // replaceItems returns the patch that replaces the items that differ. Equal items at the beginning
-// and at the end keep their lines.
+// and at the end keep their lines, with their quotes and comments. Both lists must have at least
+// one item.
 func (w writer) replaceItems(old lineList, list []any) patch {
 	items := old.items
 	first := 0

@@ -22,7 +22,8 @@ func checkKey(key string) error {
 	return nil
 }
 
-// normal returns the value of the field as one of the types that decode returns, or INVALID_VALUE.
+// normal returns the value of the field as one of the types that decode returns, or INVALID_VALUE
+// with the key. Equal values thus have the same type, as same and equal require.
 func normal(f Field) (any, error) {
 	v, why := normalise(f.Value)
 	if why != "" {
@@ -128,8 +129,9 @@ func normaliseList(list []any, depth int) (any, string) {
 // link returns the reference as a wikilink.
 func (r Ref) link() string { return "[[" + string(r) + "]]" }
 
-// same reports whether the value of a node is value. A string that is a wikilink must be equal to
-// the text that is written, so that another display text is a change.
+// same reports whether the value of a node is value, which must be normal. A string that is a
+// wikilink must be equal to the text that is written, so that another display text is a change.
+// Mappings are equal to no value.
 func same(value any, n *yaml.Node) bool {
 	switch v := value.(type) {
 	case []any:

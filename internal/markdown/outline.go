@@ -48,7 +48,8 @@ type outlineBounds struct {
 	units    int // the longest body in UTF-16 units; a longer one is ErrOutline
 }
 
-// outline returns the headings of a body, within the bounds; see Outline.
+// outline returns the headings of a body, within the bounds; see Outline. It is a method so that
+// tests can use small bounds.
 func (b outlineBounds) outline(body []byte) (all []Outlined, truncated bool, err error) {
 	if longer(body, b.units) {
 		return nil, false, ErrOutline
@@ -101,7 +102,8 @@ func unixBreaks(s string) []byte {
 	return []byte(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(s))
 }
 
-// outlined returns the nth heading of an outline, counted from 1.
+// outlined returns the nth heading of an outline, counted from 1. The number in its ID is that of
+// all headings, so IDs are unique even if headings have the same text.
 func outlined(h *ast.Heading, body []byte, nth int) Outlined {
 	shown := tidy(siblings(h, body))
 	slug := PlainSlug(shown)
@@ -135,7 +137,9 @@ var headingsKey = parser.NewContextKey()
 // lastHeadingKey is the key of the heading that is being parsed.
 var lastHeadingKey = parser.NewContextKey()
 
-// Parse returns nil for headings, so that the other parsers parse them.
+// Parse returns nil for headings, so that the other parsers parse them. The text of a heading with
+// too many marks becomes one raw node. goldmark calls Parse for each byte that can begin markup;
+// lastHeadingKey prevents a heading from being counted more than once.
 func (u unreadProse) Parse(block ast.Node, r text.Reader, pc parser.Context) ast.Node {
 	h, ok := block.(*ast.Heading)
 	if !ok {
@@ -177,7 +181,8 @@ func siblings(n ast.Node, body []byte) string {
 }
 
 // childTexts returns the plain texts of the children of a node. other returns that of a child that
-// is not a text. A hard line break is a space.
+// is not a text. A hard line break is a space. Adjacent texts are one result: goldmark divides a
+// text at characters that could be markup but are not.
 func childTexts(n ast.Node, body []byte, other func(ast.Node, []byte) string) []string {
 	var parts []string
 	var run []byte // adjacent texts, as they are written
@@ -234,7 +239,8 @@ func raw(n ast.Node, body []byte) string {
 	return b.String()
 }
 
-// alt returns the text in an image, without spaces between the parts.
+// alt returns the alternative text of an image: the texts in it, including those of links and
+// emphasis, without spaces between the parts.
 func alt(n ast.Node, body []byte) string {
 	return strings.Join(childTexts(n, body, func(c ast.Node, body []byte) string {
 		if _, isLink := c.(*ast.Link); isLink || c.Kind() == ast.KindEmphasis {
@@ -306,7 +312,7 @@ func IsSpace(r rune) bool {
 
 // PlainSlug returns a text in lower case, with a dash in place of each run of characters other than
 // ASCII letters and digits, and no dash at either end. It returns "" for a text without ASCII
-// letters and digits.
+// letters and digits. A letter with an accent is replaced by a dash, unlike in Slug.
 func PlainSlug(s string) string {
 	if isPlainSlug(s) {
 		return s

@@ -23,7 +23,8 @@ const (
 )
 
 // hidePlaceholders returns a text with the braces of placeholders replaced, and whether any were.
-// It returns a text that already contains the replacements unchanged.
+// It returns a text that already contains the replacements unchanged, because showPlaceholders
+// could not distinguish them. The length of the text is the same.
 func hidePlaceholders(text []byte) ([]byte, bool) {
 	has := func(sign string) bool { return bytes.Contains(text, []byte(sign)) }
 	if !has("{{") || has(openHidden) || has(closeHidden) {

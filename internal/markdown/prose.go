@@ -12,6 +12,11 @@ import (
 // A prose parses the text of one block: a paragraph, a list item or a heading. It does not use
 // goldmark's parser, because that can take quadratic time, and because a wikilink must take
 // precedence over emphasis: its target is not parsed.
+//
+// The caller sets src and calls read, after which marks, atoms, wikis and links describe src. The
+// next call reuses their memory. read makes one pass over src: atoms are found before it, brackets
+// and delimiters are collected in it, a closing bracket completes a link, and emphasis is paired
+// inside each link and at the end.
 type prose struct {
 	src  []byte
 	defs parser.Context // contains the link definitions of the note
@@ -55,7 +60,7 @@ func newProse(defs parser.Context) *prose {
 	return p
 }
 
-// read parses src.
+// read parses src. It takes linear time, apart from sorting the links.
 func (p *prose) read() {
 	p.marks = slices.Grow(p.marks[:0], len(p.src))[:len(p.src)]
 	clear(p.marks)
@@ -77,7 +82,8 @@ func (p *prose) read() {
 	slices.SortFunc(p.links, func(a, b inlineLink) int { return a.Start - b.Start })
 }
 
-// step parses the markup or text at the offset, and returns its end.
+// step parses the markup or text at the offset, and returns its end, which is greater than the
+// offset. An atom does not begin there.
 func (p *prose) step(i int) int {
 	switch p.src[i] {
 	case '\\':
@@ -130,7 +136,8 @@ func (p *prose) set(at Span, m mark) {
 	}
 }
 
-// atom marks the bytes of an atom, and returns its end.
+// atom marks the bytes of an atom, and returns its end. Every byte of code is literal, of an
+// address only those between < and >, and of HTML none: it is not visible.
 func (p *prose) atom(a atom) int {
 	p.hide(a.Span)
 	if a.kind == codeAtom {
@@ -140,7 +147,8 @@ func (p *prose) atom(a atom) int {
 	return a.End
 }
 
-// wiki adds the wikilink at the offset, and reports whether there is one.
+// wiki adds the wikilink at the offset, and reports whether there is one. All of its bytes are
+// literal, so nothing in it is markup.
 func (p *prose) wiki(at int) bool {
 	w, ok := p.findWiki(at)
 	if ok {
@@ -178,7 +186,9 @@ func (p *prose) open(b bracket) int {
 }
 
 // close handles the closing bracket at the offset, and returns the end of the link or of the
-// bracket. The last open bracket begins a link if a target follows, or if the label is defined.
+// bracket. The last open bracket begins a link if a target follows, or if the label is defined. A
+// link must not contain another one, so after a link that is not an image all open brackets before
+// it are text; floor records that.
 func (p *prose) close(at int) int {
 	last := len(p.brackets) - 1
 	if last < 0 {
@@ -235,7 +245,8 @@ func (p *prose) reference(b bracket, at int) (int, bool) {
 	return end, ok
 }
 
-// shown returns the visible part of a text, with blanks collapsed.
+// shown returns the visible part of a text of the block, with blanks collapsed. It is called after
+// read.
 func (p *prose) shown(at Span) string {
 	b := make([]byte, 0, at.End-at.Start)
 	for i := at.Start; i < at.End; i++ {

@@ -62,7 +62,8 @@ func (d *Doc) readFrontmatter(text []byte) {
 	d.frontmatterTags()
 }
 
-// frontmatterLine adds the references of one line.
+// frontmatterLine adds the references of one line of the frontmatter. A wikilink that overlaps code
+// without containing it is text.
 func (d *Doc) frontmatterLine(text []byte, at Span, line int) {
 	src := text[at.Start:at.End]
 	wikis := wikisIn(src)
@@ -84,7 +85,8 @@ func (d *Doc) frontmatterLine(text []byte, at Span, line int) {
 	}
 }
 
-// fieldAt returns the key of the field whose lines contain the offset, or "".
+// fieldAt returns the key of the field whose lines contain the offset, or "". Entries are in text
+// order, so a binary search is enough. It returns "" for fields without positions.
 func (f *Frontmatter) fieldAt(at int) string {
 	lo, hi := 0, len(f.Entries)
 	for lo < hi {

@@ -12,8 +12,9 @@ import (
 const maxLevel = 6
 
 // Relevel returns the text of the subtree with all headings shifted down by a number of levels, or
-// up if by is negative, but not above level 1. Underlined headings are rewritten with #. If a
-// heading would be deeper than 6, it returns INVALID_VALUE with the reason heading_depth_exceeded.
+// up if by is negative, but not above level 1. Underlined headings are rewritten with #, because
+// they have levels 1 and 2 only. Headings in quotes and lists keep their levels. If a heading would
+// be deeper than 6, it returns INVALID_VALUE with the reason heading_depth_exceeded.
 func (s Subtree) Relevel(by int) ([]byte, error) {
 	if by == 0 {
 		return s.Text, nil
@@ -24,7 +25,8 @@ func (s Subtree) Relevel(by int) ([]byte, error) {
 			continue
 		}
 		if h.Level+by > maxLevel {
-			return nil, fault.New(fault.InvalidValue, "a heading would have level %d; the deepest is %d", h.Level+by, maxLevel).
+			return nil, fault.New(fault.InvalidValue,
+				"a heading would have level %d; the deepest is %d", h.Level+by, maxLevel).
 				With("reason", "heading_depth_exceeded")
 		}
 		h = h.shifted(-s.At.Start)
@@ -40,7 +42,8 @@ func (h Heading) shifted(by int) Heading {
 	return h
 }
 
-// releveled returns the patch that sets the level of a heading.
+// releveled returns the patch that sets the level of a heading of text. Of a heading with #, only
+// these characters are replaced.
 func releveled(text []byte, h Heading, level int) patch {
 	mark := strings.Repeat("#", level)
 	if !h.setext {
@@ -67,8 +70,9 @@ func oneLine(text []byte) string {
 	return one
 }
 
-// Demote returns the text of a note after its frontmatter and its title. It shifts all headings so
-// that the highest section has a level. The error is that of Subtree.Relevel.
+// Demote returns the text of a note after its frontmatter and its title, with all headings shifted
+// by the same number of levels so that the highest one at the top has the level. Without such
+// headings the text is unchanged. The error is that of Subtree.Relevel.
 func Demote(text []byte, level int) ([]byte, error) {
 	d := Parse(text)
 	all := Subtree{Text: text}

@@ -8,7 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// A rendered is one line of a block as Raven shows it, without markup.
+// A rendered is one line of a block as Raven shows it, without markup. Traits and tags are found in
+// it, because Raven finds them there: `**@due**` is a trait, and the text of a link is searched as
+// well. The buffers are reused from line to line.
 type rendered struct {
 	text   []byte
 	from   []int // the offset in the block of each byte
@@ -68,6 +70,7 @@ func (p *prose) renderCode(r *rendered, a atom) {
 	}
 }
 
+// add appends a byte of the line; from is the offset in the block of the byte that it comes from.
 func (r *rendered) add(c byte, from int) {
 	r.text = append(r.text, c)
 	r.from = append(r.from, from)

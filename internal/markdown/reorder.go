@@ -63,7 +63,10 @@ func Reorder(text []byte, parent int, order []Sibling) (Reordered, error) {
 	return r.done()
 }
 
-// A reordering is the state of one call of Reorder.
+// A reordering is the state of one call of Reorder. Its steps are newReordering, which resolves the
+// order to subtrees; level, which sets their levels; write, which writes the result to out and
+// records the headings that it must have in want; and done, which compares want with the parsed
+// result.
 type reordering struct {
 	text     []byte
 	d        *Doc
@@ -90,6 +93,9 @@ type sibling struct {
 	by int // the number of levels that it is shifted down
 }
 
+// newReordering returns the state of a call before any step. Each section of the order has its text
+// and headings; the level of new ones is not decided yet. It returns malformed_markdown for a note
+// that is too large to be parsed completely.
 func newReordering(text []byte, parent int, order []Sibling) (*reordering, error) {
 	d := Parse(text)
 	if d.Crowded {
@@ -109,6 +115,8 @@ func newReordering(text []byte, parent int, order []Sibling) (*reordering, error
 		r.above = d.Headings[d.headingAt(parent)].Level
 		r.level0 = r.above + 1
 	}
+	// stay is the smallest level number of the existing sections that stay. New sections get the
+	// same level as these, so that they become siblings.
 	ends := r.ends()
 	stay := maxLevel + 1
 	for _, s := range order {
@@ -130,7 +138,8 @@ func newReordering(text []byte, parent int, order []Sibling) (*reordering, error
 	return r, nil
 }
 
-// ends returns the offsets where the children end.
+// ends returns the offsets where the children end: each at the start of the next one, the last at
+// the end of the region.
 func (r *reordering) ends() []int {
 	var all []int
 	for _, i := range r.children[min(1, len(r.children)):] {
@@ -155,7 +164,9 @@ func (r *reordering) divide() {
 	}
 }
 
-// level sets the level of each section, and shifts its headings.
+// level sets the level of each section, and shifts its headings. The numbers of the levels must not
+// increase from section to section: a deeper section after a higher one would become its
+// subsection. least is the smallest number so far. The error is that of Relevel.
 func (r *reordering) level() error {
 	least := maxLevel
 	for i := range r.order {
@@ -179,15 +190,18 @@ func (r *reordering) level() error {
 	return nil
 }
 
-// fits reports whether a section can keep its level. It must be deeper than the parent, no deeper
-// than least, the highest level of the sections before it, and at least as deep as those after it.
+// fits reports whether a new section can keep its level. It must be deeper than the parent, no
+// deeper than least, the highest level of the sections before it, and at least as deep as the
+// existing sections after it, because these keep their levels.
 func (r *reordering) fits(i, least int) bool {
 	level := r.order[i].Level
 	return level > r.above && level <= least &&
 		!slices.ContainsFunc(r.order[i+1:], func(s sibling) bool { return s.New == nil && s.Level > level })
 }
 
-// write writes the result to r.out.
+// write writes the result to r.out: the text before the region, the sections in their order, and
+// the text after the region. Two sections that were neighbours keep the blank lines between them;
+// all others are separated by one blank line.
 func (r *reordering) write() {
 	head, rest := r.text[:r.region.Start], r.text[r.region.End:]
 	r.out = make([]byte, 0, len(r.text)+len(r.text)/8)
@@ -243,7 +257,9 @@ func (r *reordering) keep(text []byte, from Span) {
 	r.part(0, from, len(text))
 }
 
-// part records where the last n bytes of r.out come from.
+// part records where the last n bytes of r.out come from: the span at of the text from, which is 0
+// for the note and otherwise the number of a new section. It counts lines only from the last part
+// on.
 func (r *reordering) part(from int, at Span, n int) {
 	start := len(r.out) - n
 	r.lines += bytes.Count(r.out[r.upTo:start], []byte{'\n'})
@@ -259,7 +275,8 @@ func (r *reordering) part(from int, at Span, n int) {
 	}
 }
 
-// put writes a section, and records its headings as expected.
+// put writes a section with the number from and records its headings as expected. start is the
+// offset of the section in its source.
 func (r *reordering) put(from, start int, s *sibling) {
 	r.out = append(r.out, s.Text...)
 	r.part(from, Span{start, start + s.size()}, len(s.Text))
@@ -287,7 +304,8 @@ func (r *reordering) add(number int, s *sibling) {
 	r.define(own)
 	var lacking []Definition
 	for _, d := range usedIn(s.Text, s.outside) {
-		if !slices.ContainsFunc(own, func(o Definition) bool { return o.Label == d.Label }) && r.define([]Definition{d}) {
+		if !slices.ContainsFunc(own, func(o Definition) bool { return o.Label == d.Label }) &&
+			r.define([]Definition{d}) {
 			lacking = append(lacking, d)
 		}
 	}
@@ -302,14 +320,17 @@ func (r *reordering) define(all []Definition) (fresh bool) {
 		own, has := r.has[d.Label]
 		if fresh = fresh && !has; !has {
 			r.has[d.Label] = d.Text
-		} else if !bytes.Equal(bytes.TrimSpace(own), bytes.TrimSpace(d.Text)) && !slices.Contains(r.Conflicts, d.Label) {
+		} else if !bytes.Equal(bytes.TrimSpace(own), bytes.TrimSpace(d.Text)) &&
+			!slices.Contains(r.Conflicts, d.Label) {
 			r.Conflicts = append(r.Conflicts, d.Label)
 		}
 	}
 	return fresh
 }
 
-// end writes the rest of the note after the sections. last is the child that was written last.
+// end writes the rest of the note after the sections. last is the child that was written last; it
+// is -1 or len(r.children) if that is none. If the last child is still the last one, the blank
+// lines after it stay. A text that ends with the sections ends with a line break.
 func (r *reordering) end(last int, rest []byte) {
 	switch {
 	case len(rest) == 0:
@@ -332,7 +353,9 @@ func (r *reordering) end(last int, rest []byte) {
 	r.want = append(r.want, r.d.Headings[r.d.headingsBefore(r.region.End):]...)
 }
 
-// done returns the result, or an error if it does not have the expected headings.
+// done returns the result, or malformed_markdown if it does not have the expected headings or
+// frontmatter. That happens if the text before a section leaves a block open, such as a fence,
+// which then contains the section.
 func (r *reordering) done() (Reordered, error) {
 	r.orphans()
 	after := Parse(r.out)
@@ -345,7 +368,8 @@ func (r *reordering) done() (Reordered, error) {
 }
 
 // orphans appends the definitions that only a removed section had and that the rest of the note
-// uses.
+// uses. Otherwise links outside of the section would become text. The parts end before the added
+// lines.
 func (r *reordering) orphans() {
 	kept := 0
 	for _, s := range r.order {
@@ -370,15 +394,17 @@ func (r *reordering) orphans() {
 	}
 }
 
-// alike reports whether headings have the expected levels, texts and declarations. The first one
-// may have become the title of the note.
+// alike reports whether headings have the expected levels, texts and declarations. Slugs may
+// differ, because a section that moves can get another number. The first heading may have become
+// the title of the note.
 func alike(want, is []Heading) bool {
 	if len(want) != len(is) {
 		return false
 	}
 	for i, w := range want {
 		h := is[i]
-		if w.Level != h.Level || !sameText(w.Text, h.Text) || w.Top != h.Top || w.Title && !h.Title || h.Title && !w.Title && i > 0 {
+		if w.Level != h.Level || !sameText(w.Text, h.Text) || w.Top != h.Top ||
+			w.Title && !h.Title || h.Title && !w.Title && i > 0 {
 			return false
 		}
 		if !sameDeclared(w.Embedded, h.Embedded) {
@@ -438,7 +464,8 @@ func Siblings(text []byte, parent int) []Sibling {
 }
 
 // siblingsOf returns the position of the parent of a section, the index of the section among the
-// children of the parent, and all these children.
+// children of the parent, and all these children. It is the order for Reorder that changes nothing,
+// which a caller then modifies. section must be at the top.
 func siblingsOf(text []byte, section int) (parent, at int, order []Sibling) {
 	d := Parse(text)
 	i := d.headingAt(section)

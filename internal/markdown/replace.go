@@ -6,7 +6,12 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// A change is the replacement of the value of one field.
+// A change is the replacement of the value of one field. It contains the positions of the old
+// value; the methods of writer compute the patch for a new one.
+//
+// A value can be written in three notations: after its key, on lines below it, and as a list with
+// one item per line. The new value is written in the notation of the old one if it can be, so that
+// an edit changes as few bytes as possible.
 type change struct {
 	text  []byte
 	inner Span // the frontmatter
@@ -22,7 +27,9 @@ func newChange(text []byte, fm *Frontmatter, entry Entry) change {
 	}
 }
 
-// replace returns the patch that sets the field to its new value.
+// replace returns the patch that sets the field to its new value. A list that is not empty is
+// written one item per line, unless the old value is in brackets; any other value is written after
+// its key.
 func (w writer) replace(c change, value any) patch {
 	old := c.entry.node
 	list, ok := value.([]any)
@@ -71,7 +78,7 @@ func (w writer) behindKey(value any, s style) []byte {
 }
 
 // replaceByList returns the patch that writes a list below the key, in place of another kind of
-// value.
+// value. A comment after the old value stays in the line of the key.
 func (w writer) replaceByList(c change, list []any) patch {
 	margin := string(bytes.Repeat([]byte{' '}, w.indent+2))
 	lines := []byte(w.eol + w.items(list, margin))

@@ -9,6 +9,9 @@ import (
 // SetType sets the type of a note, and returns the new note. Nothing else changes. If the note has
 // no type, the type becomes its first field. It returns INVALID_VALUE if the frontmatter does not
 // parse.
+//
+// A new type is written first because SetFields would add it at the end. If that is not possible,
+// such as in a frontmatter in braces, SetFields is the fallback.
 func SetType(text []byte, typ string) ([]byte, error) {
 	d := Parse(text)
 	if _, says := d.Frontmatter.Get("type"); says || d.Frontmatter == nil || d.Problem != nil {
@@ -49,6 +52,6 @@ func SetDeclaredType(text []byte, slug, typ string) ([]byte, error) {
 			return out, nil
 		}
 	}
-	return nil, fault.New(fault.ValidationFailed, "the id of the section %q would change, because it is derived from its "+
-		"type; give its declaration an id first", slug).With("reason", "slug").With("section", slug)
+	return nil, fault.New(fault.ValidationFailed, "the id of the section %q would change, because it is derived "+
+		"from its type; give its declaration an id first", slug).With("reason", "slug").With("section", slug)
 }

@@ -12,7 +12,9 @@ import (
 var salvaged = []string{"alias", "aliases", "tags"}
 
 // salvage returns those fields of an invalid frontmatter that can be parsed separately, or nil if
-// there are none. They have no positions, so they cannot be edited.
+// there are none. A note with one invalid field thus keeps its names, so that references to it
+// still resolve. The fields have no positions, so they cannot be edited. Of a repeated field, the
+// first counts.
 func (x *extent) salvage() *Frontmatter {
 	fm := &Frontmatter{Inner: x.inner, flow: true}
 	for at := x.inner.Start; at < x.inner.End; {
@@ -41,7 +43,8 @@ func (x *extent) fieldEnd(at int) int {
 	return end
 }
 
-// salvageField returns the field in some lines, or nil if they are not valid YAML.
+// salvageField returns the field in some lines as a list of one Entry, or nil if they are not valid
+// YAML.
 func (x *extent) salvageField(lines Span) []Entry {
 	part := newExtent(x.text, lines)
 	root, problem := loadYAML(part)

@@ -6,13 +6,17 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// A bound is the context that determines the end of a YAML value.
+// A bound is the context that determines the end of a YAML value: a block text ends at a line that
+// is not indented more than the key, and no value extends to the next key.
 type bound struct {
 	indent int // number of columns before the key or the dash of the value
 	limit  int // the largest possible offset of the end
 }
 
-// end returns the offset after the last byte of a node, without comments and blanks after it.
+// end returns the offset after the last byte of a node, without comments and blanks after it. Each
+// notation of YAML has its own rule: brackets, a list of lines, quotes, a block text, and a plain
+// text. There is none for mappings and aliases: an edit of such a value is checked like any other,
+// and fails if the end is wrong.
 func (x *extent) end(n *yaml.Node, b bound) int {
 	at := x.skipTag(n, x.offset(n), b.limit)
 	switch {
@@ -94,7 +98,8 @@ func (x *extent) blockEnd(at int, b bound) int {
 	return end
 }
 
-// plainEnd returns the end of an unquoted text, which may continue on more lines.
+// plainEnd returns the end of an unquoted text, which may continue on more lines. It ends at a
+// comment, and at limit: the caller knows where the next value begins.
 func (x *extent) plainEnd(at, limit int) int {
 	end := at
 	for at < limit {
@@ -125,7 +130,8 @@ func commentStart(line []byte) int {
 	return len(line)
 }
 
-// flowEnd returns the offset after the bracket that closes the list at the offset.
+// flowEnd returns the offset after the bracket that closes the list at the offset. It skips a
+// comma, blanks and comments after the last item.
 func (x *extent) flowEnd(n *yaml.Node, at, limit int) int {
 	at++
 	if len(n.Content) > 0 {

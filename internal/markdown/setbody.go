@@ -9,7 +9,8 @@ import (
 // SetBody replaces the text after the frontmatter, and returns the new note. The line breaks of
 // body become those of the note, and a line break is added at its end if it has none. Otherwise
 // body and the frontmatter keep their bytes, even if the frontmatter has a Problem. A blank line is
-// added before a body that would otherwise be parsed as a frontmatter.
+// added before a body that would otherwise be parsed as a frontmatter. Unlike ReplaceBody, it never
+// fails and adds no other blank line.
 func SetBody(text []byte, body string) []byte {
 	h := readHead(text)
 	head, eol := text[:h.end], lineBreak(text)

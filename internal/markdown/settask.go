@@ -15,7 +15,8 @@ var blockTail = regexp.MustCompile(`[ \t]+\^[A-Za-z0-9-]+[ \t]*$|[ \t]+$`)
 // SetTask sets the mark of t, a task that Parse returned for this text, and returns the new note.
 // If the line has dates in the notation of the plugins Tasks or Dataview, a task that becomes done
 // gets today, a date YYYY-MM-DD, as its completion date in the same notation, and a task that is no
-// longer done loses that date. Nothing else changes.
+// longer done loses that date. Nothing else changes. If the task has the mark already, or is done
+// and stays done, the note is returned unchanged.
 //
 // It returns NOT_FOUND if the text does not contain t. It returns INVALID_VALUE for a mark that is
 // not one character, and for a recurring task that would be done, because the plugin has to create
@@ -52,7 +53,10 @@ func SetTask(text []byte, t Task, mark, today string) ([]byte, error) {
 	return out, nil
 }
 
-// dated returns the text of a task with the completion date that it must have: today, or none.
+// dated returns the text of a task with the completion date that it must have: today, or none. line
+// is the text after the checkbox, and f are its fields. A task without any date or recurrence gets
+// none, because its user does not use a plugin for dates. A new date is written before a block id,
+// which must be last.
 func dated(line string, f TaskFields, done bool, today string) string {
 	switch {
 	case !done && f.DoneOn != "":
@@ -72,7 +76,8 @@ func dated(line string, f TaskFields, done bool, today string) string {
 }
 
 // AnnotateTask writes an annotation directly after the checkbox of t, a task that Parse returned
-// for this text and whose line has no such annotation. Invalid names and values are errors as for
+// for this text and whose line has no such annotation. It returns INVALID_VALUE if the new note
+// would have other traits or tasks than expected. Invalid names and values are errors as for
 // AppendTrait.
 func AnnotateTask(text []byte, t Task, f Field) ([]byte, error) {
 	at := t.Span.End + 1

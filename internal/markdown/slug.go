@@ -41,7 +41,8 @@ func Slug(heading string) string {
 type slugger map[string]int
 
 // next returns the slug of the heading, with the first number from 2 on that makes it unique if it
-// is used already.
+// is used already, and records it as used. Because the next number to try is recorded too, many
+// equal headings take linear time.
 func (s slugger) next(heading string) string {
 	base := Slug(heading)
 	slug := base

@@ -7,7 +7,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 )
 
-// A spelling writes values in the notation of declarations and annotations.
+// A spelling writes values in the notation of declarations and annotations, so that readValue
+// returns the same value. Its fields describe the place of the value, which determines when quotes
+// are needed.
 type spelling struct {
 	typed bool // true, false and numbers have types, so a text that looks like one needs quotes
 	alone bool // no comma separates the value from others
@@ -54,6 +56,8 @@ func plainArgument(v string) bool {
 }
 
 // list returns a list in brackets; references on a line of their own are only separated by commas.
+// An item that cannot be written, or is nil, is an error, because an empty item would be dropped
+// when the list is parsed.
 func (s spelling) list(list []any) (string, string) {
 	items := make([]string, len(list))
 	links := s.block && len(list) > 1

@@ -21,6 +21,9 @@ type Subtree struct {
 // SubtreeAt returns the subtree of a section, by its position among the headings without the title,
 // from 1. It returns INVALID_VALUE with the reason malformed_markdown if the section is not at the
 // top level or its last block is not closed, or if the note is too large to be parsed completely.
+//
+// A position counts headings in text order, including those in quotes and lists, although these
+// have no subtree.
 func SubtreeAt(text []byte, section int) (Subtree, error) {
 	d := Parse(text)
 	i := d.headingAt(section)
@@ -35,7 +38,8 @@ func SubtreeAt(text []byte, section int) (Subtree, error) {
 	return d.cut(text, i, at), nil
 }
 
-// cut returns the subtree of heading i, which is at at.
+// cut returns the subtree of heading i, which is at at. The definitions of the rest of the note are
+// kept with it, so that Alone and Reorder can add those that the subtree uses.
 func (d *Doc) cut(text []byte, i int, at Span) Subtree {
 	return Subtree{
 		Text:  bytes.Clone(bytes.TrimRight(text[at.Start:at.End], " \t\r\n")),
@@ -69,7 +73,9 @@ func malformed(message string) *fault.Fault {
 	return fault.New(fault.InvalidValue, "%s", message).With("reason", "malformed_markdown")
 }
 
-// headingAt returns the index of a section in d.Headings, by its position as in SubtreeAt.
+// headingAt returns the index of a section in d.Headings, by its position as in SubtreeAt. It does
+// not check the range. The title has no position, so positions and indexes differ by one in notes
+// without a title.
 func (d *Doc) headingAt(section int) int {
 	if _, titled := d.title(); titled {
 		return section
@@ -78,7 +84,8 @@ func (d *Doc) headingAt(section int) int {
 }
 
 // subtree returns the extent of top-level heading i with everything under it: up to the next
-// top-level heading of its level or a higher one.
+// top-level heading of its level or a higher one. Unlike Heading.Subtree, it is not ended by a
+// heading in a quote or a list.
 func (d *Doc) subtree(i int) Span {
 	for _, h := range d.Headings[i+1:] {
 		if h.Top && h.Level <= d.Headings[i].Level {
@@ -136,7 +143,8 @@ func (s Subtree) Alone() []byte {
 	return withDefinitions(s.Text, lacking, lineBreak(s.Text))
 }
 
-// Own returns the section without the sections under it.
+// Own returns the section without the sections under it. Headings in quotes and lists stay, because
+// they are part of its text. The errors are those of NewSubtree.
 func (s Subtree) Own() (Subtree, error) {
 	for _, h := range s.headings[1:] {
 		if h.Top {

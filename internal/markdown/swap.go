@@ -10,6 +10,11 @@ import (
 // keeps its level if its siblings allow that. If nothing but the section differs between the texts,
 // the result is the other text, byte for byte. Otherwise the rules are those of Reorder, as are the
 // errors; those of SubtreeAt are returned for either section.
+//
+// The result is computed twice. Reorder normalizes blank lines between sections; a plain
+// replacement of bytes keeps those of the other text, so that a section that is restored is exact.
+// The latter is returned if it differs from the former only in blank lines and has the expected
+// headings.
 func SwapSection(text []byte, section int, other []byte, of int) (Reordered, Subtree, error) {
 	was, err := SubtreeAt(text, section)
 	if err != nil {

@@ -19,7 +19,7 @@ type Tag struct {
 }
 
 // tags adds the tags of a line of the block: # at the start of the line or after a blank or an
-// opening bracket, and a name.
+// opening bracket, and a name. A # in code, an address or a wikilink is text.
 func (b *bodyReader) tags(r *rendered, l blockLine) {
 	for i := 0; i < len(r.text); i++ {
 		next := bytes.IndexByte(r.text[i:], '#')
@@ -52,6 +52,7 @@ func tagName(text []byte) string {
 	return string(name)
 }
 
+// isTagRune reports whether the name of a tag can contain the character. Invalid UTF-8 ends a name.
 func isTagRune(r rune) bool {
 	return r == '_' || r == '-' || r == '/' || r != utf8.RuneError &&
 		(unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r))
@@ -66,6 +67,8 @@ func (d *Doc) frontmatterTags() {
 	if !ok {
 		return
 	}
+	// The text of the node is used and not its value, because YAML parses a tag such as 2024 as a
+	// number.
 	if e.node.Kind == yaml.ScalarNode && e.Value != nil {
 		for _, name := range strings.FieldsFunc(e.node.Value, isTagSeparator) {
 			d.tag(name, e.Line)

@@ -28,8 +28,9 @@ func (t Task) Done() bool { return IsDone(t.Mark) }
 // IsDone reports whether the mark of a checkbox means that its task is done: x or X.
 func IsDone(mark string) bool { return mark == "x" || mark == "X" }
 
-// checkbox returns the length of the checkbox at the beginning of a line, including brackets; 0 if
-// there is none, or no text after it.
+// checkbox returns the length in bytes of the checkbox at the beginning of a line, including
+// brackets; 0 if there is none, or no text after it. The mark is any one character except a
+// bracket, and a blank must follow the closing bracket.
 func checkbox(line []byte) int {
 	if len(line) < 4 || line[0] != '[' {
 		return 0

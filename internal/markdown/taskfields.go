@@ -17,7 +17,8 @@ type TaskFields struct {
 // emoji.
 var (
 	emojiDate = regexp.MustCompile("(📅|📆|🗓|⏳|⌛|🛫|✅)\ufe0f?[ \t]*([0-9]{4}-[0-9]{2}-[0-9]{2})")
-	fieldDate = regexp.MustCompile(`[\[(](due|scheduled|start|completion)::[ \t]*([0-9]{4}-[0-9]{2}-[0-9]{2})[ \t]*[\])]`)
+	fieldDate = regexp.MustCompile(
+		`[\[(](due|scheduled|start|completion)::[ \t]*([0-9]{4}-[0-9]{2}-[0-9]{2})[ \t]*[\])]`)
 	recurring = regexp.MustCompile(`🔁|[\[(]repeat::[ \t]*[^\])]`)
 )
 
@@ -27,6 +28,8 @@ var doneNotes = regexp.MustCompile("[ \t]*(?:✅\ufe0f?[ \t]*[0-9]{4}-[0-9]{2}-[
 
 // ReadTaskFields returns the fields in the text of a task. If a date occurs twice, the last one
 // counts, as in the plugin Tasks. Invalid dates are ignored.
+//
+// Most tasks have neither, so a text of ASCII without a colon is not searched.
 func ReadTaskFields(text string) TaskFields {
 	var f TaskFields
 	if !strings.ContainsRune(text, ':') && isASCIIText(text) {
@@ -56,6 +59,7 @@ func (f *TaskFields) date(sign string) *string {
 	return &f.DoneOn
 }
 
+// isASCIIText reports whether a text has only ASCII characters, and therefore no emoji.
 func isASCIIText(s string) bool {
 	for i := range len(s) {
 		if s[i] >= 0x80 {

@@ -13,6 +13,9 @@ type Body struct {
 // Bodies returns the own text of the note, and then that of each heading in the order of
 // d.Headings. It is the zero Body for the title and for a heading that is not at the top, which is
 // in the text of another part. text must be the text that d was parsed from.
+//
+// The parts do not overlap, and together they contain all of the body except headings at the top,
+// declarations and blank lines. Embeds lets a caller show the embedded part in place of the body.
 func (d *Doc) Bodies(text []byte) []Body {
 	all := make([]Body, 1+len(d.Headings))
 	at, from := 0, d.Body

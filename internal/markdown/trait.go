@@ -46,7 +46,9 @@ const (
 	KindDateTime             // as in RFC 3339, or YYYY-MM-DDTHH:MM with or without seconds
 )
 
-// An annotation is a trait in a rendered line.
+// An annotation is a trait in a rendered line, before its value is parsed. Its spans are in two
+// texts: whole is in the rendered line, so that rendered.without can remove it, and src and value
+// are in the text of the block, so that they can be converted to offsets in the note.
 type annotation struct {
 	name  string
 	whole Span // in the rendered line
@@ -80,8 +82,10 @@ func (p *prose) begins(r *rendered, at int, behind string) bool {
 		(at == 0 || strings.IndexByte(behind, r.text[at-1]) >= 0)
 }
 
-// annotation returns the trait that begins with the @ at the offset. Its value ends at the first
-// closing parenthesis of the line.
+// annotation returns the trait that begins with the @ at the offset of the rendered line. Its name
+// must not contain markup in the source. Its value ends at the first closing parenthesis of the
+// line; without one, the annotation is bare. Blanks may be between the name and the opening
+// parenthesis, but no markup. ok is false if no name follows the @.
 func (p *prose) annotation(r *rendered, at int) (annotation, bool) {
 	end := at + 1
 	for end < len(r.text) && isWord(r.text[end]) && r.from[end] == r.from[end-1]+1 {
@@ -105,7 +109,8 @@ func (p *prose) annotation(r *rendered, at int) (annotation, bool) {
 	return a, name != ""
 }
 
-// traits adds the traits of a line of the block.
+// traits adds the traits of a line of the block. All traits of the line have the same pin and
+// content; only the fields that trait sets differ.
 func (b *bodyReader) traits(r *rendered, l blockLine) {
 	b.found = b.prose.annotations(r, b.found[:0])
 	if len(b.found) == 0 {
@@ -115,6 +120,7 @@ func (b *bodyReader) traits(r *rendered, l blockLine) {
 		Scope: b.scope(), Line: l.number, lone: l.lone,
 		Content: valid(bytes.TrimSpace(b.prose.src[l.Start:l.End])),
 	}
+	// The id is searched first, because it can be anywhere on the line and all traits have it.
 	for _, a := range b.found {
 		if a.name == pinName && t.Pin == "" {
 			t.Pin = b.pinned(a)
@@ -163,7 +169,7 @@ func (b *bodyReader) pinned(a annotation) string {
 const maxListed = 64 << 10
 
 // traitValue returns the value of a trait and its kind, by the form of the text. A text longer than
-// maxListed is a string.
+// maxListed is a string. A date must be written without quotes: a quoted text is always a string.
 func traitValue(raw string) (any, Kind) {
 	if len(raw) > maxListed {
 		return raw, KindString
@@ -184,7 +190,8 @@ func traitValue(raw string) (any, Kind) {
 	return value, KindString
 }
 
-// timeKind returns KindDate, KindDateTime, or KindString for other texts.
+// timeKind returns KindDate, KindDateTime, or KindString for other texts. A text of the form of a
+// date that is not in the calendar, such as 2026-02-30, is a string.
 func timeKind(s string) Kind {
 	if len(s) < len(time.DateOnly) || s[4] != '-' {
 		return KindString

@@ -11,8 +11,9 @@ import (
 const probe = "7d0c4f6e probe"
 
 // Unclosed reports whether the last block of a note is open, such as a fence, a comment or an HTML
-// block that is not closed: a heading that is appended to the text would not be a heading. It
-// returns false for a text that exceeds the bounds of Parse.
+// block that is not closed: a heading that is appended to the text would not be a heading. It tests
+// exactly that: it appends a heading and parses the blocks. A text without the beginning of such a
+// block is not parsed. It returns false for a text that exceeds the bounds of Parse.
 func Unclosed(text []byte) bool {
 	defer enter(len(text))()
 	body := text
@@ -32,7 +33,7 @@ func Unclosed(text []byte) bool {
 }
 
 // mayStayOpen reports whether a text contains the beginning of a block that is open until it is
-// closed.
+// closed. It saves Unclosed the parsing of most notes.
 func mayStayOpen(body []byte) bool {
 	return slices.ContainsFunc([]string{"```", "~~~", "<"}, func(mark string) bool {
 		return bytes.Contains(body, []byte(mark))

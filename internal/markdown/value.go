@@ -14,7 +14,8 @@ import (
 // `[[target|shown]]`, as it is written.
 type Ref string
 
-// refOf returns the reference of a text that is a whole wikilink. ok is false for other texts.
+// refOf returns the reference of a text that is a whole wikilink, ignoring blanks around it and
+// around the target. ok is false for other texts, including a list of two wikilinks.
 func refOf(s string) (Ref, bool) {
 	inner, opens := strings.CutPrefix(strings.TrimSpace(s), "[[")
 	inner, closes := strings.CutSuffix(inner, "]]")
@@ -28,7 +29,8 @@ func refOf(s string) (Ref, bool) {
 }
 
 // A Nested is the value of a field, or of an element of one, that is a mapping: a JSON object with
-// the keys in text order. It is shown unchanged, and no type of a schema includes it.
+// the keys in text order. It is shown unchanged, and no type of a schema includes it. It is a
+// string, so that values of fields can be compared with ==.
 type Nested string
 
 // MarshalJSON returns the JSON object.

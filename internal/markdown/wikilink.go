@@ -12,8 +12,9 @@ type wiki struct {
 }
 
 // wikiAt returns the wikilink at the offset (reference/raven.md §1.7): on one line, without
-// brackets in its target, and without a closing bracket in its display text. A backslash before |
-// is not part of the target. ok is false if there is none.
+// brackets in its target, and without a closing bracket in its display text. The target must not be
+// blank, and a display text must have at least one byte. A backslash before | is not part of the
+// target: Obsidian writes it in tables. ok is false if there is none.
 func wikiAt(src []byte, at int) (wiki, bool) {
 	w := wiki{Span: Span{Start: at}}
 	if !bytes.HasPrefix(src[at:], []byte("[[")) {

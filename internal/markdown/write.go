@@ -13,6 +13,11 @@ import (
 
 // A writer writes fields as YAML. It uses double quotes, or the first other notation that reads
 // back as the same value.
+//
+// Whether a text needs quotes depends on many rules of YAML, on the tags of plain values and on the
+// place of the text. The writer does not know these rules: it parses each candidate with the same
+// parser as Parse (reads), and writes double quotes if none is read back. Double quotes can express
+// every text.
 type writer struct {
 	eol    string
 	indent int // the columns before each key
@@ -58,7 +63,8 @@ func (w writer) key(key string) string {
 }
 
 // inline returns a value that follows its key or its dash. A text of several lines may continue
-// below it, indented.
+// below it, indented. The value must be normal. A reference is always quoted, because YAML would
+// parse its brackets as lists.
 func (w writer) inline(value any, s style) string {
 	switch v := value.(type) {
 	case nil:
@@ -87,13 +93,15 @@ func (w writer) flow(list []any, s style) string {
 	return "[" + strings.Join(items, ", ") + "]"
 }
 
+// These are sets of YAML styles: those of block texts, and those of quotes.
 const (
 	blocks = yaml.LiteralStyle | yaml.FoldedStyle
 	quotes = yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle
 )
 
 // text returns a text in the notation of the old one if that is possible, and otherwise in the
-// plainest one.
+// plainest one. A text with several lines becomes a block text if nothing follows it on its line
+// and its blanks would be visible; else it is in double quotes.
 func (w writer) text(v string, s style) string {
 	double := doubleQuoted(v)
 	switch {
@@ -128,7 +136,9 @@ func (w writer) firstThatReads(value any, s style, spellings ...string) string {
 	return spellings[last]
 }
 
-// reads reports whether a spelling reads back as the value in its place.
+// reads reports whether a spelling reads back as the value in its place: as the only field of a
+// frontmatter, with the indentation of the writer, and in brackets if the style says so. A plain
+// text must be a string or a date there, so that it is not written like a number.
 func (w writer) reads(spelling string, value any, s style) bool {
 	key := strings.Repeat(" ", w.indent) + "k: "
 	if s.inFlow {
@@ -166,7 +176,8 @@ func plainEnough(v string) bool {
 		!otherWords.MatchString(v)
 }
 
-// number returns a number as text that reads back as a number.
+// number returns a number as text that reads back as a number: without an exponent below 1e15 if it
+// is an integer, and otherwise in the shortest form that is exact.
 func number(v float64) string {
 	if v == float64(int64(v)) && v > -1e15 && v < 1e15 {
 		return strconv.FormatInt(int64(v), 10)
@@ -174,11 +185,14 @@ func number(v float64) string {
 	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
+// singleQuoted returns a text in single quotes. The notation has no escapes except for the quote
+// itself, so not every text reads back; see firstThatReads.
 func singleQuoted(v string) string {
 	return "'" + strings.ReplaceAll(v, "'", "''") + "'"
 }
 
-// doubleQuoted returns any text on one line, in double quotes.
+// doubleQuoted returns any text on one line, in double quotes. Characters that are not printable
+// are escaped by their code.
 func doubleQuoted(v string) string {
 	var b bytes.Buffer
 	b.WriteByte('"')

@@ -20,7 +20,10 @@ type view struct {
 	aids     []*tool.Tool // tools whose resources and prompts are available; for Path itself all tools
 	sets     []string     // sets that are named in the path or a header; none: no set is named
 	readOnly bool         // mutations are not listed, and refused when called
-	short    bool         // the path is Path itself: lists are short, and mutations answer briefly unless asked otherwise
+
+	// short means that the path is Path itself: lists are short, and mutations answer briefly unless
+	// asked otherwise.
+	short bool
 }
 
 // atPath returns the view of a path: Path itself, Path/x/{set}[,{set}…], Path/x/all, and each of

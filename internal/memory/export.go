@@ -210,5 +210,6 @@ func (c *Card) FileName() string {
 		goal = strings.ToValidUTF8(goal[:mostInName], "")
 	}
 	day := time.UnixMilli(c.Created).UTC().Format(time.DateOnly)
-	return strings.Trim(fmt.Sprintf("memories/%s-%s", day, goal), "-") + "-" + strings.TrimPrefix(c.ID, PrefixMemory) + ".md"
+	return strings.Trim(fmt.Sprintf("memories/%s-%s", day, goal), "-") + "-" +
+		strings.TrimPrefix(c.ID, PrefixMemory) + ".md"
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/index"
 )
 
-// A Page selects a part of an answer.
+// A Page selects a part of an answer. The zero Page has no items, only the total.
 type Page struct {
 	Limit int    // maximum number of items
 	After string // Answer.Mark of the last item of the previous page; "": the first page
@@ -77,10 +77,11 @@ func (s State) World() World {
 	return w
 }
 
-// stream answers a query with a single branch whose total the index knows. It visits only the
-// items of the page. It returns false if the query needs whole.
+// stream answers a query with a single branch whose total the index knows. It visits only the items
+// of the page. It returns false if the query needs whole.
 //
 // The total is known if the branch has no test, or one that the index answers with a set of traits.
+// after is the mark of the previous page; nil: the first page.
 func (e *evaluator) stream(q Query, page Page, after *mark) (Answer, bool) {
 	// Several branches can find the same item, and sorting needs all items.
 	if len(q.Branches) != 1 || len(q.Sort) > 0 || q.Limit > 0 {
@@ -106,8 +107,9 @@ func (e *evaluator) stream(q Query, page Page, after *mark) (Answer, bool) {
 	return a, true
 }
 
-// onPage answers a query with a single branch in the order of locations. It finds all items, but
-// keeps only those of the page.
+// onPage answers a query with a single branch in the order of locations. It finds all items,
+// because the total is not known otherwise, but keeps only those of the page. So a query with many
+// results needs no memory for them.
 func (e *evaluator) onPage(q Query, page Page, after *mark) Answer {
 	a, from := Answer{}, index.Location{}
 	if after != nil {

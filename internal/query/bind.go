@@ -72,8 +72,9 @@ func (q Query) Bind(inputs map[string]string) (Query, error) {
 	return q, nil
 }
 
-// settle normalizes the parts of a query that came from bound values, as the parser does: names
-// of types, references and targets.
+// settle normalizes the parts of a query that came from bound values, as the parser does: names of
+// types, references and targets. It changes the branches in place, which must be a private copy.
+// Parts that came from the query are normalized already, and do not change.
 func (q Query) settle() {
 	var branches func([]Branch)
 	var test func(*Test)

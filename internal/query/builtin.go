@@ -8,7 +8,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// reads returns a getter that needs only the item.
+// reads returns a getter that needs only the item. A getter returns the value of a field: nil for
+// none, a string, a float64, a bool, a time.Time, or a list of these.
 func reads(get func(Item) any) func(*evaluator, Item) any {
 	return func(_ *evaluator, i Item) any { return get(i) }
 }
@@ -174,8 +175,9 @@ func aliasesOf(o index.Object) any {
 	return list
 }
 
-// schemaValue returns the value of a field of an object: the value in the note, else the default
-// of its type, else nil. The date of a daily note comes from its path.
+// schemaValue returns the value of a field of an object: the value in the note, else the default of
+// its type, else nil. The date of a daily note comes from its path. The field id of a section is
+// its address and not a value.
 func (e *evaluator) schemaValue(o index.Object, name string) any {
 	daily := o.Section == nil && o.Note.Type == vault.Daily
 	if daily && name == "date" {

@@ -25,6 +25,8 @@ type World struct {
 // schema, values that a field cannot have, predicates that are not valid for their items, and
 // references that do not resolve to one target. Several problems are joined to one
 // VALIDATION_FAILED. Arguments are not checked.
+//
+// It evaluates nothing. The cost of a query is known only when it runs.
 func Check(q Query, w World) error {
 	c := &checker{World: w, fields: schemaFields{w.Schema}}
 	for _, b := range q.Branches {
@@ -58,8 +60,8 @@ func (c *checker) report(f *fault.Fault, at Place) {
 	c.problems = append(c.problems, f)
 }
 
-// illegal reports an INVALID_QUERY with reason "legality": a predicate that is not valid in its
-// place.
+// illegal reports an INVALID_QUERY with reason "legality": a predicate that is valid as syntax but
+// not in its place.
 //
 // fix is a sentence with the correct form; "": none.
 func (c *checker) illegal(at Place, fix, format string, args ...any) {
@@ -108,7 +110,8 @@ func (c *checker) keys(q Query) {
 	}
 }
 
-// test checks a test of items of a branch; t can be nil.
+// test checks a test of items of a branch; t can be nil. It dispatches on the operation: parts are
+// checked with the same branch, nested queries with their own.
 func (c *checker) test(b Branch, t *Test) {
 	switch {
 	case t == nil:
@@ -198,7 +201,8 @@ var meant = map[Op]map[Kind]string{
 // misplaced reports a function that cannot test the items of the branch.
 func (c *checker) misplaced(b Branch, t *Test) {
 	name := strings.TrimSuffix(string(t.Op), "(")
-	c.illegal(t.at, meant[t.Op][b.Kind], "%s() is valid for %s, not for %s", name, rootsOf(legal[t.Op]), rootName(b.Kind))
+	c.illegal(t.at, meant[t.Op][b.Kind], "%s() is valid for %s, not for %s",
+		name, rootsOf(legal[t.Op]), rootName(b.Kind))
 }
 
 // nested checks the nested query of a function.
@@ -256,7 +260,8 @@ func (c *checker) reference(text string, at Place) {
 	case id != "":
 	case len(matches) > 0:
 		some := matches[:min(len(matches), fault.MaxProblems)]
-		c.report(fault.New(fault.AmbiguousRef, "a reference is ambiguous: it can be any of: %s", strings.Join(some, ", ")).
+		c.report(fault.New(fault.AmbiguousRef,
+			"a reference is ambiguous: it can be any of: %s", strings.Join(some, ", ")).
 			With("matches", some).Fix("use one of these ids"), at)
 	default:
 		f := fault.New(fault.InvalidRef, "a reference does not resolve")

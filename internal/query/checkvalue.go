@@ -156,6 +156,7 @@ func (c *checker) moment(t *Test, v Value) {
 		return
 	}
 	if form, ok := open[string(t.Op)+v.Text]; ok {
-		c.illegal(v.at, "write "+subject(t)+form, "%s%s has no end there: the result does not depend on the time", t.Op, v.Text)
+		c.illegal(v.at, "write "+subject(t)+form, "%s%s has no end there: the result does not depend on the time",
+			t.Op, v.Text)
 	}
 }

@@ -7,10 +7,13 @@ import (
 	"github.com/rookeryhq/rookery/internal/search"
 )
 
-// content returns the term of content(). It holds for items whose text has all words of a text.
-// For traits, it holds if the content of the line contains the text as it is, ignoring case.
+// content returns the term of content(). It holds for items whose text has all words of a text. For
+// traits, it holds if the content of the line contains the text as it is, ignoring case.
 //
-// Words can be in different passages of the text. The words of a phrase must be in one passage.
+// Words can be in different passages of the text. The words of a phrase must be in one passage. The
+// search index finds the passages of each word once, for the whole vault; an item passes if, for
+// each word, one of the passages begins in its lines. Without a search index, no object or section
+// passes.
 func (e *evaluator) content(b Branch, t *Test) term {
 	if b.Kind == Traits {
 		part := folded(t.Text)
@@ -59,8 +62,8 @@ func (w wordUnits) within(path string, from, to int) bool {
 	return false
 }
 
-// searchIndex returns the search index of the state and its texts; false if there is none, or
-// after a failure.
+// searchIndex returns the search index of the state and its texts; false if there is none, or after
+// a failure. It calls State.Search at most once.
 func (e *evaluator) searchIndex() (*search.Index, func(string) ([]byte, error), bool) {
 	if e.search == nil && e.Search != nil && e.failed == nil {
 		e.search, e.textOn, e.failed = e.Search()
@@ -108,7 +111,8 @@ func (e *evaluator) counted(textOn func(string) ([]byte, error)) func(string) ([
 	}
 }
 
-// narrowByWords restricts a term to the notes with the word that is in the fewest notes.
+// narrowByWords restricts a term to the notes with the word that is in the fewest notes. An item
+// must have all words, so it is in one of these notes.
 func (e *evaluator) narrowByWords(words []wordUnits, out *term) {
 	var least *wordUnits
 	for i, w := range words {

@@ -46,7 +46,8 @@ type State struct {
 
 // An evaluator answers one query on one state. It must be used by one goroutine.
 //
-// A failure stops it: visit returns false from then on, and Find returns failed.
+// A failure stops it: visit returns false from then on, and Find returns failed. Functions of the
+// evaluator therefore return no errors; their results after a failure have no meaning.
 type evaluator struct {
 	State
 	schema schemaFields
@@ -111,7 +112,8 @@ func costs(budget int) *fault.Fault {
 // A term is a compiled test of the items of a branch.
 //
 // A term can be evaluated in two ways: holds tests a single item, and notes, set and traits
-// restrict the items that must be tested.
+// restrict the items that must be tested. Only holds is required. The others are an optimization:
+// except for set, each of them can return too much but never too little, and holds decides.
 type term struct {
 	holds func(Item) bool
 
@@ -142,7 +144,9 @@ const (
 // unknown is the value of most if the number of notes is not known.
 const unknown = -1
 
-// all returns the term that holds where all of some terms hold. It sorts them by price.
+// all returns the term that holds where all of some terms hold. It sorts them by price, so that a
+// cheap term that fails saves an expensive one. says and traits are those of the first term that
+// has them. It has no set, because other terms may fail for a trait in it.
 func all(terms []term) term {
 	slices.SortStableFunc(terms, func(a, b term) int { return a.price - b.price })
 	t := term{most: unknown}

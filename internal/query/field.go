@@ -20,7 +20,8 @@ const (
 	leads  // a reference
 )
 
-// A fieldDef is the definition of a field of the items of a branch.
+// A fieldDef is the definition of a field of the items of a branch: how its values are read and
+// compared.
 //
 // The zero value is a text field of the schema.
 type fieldDef struct {
@@ -90,7 +91,8 @@ func ofType(t *vault.Type, name string) (fieldDef, bool) {
 type schemaFields struct{ *vault.Schema }
 
 // field returns the definition of a field of the items of a branch; false if there is none. For
-// objects of any type, it is that of the first type with the field.
+// objects of any type, it is that of the first type with the field. For a name that is an argument,
+// or that the schema does not define, every field is valid and undeclared: Check reports the name.
 func (s schemaFields) field(b Branch, name string) (fieldDef, bool) {
 	switch {
 	case hasArgument(b.Name):

@@ -73,7 +73,8 @@ func (e *evaluator) defOf(i Item, name string) fieldDef {
 }
 
 // onField returns the test of the value of a field of an item. Objects of any type are tested by
-// the definition of their own type.
+// the definition of their own type, because types can define a field differently. The predicates of
+// the types are compiled when they are first needed.
 func (e *evaluator) onField(b Branch, t *Test) func(Item, any) bool {
 	if b.Kind != Objects || b.Name != Any {
 		d, _ := e.schema.field(b, t.Field)
@@ -99,7 +100,8 @@ func (e *evaluator) onField(b Branch, t *Test) func(Item, any) bool {
 // predicate returns the test of a value that can be nil or a list. A list passes if an element
 // does, except for !=, where all elements must differ.
 //
-// For nil, no operation passes, not even !=.
+// For nil, no operation passes, not even !=. For !exists(.field), Not negates the result, so it
+// passes.
 func (e *evaluator) predicate(t *Test, d fieldDef) predicate {
 	switch {
 	case t.Op == Exists:
@@ -114,7 +116,8 @@ func (e *evaluator) predicate(t *Test, d fieldDef) predicate {
 			if !isList {
 				return v != nil && !same(v, n)
 			}
-			return len(list) > 0 && !slices.ContainsFunc(list, func(each any) bool { return each != nil && same(each, n) })
+			return len(list) > 0 &&
+				!slices.ContainsFunc(list, func(each any) bool { return each != nil && same(each, n) })
 		}
 	}
 	one := e.single(t, d)
@@ -165,7 +168,8 @@ func (e *evaluator) quantified(t *Test, d fieldDef) predicate {
 	}
 }
 
-// element returns the test of an element. Elements that are nil or lists fail a comparison.
+// element returns the test of an element. Elements that are nil or lists fail a comparison, but can
+// pass its negation.
 func (e *evaluator) element(t *Test, d fieldDef) predicate {
 	var parts []predicate
 	for _, part := range t.Parts {
@@ -211,8 +215,13 @@ func (e *evaluator) ofSaying(b Branch, t *Test, out term) term {
 	return out
 }
 
-// traitSet returns the set of the traits of a branch whose value passes a test; false if the
-// index does not have it.
+// traitSet returns the set of the traits of a branch whose value passes a test; false if the index
+// does not have it.
+//
+// The index has each distinct value of a trait once. Values other than references are tested one by
+// one, which takes time in proportion to their number and not to that of the traits. For
+// references, only == has a set. Lists, functions and values of another kind than the trait have
+// none.
 func (e *evaluator) traitSet(b Branch, t *Test) (index.TraitSet, bool) {
 	def, ok := e.schema.Trait(b.Name)
 	if !ok || strings.HasSuffix(def.Type, "[]") || t.Op.matchesText() || t.Op == Exists || t.Op.quantifies() {
@@ -305,7 +314,7 @@ func (e *evaluator) narrow(b Branch, t *Test, out *term) {
 const manyNotes = 32
 
 // sinceTime restricts a term to the notes that were modified after a time, if they are few. Items
-// in other notes cannot pass.
+// in other notes cannot pass: nothing in a note is created or modified after the note itself.
 func (e *evaluator) sinceTime(t *Test, out *term) {
 	x, err := vault.ParseTime(t.Values[0].Text, e.Clock)
 	if err != nil || t.Op == Less || t.Op == AtMost || x.From.IsZero() {

@@ -72,7 +72,8 @@ func FromValue(v any) (Query, error) {
 	return q, nil
 }
 
-// A filterReader parses a filter. After the first error it stops.
+// A filterReader parses a filter. After the first error it stops. pointer is the position of a
+// value in all of its functions.
 //
 // Its functions can return nil or incomplete values after an error.
 type filterReader struct {
@@ -115,6 +116,7 @@ func (r *filterReader) enter(pointer string) bool {
 	return r.failed == nil
 }
 
+// leave ends a level of nesting that enter began.
 func (r *filterReader) leave() { r.depth-- }
 
 // count counts a predicate against MaxTests.
@@ -165,7 +167,8 @@ func (r *filterReader) object(v any, pointer string, allowed []string) map[strin
 // branchKeys are the keys of a branch.
 var branchKeys = []string{"type", "trait", "section", "link", "where"}
 
-// branch parses a branch.
+// branch parses a branch. It must have exactly one root. After an error it returns an incomplete
+// branch.
 func (r *filterReader) branch(v any, pointer string) Branch {
 	b := Branch{at: Place{Pointer: pointer}}
 	o := r.object(v, pointer, branchKeys)
@@ -192,7 +195,8 @@ func (r *filterReader) branch(v any, pointer string) Branch {
 	return b
 }
 
-// root parses the value of a root: the name of a type or trait, or true for sections and links.
+// root parses the value of a root: the name of a type or trait, or true for sections and links. It
+// returns the name, or "" for sections and links. Any other value fails the reader at the pointer.
 func (r *filterReader) root(kind Kind, v any, pointer string) string {
 	if kind == Sections || kind == Links {
 		if v != true {
@@ -241,7 +245,9 @@ func (r *filterReader) test(v any, pointer string) *Test {
 	return joined(And, parts, Place{Pointer: pointer})
 }
 
-// member parses one key of a predicate.
+// member parses one key of a predicate. It returns a list, because the key fields has a test for
+// each of its members; the other keys have one. Functions count against MaxTests; And, Or and Not
+// do not.
 func (r *filterReader) member(key string, v any, pointer string) []*Test {
 	at := Place{Pointer: pointer}
 	switch op := Op(key); {

@@ -59,7 +59,8 @@ func testJSON(t *Test) map[string]any {
 	return one
 }
 
-// mergeInto adds a test to a predicate.
+// mergeInto adds a test to a predicate, under the key that parses back to it. The caller ensures
+// that the key is free; see inOrder. Tests of fields share the key fields.
 func mergeInto(o map[string]any, t *Test) {
 	key := keyOf(t)
 	switch {
@@ -111,7 +112,9 @@ func inOrder(tests []*Test) bool {
 	return true
 }
 
-// fieldJSON returns the value of a test in the object of its field.
+// fieldJSON returns the value of a test in the object of its field: the short form for a test of
+// equality, and otherwise an object with one key. Parsing two tests of a field in one object would
+// lose their order, so each test has an object of its own.
 func fieldJSON(t *Test) any {
 	switch {
 	case t.Op == Equal:

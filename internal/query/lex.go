@@ -52,7 +52,8 @@ type lexer struct {
 // signs are the operators and the punctuation, longer ones before their prefixes.
 var signs = []string{"|>", "==", "!=", "<=", ">=", "<", ">", "(", ")", "[", "]", ",", "|", "!", ":", "*", "{", "}", "="}
 
-// lex splits a text into tokens. The last token has kind atEnd or invalid.
+// lex splits a text into tokens. The last token has kind atEnd or invalid; there is none after an
+// invalid one. It never fails: the parser reports the error of an invalid token when it reaches it.
 func lex(text string) []token {
 	l := &lexer{text: text, column: 1}
 	for {
@@ -84,7 +85,9 @@ func (l *lexer) pass(n int) string {
 	return passed
 }
 
-// next reads the next token.
+// next reads the next token. The first characters determine its kind; the order of the cases
+// matters, because r can also begin a word, and [[[ begins a list whose first element is a
+// reference.
 func (l *lexer) next() token {
 	t := token{kind: atEnd, column: l.column, start: l.at}
 	rest := l.text[l.at:]
@@ -280,7 +283,8 @@ var rootsAndClauses = []string{"type", "trait", "section", "link", "sort", "limi
 // So a fault never repeats a value of the query.
 func (t token) near() string {
 	text := strings.ToLower(t.text)
-	if _, isFunction := functions[text]; t.kind == sign || t.kind == word && (isFunction || slices.Contains(rootsAndClauses, text)) {
+	if _, isFunction := functions[text]; t.kind == sign ||
+		t.kind == word && (isFunction || slices.Contains(rootsAndClauses, text)) {
 		return text
 	}
 	return nouns[t.kind]

@@ -77,6 +77,7 @@ func (q Query) Searches() bool { return slices.ContainsFunc(q.Branches, Branch.s
 func (b Branch) searches() bool { return b.Where.searches(b.Kind) }
 
 // searches reports whether a test of items of a kind needs the search index. t can be nil.
+// content() of traits does not need it, because the index has their lines.
 func (t *Test) searches(k Kind) bool {
 	if t == nil {
 		return false

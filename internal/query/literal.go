@@ -19,7 +19,7 @@ import (
 type predicate func(v any, n *index.Note) bool
 
 // A literal is a value of a query, converted for the classes of fields with which it can be
-// compared.
+// compared. It is converted once for a query, and then compared with the values of many items.
 type literal struct {
 	text   string
 	folded string
@@ -53,7 +53,8 @@ func folded(s string) string {
 	}, s)
 }
 
-// literal converts a value of a query for a field. The query must have passed Check.
+// literal converts a value of a query for a field. The query must have passed Check, which reports
+// values that cannot be converted.
 func (e *evaluator) literal(v Value, d fieldDef) literal {
 	l := literal{text: v.Text, folded: folded(v.Text), isRef: v.Ref || d.class == leads}
 	number, err := strconv.ParseFloat(v.Text, 64)
@@ -198,7 +199,8 @@ func compareNumbers(a, b float64) int {
 }
 
 // ordered reports whether an operator holds for the result of a comparison of a value with a
-// literal.
+// literal. order is negative, zero or positive, as from cmp.Compare. Differs must be handled by the
+// caller.
 func ordered(op Op, order int) bool {
 	switch op {
 	case Equal:
@@ -282,7 +284,8 @@ func (e *evaluator) momentOf(v any) (day vault.Date, at time.Time, clock, ok boo
 	return "", time.Time{}, false, false
 }
 
-// inText returns the predicate of a function that searches a text.
+// inText returns the predicate of a function that searches a text. isRef says that texts are
+// references, which are searched as the id of their target. Without Case, both texts are folded.
 func (e *evaluator) inText(t *Test, isRef bool) predicate {
 	if t.Op == Matches {
 		return e.matches(t, isRef)

@@ -68,7 +68,9 @@ func once[T any](make func() T) func() T {
 	}
 }
 
-// estimate returns an upper bound of the number of notes that a nested query concerns, or
+// estimate returns an upper bound of the number of notes that a nested query concerns, or unknown.
+// It plans the nested query, but does not answer it. A function on a target concerns one note.
+// Items that refd() finds are in other notes than those that its query visits, so their number is
 // unknown.
 func (e *evaluator) estimate(t *Test) int {
 	if t.Target != "" && t.Op != Refd {
@@ -108,7 +110,8 @@ func (e *evaluator) each(t *Test, f func(Item)) {
 }
 
 // eachIn calls f with each item in a note that the query of a test finds, or with its target if
-// that is in the note, until f returns false.
+// that is in the note, until f returns false. The items of the note are visited again for each test
+// that needs them.
 func (e *evaluator) eachIn(n *index.Note, t *Test, f func(Item) bool) {
 	if t.Target != "" {
 		if o := e.Index.ResolveArg(t.Target, e.Clock).Object; o.Note == n && e.visit(1) {
@@ -207,7 +210,9 @@ func (b *bits) addFor(op Op, i Item) {
 	b.set(scope + 1)
 }
 
-// at returns the term for another trait on the same line.
+// at returns the term for another trait on the same line. The nested query is answered for the note
+// of the tested trait, and its results are kept by line. traits of the term are the traits on these
+// lines, so the other traits of the note are not visited.
 func (e *evaluator) at(b Branch, t *Test) term {
 	in := &perNote[lines]{
 		walked: func() []*index.Note { return e.walked(t) },

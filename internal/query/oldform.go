@@ -36,7 +36,8 @@ func (p *parser) braces(t token) {
 }
 
 // unexpected fails for a token where a predicate, or the end, is expected. For common mistakes it
-// adds a fix.
+// adds a fix: the older syntax with colons and braces, pipelines, and a shell pipe inside the
+// quotes of the query.
 func (p *parser) unexpected(t token) {
 	if t.is("|") {
 		p.at++
@@ -52,7 +53,8 @@ func (p *parser) unexpected(t token) {
 	case t.isWord("object") && next.is(":"):
 		p.failFix(t, "object: is the older name of type:", "write type: instead of object:")
 	case p.isRoot(0):
-		p.failFix(t, "each branch of a query has one root", "put | between the branches, or put the query into a function")
+		p.failFix(t, "each branch of a query has one root",
+			"put | between the branches, or put the query into a function")
 	case t.isWord("_"):
 		p.failFix(t, "_ can only be used for the element of a list", "write any(.field, _==value)")
 	case t.is("|>"):

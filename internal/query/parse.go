@@ -152,7 +152,8 @@ func (p *parser) isClause() bool {
 	return t.isWord("count") || (t.isWord("sort") || t.isWord("limit")) && p.peek(1).is(":")
 }
 
-// clause parses a clause: sort:, limit: or count.
+// clause parses a clause: sort:, limit: or count. seen contains the clauses that were parsed
+// before; a second one of a kind is an error.
 func (p *parser) clause(q *Query, seen map[string]bool) {
 	t := p.take()
 	name := strings.ToLower(t.text)
@@ -173,7 +174,8 @@ func (p *parser) clause(q *Query, seen map[string]bool) {
 	}
 }
 
-// keys parses the fields of sort:.
+// keys parses the fields of sort:, which are separated by commas. A minus sign before a field means
+// descending order. It returns nil if the parser fails.
 func (p *parser) keys() []Key {
 	var keys []Key
 	for {
@@ -299,7 +301,8 @@ func (p *parser) and(unary func() *Test) *Test {
 // unary parses a test of an item, with or without !.
 func (p *parser) unary() *Test { return p.negated(p.unary, p.atom) }
 
-// negated parses an optional !, followed by a test in parentheses or an atom.
+// negated parses an optional !, followed by a test in parentheses or an atom. unary parses a part
+// of the test in parentheses, and atom an atom; they differ for items and for elements of a list.
 func (p *parser) negated(unary, atom func() *Test) *Test {
 	at := p.peek(0).place()
 	not := p.skip("!")

@@ -19,7 +19,8 @@ type plan struct {
 	narrow map[*index.Note]bool // notes of the term; nil: not computed yet
 }
 
-// A root describes all items of a branch before its tests.
+// A root describes all items of a branch before its tests. most and count come from the counts of
+// the index, so a root visits nothing.
 type root struct {
 	kind  Kind
 	name  string
@@ -68,7 +69,8 @@ func (r root) typ() string {
 	return r.name
 }
 
-// planOf returns the plan of a branch, which is cached.
+// planOf returns the plan of a branch, which is cached by the pointer: the branches of a query must
+// not be copied during its evaluation.
 func (e *evaluator) planOf(b *Branch) *plan {
 	if p := e.plans[b]; p != nil {
 		return p
@@ -126,7 +128,9 @@ func (p *plan) behind(e *evaluator, after index.Location) iter.Seq[Item] {
 	}
 }
 
-// mayBeIn reports whether a note can contain items that the plan finds.
+// mayBeIn reports whether a note can contain items that the plan finds. A nested query of has() or
+// within() is answered for one note at a time, so the notes of its term are looked up in a map,
+// which is computed once.
 func (p *plan) mayBeIn(n *index.Note) bool {
 	if p.term.most == unknown || p.term.most >= p.root.most {
 		return true

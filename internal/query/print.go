@@ -32,7 +32,7 @@ func (q Query) String() string {
 	return b.String()
 }
 
-// A printer builds the text of a query.
+// A printer builds the text of a query. Its methods write without a space before or after.
 type printer struct{ strings.Builder }
 
 // union writes branches with | between them.
@@ -103,7 +103,8 @@ func (b *printer) inner(t *Test, brackets bool) {
 	b.WriteByte(')')
 }
 
-// function writes a function with its arguments.
+// function writes a function with its arguments, in the order in which parser.function parses them.
+// A regular expression is written in quotes, not between slashes.
 func (b *printer) function(t *Test) {
 	b.WriteString(strings.TrimSuffix(string(t.Op), "(") + "(")
 	switch {

@@ -3,8 +3,37 @@
 // (reference/raven-rest.md §1, §2).
 //
 // Parse, FromJSON, Check and Bind are pure and do not need an index. Parse(q.String()) and
-// FromJSON(q.JSON()) return a query that is equal to q except for the places of its parts; a
-// filter contains only the branches.
+// FromJSON(q.JSON()) return a query that is equal to q except for the places of its parts; a filter
+// contains only the branches.
+//
+// # The tree
+//
+// A Query is a union of branches. A Branch is a root, which selects all items of one kind, and a
+// Test that they must pass. A Test is a predicate of an item: a comparison of a field, a function,
+// or And, Or and Not of other tests. The same tree has two notations:
+//
+//   - The text is split into tokens (lex.go) and parsed by recursive descent (parse.go,
+//     parsetest.go). oldform.go recognizes the syntax of older versions and common mistakes, for
+//     better errors. print.go writes the text.
+//   - The filter is a JSON value (filter.go, filtertest.go); filterwrite.go writes it.
+//
+// list.go builds queries from the old form of saved queries. bind.go replaces arguments by values
+// in the tree, after parsing, so that a value can never change the structure of a query.
+//
+// # Evaluation
+//
+// Find and Select first check the query against the schema (check.go, checkvalue.go). The evaluator
+// then compiles each Test into a term (eval.go), which can do two things: test a single item, and
+// name the notes that can contain items that pass. plan.go chooses for each branch between the
+// notes of its root and those of its term, whichever are fewer, visits the items in these notes and
+// tests them. answer.go collects the items, sorts them (sort.go) and cuts out the page.
+//
+// The terms of fields are in fieldterm.go and literal.go, with the definitions of the fields in
+// field.go and builtin.go; those of functions with a nested query in nested.go, set.go and refs.go;
+// that of content() in content.go.
+//
+// A query can be expensive, so each tested item is a visit, and visits are limited; see
+// State.Visits. Every loop over items calls evaluator.visit and ends when it returns false.
 package query
 
 import (
@@ -23,6 +52,7 @@ const (
 )
 
 // A Query selects items of a vault, and determines their order and number.
+// A Query is not changed by this package after it is returned, so several goroutines can use it.
 type Query struct {
 	Branches []Branch // the answer is their union
 	Sort     []Key    // empty: by path, line and position
@@ -121,6 +151,7 @@ type Test struct {
 
 // A Value is a value with which a field is compared. The class of the field determines its
 // meaning.
+// A value that is an argument has the form {{args.name}} as its Text until Bind replaces it.
 type Value struct {
 	Text string
 	Ref  bool // written as a reference; Text is without the brackets
@@ -149,7 +180,8 @@ func valueOf(text string, at Place) Value {
 // Equal reports whether two queries are equal, ignoring the places of their parts.
 func (q Query) Equal(other Query) bool { return reflect.DeepEqual(q.plain(), other.plain()) }
 
-// plain returns the query without places.
+// plain returns a deep copy of the query without places, so that two queries can be compared with
+// reflect.DeepEqual.
 func (q Query) plain() Query {
 	q.Branches = plainBranches(q.Branches)
 	keys := q.Sort
@@ -213,8 +245,8 @@ func (o Op) takesTarget() bool { return o == In || o == Within || o == Refs || o
 // allOf returns the conjunction of some tests; nil if there are none.
 func allOf(tests []*Test, at Place) *Test { return joined(And, tests, at) }
 
-// joined returns the test that joins some tests with op; the test itself if there is only one,
-// and nil if there are none.
+// joined returns the test that joins some tests with op; the test itself if there is only one, and
+// nil if there are none. So no And or Or has fewer than two parts.
 func joined(op Op, tests []*Test, at Place) *Test {
 	switch len(tests) {
 	case 0:

@@ -8,7 +8,7 @@ import (
 )
 
 // An aim is the target of references with the same text, if it does not depend on the note of the
-// reference.
+// reference. The zero aim is that of a reference that must be resolved in its note.
 type aim struct {
 	fixed bool         // the target does not depend on the note
 	to    index.Object // zero: no target
@@ -42,7 +42,8 @@ func (e *evaluator) aimOf(n *index.Note, r *index.Ref) aim {
 }
 
 // refsOf calls f with each reference of an item: of a note all references, of a section those of
-// its subtree, of a trait those on its line or in its field.
+// its subtree, of a trait those on its line or in its field. It is the same relation as covers, in
+// the direction from the item to its references.
 func refsOf(i Item, f func(*index.Ref)) {
 	n := i.note()
 	if i.Kind == Traits {
@@ -118,6 +119,9 @@ func (e *evaluator) addTargets(set *objectSet, i Item) {
 // refersTo returns the term for items with a reference to a target, or to an item of a query. It
 // examines the references of the tested items or, if the query finds far fewer items than the
 // branch has, the backlinks of these.
+//
+// Both ways give the same items; they differ in the number of visits. The first needs the whole set
+// of targets in memory, the second the references to them.
 func (e *evaluator) refersTo(b Branch, t *Test) term {
 	// A single target, or few: following backlinks visits less than all items.
 	if t.Target != "" || e.estimate(t) <= e.rootOf(b).most/manyMore {
@@ -170,7 +174,8 @@ func (e *evaluator) refsInto(n *index.Note, set *objectSet) []*index.Ref {
 }
 
 // byBacklinks returns the term for items with a backlink of a target, or of an item that a query
-// finds.
+// finds. The backlinks are collected when the first item is tested. Their number is an upper bound
+// of the notes of the term for a target; for a query it is not known before the query is answered.
 func (e *evaluator) byBacklinks(t *Test) term {
 	known := once(func() map[*index.Note][]*index.Ref {
 		refs := map[*index.Note][]*index.Ref{}
@@ -223,9 +228,11 @@ func (e *evaluator) idsOf(t *Test) []string {
 	return ids
 }
 
-// links returns the term for items with a link that passes a test.
+// links returns the term for items with a link that passes a test. Without a test, any link passes.
+// A link that is tested is a visit.
 //
-// A note has all links in it, a section those in its subtree, and a trait those on its line.
+// A note has all links in it, a section those in its subtree, and a trait those on its line; a
+// trait that is a field has none.
 func (e *evaluator) links(t *Test) term {
 	passes := func(Item) bool { return true }
 	price := cheap

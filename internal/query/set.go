@@ -8,7 +8,8 @@ import (
 )
 
 // An objectSet is a set of notes and sections, as one bit for each. It must be used by one
-// goroutine.
+// goroutine. It is the result of a nested query for refs() and refd(), which can be large: most
+// notes have fewer than 64 objects, and take one word.
 type objectSet struct {
 	of     map[*index.Note]*bits
 	notes  []*index.Note // in the order in which they were added
@@ -119,7 +120,9 @@ func parentOf(n *index.Note, scope int) (parent int, ok bool) {
 }
 
 // A perNote computes a value for each note on its first lookup. It computes it only once if all
-// lookups of a note are made before those of the next note, or if notes was called before.
+// lookups of a note are made before those of the next note, or if notes was called before. So a
+// nested query of has() or within() is answered note by note while the outer query walks them, and
+// its whole answer is never in memory.
 //
 // It must be used by one goroutine.
 type perNote[T any] struct {
@@ -148,7 +151,8 @@ func (p *perNote[T]) of(n *index.Note) *T {
 	return found
 }
 
-// notes returns the notes that have a value, sorted by path.
+// notes returns the notes that have a value, sorted by path. It computes the values of all notes
+// that walked returns, and keeps them.
 func (p *perNote[T]) notes() []*index.Note {
 	if p.known == nil {
 		p.known = map[*index.Note]*T{}

@@ -22,7 +22,7 @@ type mark struct {
 }
 
 // A sortKey is a value in the form in which it is sorted. Missing values come last, in both
-// directions.
+// directions. Its JSON is part of page tokens, so it is short.
 type sortKey struct {
 	Kind   int     `json:"k"`
 	Number float64 `json:"n,omitempty"`
@@ -111,7 +111,8 @@ func branchFor(i Item) Branch {
 	return b
 }
 
-// key returns the sort key of a field of an item. A list is sorted by its first element.
+// key returns the sort key of a field of an item. A list is sorted by its first element. An item of
+// another branch that does not have the field has no value.
 func (s *sorter) key(i Item, name string) sortKey {
 	b := branchFor(i)
 	d, ok := s.e.schema.field(b, name)
@@ -171,7 +172,8 @@ func (e *evaluator) sortKey(v any, d fieldDef, i Item) sortKey {
 	return sortKey{Kind: textKey, Text: vault.Fold(e.textOf(v, n, d.class == leads))}
 }
 
-// compare compares two positions.
+// compare compares two positions. Both must have a key for each sort key of the query. Equal keys
+// are ordered by location and kind, so no two items are at the same position.
 func (s *sorter) compare(a, b *mark) int {
 	for i, k := range s.keys {
 		x, y := a.Keys[i], b.Keys[i]
@@ -202,7 +204,8 @@ func boolean(b bool) int {
 	return 0
 }
 
-// sorted sorts items in place and returns them.
+// sorted sorts items in place and returns them. It computes the keys of each item once, before it
+// compares them.
 func (s *sorter) sorted(items []Item) []Item {
 	type marked struct {
 		item Item

@@ -41,7 +41,7 @@ func apply(text []byte, edits []edit) []byte {
 }
 
 // holds reports whether a text parses as all edits intend, with the same number of headings and as
-// valid as before.
+// valid as before. An edit that changed anything else in the structure of the note is thus refused.
 func (w *rewriting) holds(text []byte, edits []edit) bool {
 	d := markdown.Parse(text)
 	if (d.Problem == nil) != (w.doc.Problem == nil) || len(d.Headings) != len(w.doc.Headings) {
@@ -73,7 +73,8 @@ func (w *rewriting) result() Result {
 }
 
 // oneByOne makes the edits that parse as intended, from the end of the text to its beginning. It
-// returns these edits and the new text.
+// returns these edits and the new text. It parses the text once for each edit, so it tries at most
+// maxTried of them and reports the others as not writable.
 func (w *rewriting) oneByOne() (done []edit, text []byte) {
 	text = w.text
 	all := slices.SortedFunc(slices.Values(w.edits), func(a, b edit) int {
@@ -111,7 +112,8 @@ func (w *rewriting) instead(e edit, text []byte, done []edit) ([]byte, []edit) {
 	return text, done
 }
 
-// sourcesOf returns the objects that contain edits, in the order of the edits.
+// sourcesOf returns the objects that contain edits, in the order of their first edits. The fields
+// of each are sorted and without duplicates.
 func sourcesOf(edits []edit) []Source {
 	var all []Source
 	at := map[string]int{}

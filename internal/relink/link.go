@@ -8,7 +8,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// anchors rewrites Markdown links to a section of the same note, `[x](#part)`.
+// anchors rewrites Markdown links to a section of the same note, `[x](#part)`, if the section has
+// another slug now. A section that is in another note now is handled by freeAnchors.
 func (w *rewriting) anchors() {
 	for i, link := range w.doc.Anchors {
 		target := "#" + markdown.Unescape(strings.TrimPrefix(link.Target, "#"))

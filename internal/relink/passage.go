@@ -7,7 +7,8 @@ import (
 )
 
 // A Passage is a range of lines of a note that was in another note in the first state, because a
-// section was moved or copied, or that is new, because a section was restored.
+// section was moved or copied, or that is new, because a section was restored. A note can have
+// several; they must not overlap.
 type Passage struct {
 	Lines markdown.Span // line numbers in the current text, from 1; Start is included, End is not
 	From  string        // id of the note that contained them; empty if they are new, so their references stay
@@ -59,7 +60,8 @@ func (w *rewriting) freeAnchors() {
 		}
 		_, slug, _ := strings.Cut(was.ID, "#")
 		encode := encoder(w.text, link.Written)
-		edits = append(edits, edit{at: link.Written, with: "/" + encode(w.from.Path) + "#" + encode(slug), line: link.Line})
+		edits = append(edits, edit{at: link.Written, with: "/" + encode(w.from.Path) + "#" + encode(slug),
+			line: link.Line})
 	}
 	if len(edits) == 0 {
 		return

@@ -9,6 +9,20 @@
 // The edits are made in the text of each note and checked by parsing the result: a reference is
 // rewritten only if the new text contains the intended target. References that cannot be written
 // this way are reported with their lines.
+//
+// # Steps
+//
+// A caller changes the vault first, with the references as they were, and creates a Relinker from
+// the states before and after. Sources returns the notes that may need an edit; the caller passes
+// the text of each to Rewrite, or to Passages if sections of other notes were moved into it, and
+// commits the results with the change.
+//
+// Each kind of reference has a method of rewriting: values for references without brackets in
+// fields and traits (value.go), references for wikilinks and Markdown links to notes (spell.go),
+// anchors for links in the same note, and files for relative links to other files (link.go). A
+// method resolves the reference in the old note and the old state, computes the id of the object in
+// the new state, and tries spellings until one resolves to it from the new note. edit.go applies
+// all edits of a note at once, and one by one if the result does not parse as intended.
 package relink
 
 import (
@@ -60,7 +74,8 @@ func New(before, after *index.Index, ids map[string]string) *Relinker {
 	return r
 }
 
-// To returns the id in the second state for an id of the first.
+// To returns the id in the second state for an id of the first: that in ids; for something in a
+// moved note, the new id of the note with the same fragment; and otherwise the same id.
 func (r *Relinker) To(id string) string {
 	if to, ok := r.ids[id]; ok {
 		return to
@@ -129,7 +144,9 @@ func (r *Relinker) changed() iter.Seq[string] {
 	}
 }
 
-// buckets returns the buckets of the changed notes in both states, sorted and distinct.
+// buckets returns the buckets of the changed notes in both states, sorted and distinct. The new
+// names count too: a reference that was written before can lead to an object that has only now got
+// the name, and must then be changed to lead to its old object.
 func (r *Relinker) buckets() []string {
 	var all []string
 	for id := range r.changed() {
@@ -209,7 +226,9 @@ func (r *Relinker) fork() *Relinker {
 	return &own
 }
 
-// A rewriting is the state of rewriting one note.
+// A rewriting is the state of rewriting one note. Its methods collect edits of text, and result
+// applies them. The positions of all edits are in text, so it must not change after the first of
+// them is added.
 type rewriting struct {
 	*Relinker
 	// from is the note before and note the note after the change; in a passage, from is the note
@@ -238,7 +257,8 @@ func (w *rewriting) moved() bool {
 }
 
 // leads reports whether a reference, in the note after the change, leads to the same object as
-// before, and likewise to a block, to a missing part, or to neither.
+// before, and likewise to a block, to a missing part, or to neither. It is the test that every new
+// spelling must pass.
 func (w *rewriting) leads(target string, was index.Resolution) bool {
 	now := w.is.From(w.note, target)
 	return now.ID == w.goal(was) && now.FragmentMissing == was.FragmentMissing &&
@@ -295,7 +315,8 @@ func (w *rewriting) isEdited(at markdown.Span) bool {
 	})
 }
 
-// scopeOf returns the object that contains a reference.
+// scopeOf returns the object that contains a reference; the note, if the index does not have the
+// reference. It is only for reports.
 func (w *rewriting) scopeOf(ref markdown.Reference) index.Object {
 	for i := range w.note.Refs {
 		if r := &w.note.Refs[i]; !r.Bare && r.Line == ref.Line && r.Target == ref.Target {

@@ -10,7 +10,8 @@ import (
 
 // Respell rewrites some references of a note in full, in double brackets: with the id of their
 // object, their fragment and their display text. wanted selects them by line and target as written.
-// A reference that does not resolve stays as it is.
+// A reference that does not resolve stays as it is. The vault does not change, so both states are
+// idx, and text must be the text of the note in it.
 func Respell(idx *index.Index, id string, text []byte, wanted func(line int, target string) bool) Result {
 	r := New(idx, idx, nil)
 	was, is, ok := r.note(id)

@@ -59,7 +59,8 @@ func (w *rewriting) targets(written string, was index.Resolution) []string {
 }
 
 // spellLink is spell for a Markdown link. A relative link stays relative, and has the ending of the
-// file.
+// file. It tries the old path with the new fragment first, then each form of the new path with the
+// old and the new fragment. written is the target as it is in the text, encoded.
 func (w *rewriting) spellLink(
 	ref markdown.Reference, written string, was index.Resolution,
 ) (spelled, target string, ok bool) {
@@ -134,8 +135,8 @@ func (w *rewriting) strays(ref markdown.Reference, was index.Resolution) bool {
 	return from(w.from) == was.Object.Note.Path && path.Clean(file) != target && from(w.note) != target
 }
 
-// pathOf returns the path of the note with an id of the second state. If there is no such note, it
-// returns the id with .md.
+// pathOf returns the path of the note with an id of the second state. If there is no such note, as
+// for a day without one, it returns the id with .md.
 func (w *rewriting) pathOf(id string) string {
 	if n, ok := w.after.ByID(id); ok {
 		return n.Path
@@ -153,7 +154,7 @@ func relativePath(note, file string) string {
 }
 
 // encoder returns a function that encodes a part of a target like the target at a span: for angle
-// brackets, or with percent escapes.
+// brackets, in which blanks are allowed, or with percent escapes.
 func encoder(text []byte, at markdown.Span) func(string) string {
 	if at.Start > 0 && text[at.Start-1] == '<' {
 		return strings.NewReplacer("%", "%25", "<", "%3C", ">", "%3E", `\`, "%5C").Replace

@@ -25,7 +25,8 @@ type bareValue struct {
 	write func(text []byte, value any) ([]byte, error)
 }
 
-// values rewrites the references without brackets.
+// values rewrites the references without brackets. It runs before references, because an edit of a
+// value replaces the references in brackets that the value also contains.
 func (w *rewriting) values() {
 	for i := -1; i < len(w.note.Sections); i++ {
 		o := w.note.Object(i)
@@ -46,7 +47,9 @@ func (w *rewriting) values() {
 	}
 }
 
-// fieldValue rewrites a field of the frontmatter or of a declaration.
+// fieldValue rewrites a field of the frontmatter or of a declaration. An object without a section
+// has its fields in the frontmatter of the note, another one as arguments of the declaration at its
+// heading. It does nothing if the field is not there.
 func (w *rewriting) fieldValue(o index.Object, name string) {
 	if o.Section == nil {
 		if e, ok := w.doc.Frontmatter.Get(name); ok {
@@ -100,7 +103,9 @@ func (w *rewriting) traitParent(i int) index.Object {
 	return w.note.Object(-1)
 }
 
-// bare rewrites the references in a value, if one without brackets must change.
+// bare rewrites the references in a value, if one without brackets must change. It finds the words
+// of the references in the text of the value and replaces only these; if that is not possible, the
+// edit writes the whole value in another way.
 func (w *rewriting) bare(b bareValue) {
 	list, isList := b.value.([]any)
 	if !isList {
@@ -138,7 +143,8 @@ func (w *rewriting) bare(b bareValue) {
 }
 
 // edit returns an edit that replaces the whole value. spans has the edits of its parts; found
-// reports whether all of them were found in the text.
+// reports whether all of them were found in the text. If not, the edit leaves the text as it is,
+// fails its test, and is made by write instead.
 func (b bareValue) edit(text []byte, list []any, isList bool, spans []edit, found bool) edit {
 	var want any = list
 	if !isList {
@@ -196,7 +202,7 @@ func (w *rewriting) bareTarget(written string, line int, bare bool) (string, boo
 }
 
 // token returns the first place of a word in a span of a text where it is not part of a longer
-// word.
+// word. A path is a word here: `people` is not found in `people/freya`.
 func token(text []byte, in markdown.Span, word string) (markdown.Span, bool) {
 	for at := in.Start; at < in.End; {
 		i := bytes.Index(text[at:in.End], []byte(word))

@@ -146,7 +146,8 @@ func (l *Log[S]) append(ctx context.Context, m *batch[S], start time.Time) (*run
 
 // notWritten returns the error of a write that certainly had no effect.
 func notWritten(err error) error {
-	return fault.New(fault.StorageError, "the storage does not accept writes now; nothing was written").After(time.Second).Because(err)
+	return fault.New(fault.StorageError, "the storage does not accept writes now; nothing was written").
+		After(time.Second).Because(err)
 }
 
 // appendUntilKnown sends the item until it is known whether it exists, as ours or as another run with the

@@ -196,7 +196,8 @@ func checkClock(_ context.Context, e *examined) []Finding {
 		return []Finding{Good(check, "no version has a time in the future")}
 	}
 	return []Finding{Warning(check, fmt.Sprintf("%s has the time %s, which is in the future: until then "+
-		"each version gets that time, and today is that day", Version(e.head.Seq), e.head.Time.UTC().Format(time.RFC3339)),
+		"each version gets that time, and today is that day",
+		Version(e.head.Seq), e.head.Time.UTC().Format(time.RFC3339)),
 		"set the clock of this machine if it is behind; if one was ahead, name the day until then: "+
 			"rookery add --to YYYY-MM-DD")}
 }

@@ -313,7 +313,8 @@ func (tx *Tx) stage(ctx context.Context, path vault.Path, n Note) error {
 
 // Excluded returns the INVALID_PATH error of a path that the configuration excludes from the notes.
 func Excluded(path vault.Path) *fault.Fault {
-	return fault.New(fault.InvalidPath, "%s is excluded by %s: exclude, or deletion.trash_dir", path, vault.ConfigRaven).
+	return fault.New(fault.InvalidPath,
+		"%s is excluded by %s: exclude, or deletion.trash_dir", path, vault.ConfigRaven).
 		With("path", path)
 }
 

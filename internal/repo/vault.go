@@ -98,7 +98,8 @@ func NewVault(o VaultOptions) (*Vault, error) {
 	var err error
 	v.log, err = NewLog(LogOptions[*index.Index]{
 		Table: o.Table, Bucket: o.Bucket, Part: o.Part, Listed: o.Listed, Now: o.Now, Apply: foldNotes,
-		Step: stepNotes, Build: v.build, SilentUpTo: func() uint64 { return v.from }, Imaged: v.imaged, ImageItems: o.ImageItems,
+		Step: stepNotes, Build: v.build, SilentUpTo: func() uint64 { return v.from },
+		Imaged: v.imaged, ImageItems: o.ImageItems,
 		Imaging: &Imaging[*index.Index]{
 			Draw:   func(x *index.Index) Drawing { return x.Image() },
 			Read:   index.ReadImage,

@@ -22,8 +22,10 @@ func storeMemory(tx *repo.Tx, id, text string) error {
 		return nil
 	}
 	m := memory.Memory{
-		V: memory.Format, Agent: "tester", Principal: "tester", Session: memory.NoSession, Created: tx.Now().UnixMilli(),
-		Intent: memory.Intent{Goal: "goal of " + id, TaskType: "other"}, Outcome: memory.Outcome{Success: true, Summary: text},
+		V: memory.Format, Agent: "tester", Principal: "tester", Session: memory.NoSession,
+		Created: tx.Now().UnixMilli(),
+		Intent:  memory.Intent{Goal: "goal of " + id, TaskType: "other"},
+		Outcome: memory.Outcome{Success: true, Summary: text},
 	}
 	if there {
 		m.Created, m.Updated = old.Created, tx.Now().UnixMilli()
@@ -62,7 +64,8 @@ func (a Author) Memory() memory.Memory {
 	m := memory.Memory{
 		V: memory.Format, Agent: pick(a.r, []string{"ann", "helper"}), Principal: "ann",
 		Session: pick(a.r, []string{memory.NoSession, "s1"}), Importance: float64(a.r.IntN(3)) / 2,
-		Intent:  memory.Intent{Goal: a.fill("{word} {name} {word}"), TaskType: pick(a.r, []string{"bug_fix", "refactor"})},
+		Intent: memory.Intent{Goal: a.fill("{word} {name} {word}"),
+			TaskType: pick(a.r, []string{"bug_fix", "refactor"})},
 		Outcome: memory.Outcome{Success: a.r.IntN(3) > 0, Summary: a.fill(pick(a.r, lines))},
 	}
 	for range a.r.IntN(3) {

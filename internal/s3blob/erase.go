@@ -109,7 +109,8 @@ func versionsOf(page *s3.ListObjectVersionsOutput) ([]version, error) {
 func identifier(key, id *string) (types.ObjectIdentifier, error) {
 	plain, err := url.QueryUnescape(aws.ToString(key))
 	if err != nil {
-		return types.ObjectIdentifier{}, fmt.Errorf("list versions: %w", &awsclient.StoreError{What: "a key is malformed", Cause: err})
+		return types.ObjectIdentifier{},
+			fmt.Errorf("list versions: %w", &awsclient.StoreError{What: "a key is malformed", Cause: err})
 	}
 	return types.ObjectIdentifier{Key: &plain, VersionId: id}, nil
 }

@@ -385,7 +385,8 @@ func (r *ranker) scoreWords(f *full) {
 	for i, own := range heads {
 		// The occurrences of neighbours are added before saturation, so a word that the document
 		// itself has often gains little from them. Heads of neighbours do not count.
-		count := float64(own+units[i]) + float64(t.previous*float64(before[i])) + float64(t.others*float64(a[i]+b[i]+c[i]))
+		count := float64(own+units[i]) + float64(t.previous*float64(before[i])) +
+			float64(t.others*float64(a[i]+b[i]+c[i]))
 		if count > 0 {
 			whole += r.concepts[i].gain(count)
 		}

@@ -160,7 +160,8 @@ func (s *searcher) hasWord(f *scored, word *wanted) bool {
 	return slices.ContainsFunc(word.concepts, func(c *concept) bool {
 		list := c.lists[f.layer]
 		// Any slot of the document suffices.
-		i, _ := slices.BinarySearchFunc(list, head, func(w weighted, slot uint32) int { return int(w.slot) - int(slot) })
+		i, _ := slices.BinarySearchFunc(list, head,
+			func(w weighted, slot uint32) int { return int(w.slot) - int(slot) })
 		return i < len(list) && list[i].slot < end
 	})
 }

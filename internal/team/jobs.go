@@ -20,7 +20,8 @@ func (t *Team) Once(
 	ctx context.Context, c repo.Call, do func(context.Context, *State) (any, error),
 ) (repo.Receipt, error) {
 	return t.update(ctx, c, func(ctx context.Context, d *repo.Draft[*State]) (any, error) {
-		if err := d.Touch(d.Seq() - 1); err != nil { // the change has no version of its own, so the whole state counts as touched
+		// The change has no version of its own, so the whole state counts as touched.
+		if err := d.Touch(d.Seq() - 1); err != nil {
 			return nil, err
 		}
 		return do(ctx, d.State())

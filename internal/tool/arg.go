@@ -126,7 +126,9 @@ type Fields map[string]any
 // sets.
 type Text string
 
-// UnmarshalJSON reads an object, a list of "name=value" strings, or one such string.
+// UnmarshalJSON reads an object, a list of "name=value" strings, or one such string. Values of
+// strings keep the type Text, because only the schema of a vault determines their types. A name
+// that occurs more than once has the list of its values.
 func (f *Fields) UnmarshalJSON(data []byte) error {
 	var object map[string]any
 	if json.Unmarshal(data, &object) == nil {

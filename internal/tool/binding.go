@@ -36,7 +36,8 @@ func (t *Tool) bound(name string) bool {
 }
 
 // bindingOf returns the binding of a call. args are its arguments after the check, by canonical
-// name.
+// name, with defaults. Values are decoded and encoded again, so two spellings of a value, such as
+// 1.0 and 1, have the same binding.
 func bindingOf(c *Call, args map[string]json.RawMessage) binding {
 	rest := map[string]any{}
 	for name, raw := range args {
@@ -66,7 +67,9 @@ func (t *Tool) pages() bool {
 }
 
 // unbind replaces the page token in args by the token that the tool itself wrote. It returns a
-// fault if the token is malformed or belongs to another call. Without a token it does nothing.
+// fault if the token is malformed or belongs to another call. Without a token it does nothing. The
+// part of the token after the binding is that of the tool, which must check it: the binding is not
+// a signature.
 func unbind(c *Call, args map[string]json.RawMessage, b binding) error {
 	a, _ := c.Tool.Meant(MeansToken)
 	token := textArg(args[a.Name])
@@ -88,7 +91,9 @@ func unbind(c *Call, args map[string]json.RawMessage, b binding) error {
 	return nil
 }
 
-// bind replaces the tool's page token in an answer by one that continues only this call.
+// bind replaces the tool's page token in an answer by one that continues only this call: base64url
+// of boundMark, the binding and the token. An answer without a token stays as it is. A Turner has
+// the token in its data, too.
 func (b binding) bind(r Reply) {
 	if own, ok := r.Meta[nextTokenKey].(string); ok && own != "" {
 		token := base64.RawURLEncoding.EncodeToString([]byte(boundMark + b.text() + own))

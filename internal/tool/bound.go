@@ -67,7 +67,8 @@ func lengthOf(tag reflect.StructTag) int {
 }
 
 // limit adds the default bounds to the schema of an argument and to all schemas in it, where none
-// is set. t is the type that the schema describes, and tag the tag of the field.
+// is set. t is the type that the schema describes, and tag the tag of the field; the items of a
+// list have the tag of the list. Thus no argument is unbounded.
 func limit(s *jsonschema.Schema, t reflect.Type, tag reflect.StructTag) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -141,7 +142,8 @@ type sizing struct {
 	depth                int
 }
 
-// read scans data and adds to the counts.
+// read scans data and adds to the counts. It does not decode values or check the syntax; it only
+// skips texts. An object or a list counts as a value, and each comma as one more.
 func (s *sizing) read(data []byte) {
 	for i := 0; i < len(data); i++ {
 		switch data[i] {

@@ -122,7 +122,8 @@ func NewCatalogue(tools []*Tool, o Options) (*Catalogue, error) {
 	return c, nil
 }
 
-// register fills byName and checks that names, routes, commands and aids are unique.
+// register fills byName and checks that names, routes, commands and aids are unique. Routes are
+// compared without the names of their parameters, because two such routes match the same requests.
 func (c *Catalogue) register() error {
 	taken := map[string]string{}
 	take := func(kind, what, name string) error {
@@ -157,7 +158,8 @@ func (c *Catalogue) register() error {
 }
 
 // takeAids registers the other keys that must be unique: the URIs of resources, the name of the
-// prompt, and the kinds of completion.
+// prompt, and the kinds of completion. A request for one of them names no tool, so it must lead to
+// exactly one.
 func (t *Tool) takeAids(take func(kind, what, name string) error) error {
 	for _, r := range t.Resources {
 		if err := take("resource ", shapeOf(r.URI), t.Name); err != nil {
@@ -223,7 +225,8 @@ func (c *Catalogue) Invoke(
 	}
 }
 
-// A request is the state of one Invoke that its answer depends on.
+// A request is the state of one Invoke that its answer depends on. It is created by Invoke and
+// completed by call.
 type request struct {
 	name   string
 	caller auth.Caller
@@ -247,7 +250,9 @@ func (ask *request) rescued(do func() (Reply, error)) (r Reply, err error) {
 }
 
 // call decodes the arguments and runs the call through the interceptors. If decoding fails, the
-// fault is stored in Call.Malformed, so that authorization comes first.
+// fault is stored in Call.Malformed, so that authorization comes first. It sets ask.made unless no
+// tool has the name. An old name of a tool has its arguments translated here, so interceptors see
+// only the present form.
 func (c *Catalogue) call(ctx context.Context, ask *request, raw json.RawMessage) (Reply, error) {
 	t, ok := c.byName[ask.name]
 	if !ok {
@@ -274,7 +279,8 @@ func (c *Catalogue) call(ctx context.Context, ask *request, raw json.RawMessage)
 }
 
 // read removes the shared arguments from args and applies them to the request. It returns the first
-// problem found in one of them.
+// problem found in one of them. Shared arguments are the same for all tools, such as the agent and
+// the form of the answer, so tools do not see them.
 func (ask *request) read(t *Tool, args map[string]json.RawMessage) error {
 	own := map[string]json.RawMessage{}
 	for _, a := range t.Args {
@@ -309,7 +315,7 @@ func (c *Catalogue) noTool(name string) error {
 }
 
 // dispatch is the innermost handler. It checks the arguments, resolves the page token and calls the
-// tool.
+// tool. It may run again for the same Call with a lower limit, so it does not change c.Args.
 func dispatch(ctx context.Context, c *Call) (Reply, error) {
 	if c.Malformed != nil {
 		return Reply{}, c.Malformed

@@ -77,7 +77,9 @@ func hex4(b []byte) int {
 }
 
 // canonical checks all arguments against the tool's schema and returns them by canonical name, with
-// the defaults filled in. All problems are reported together in one fault.
+// the defaults filled in, in a new map. All problems are reported together in one fault, so that a
+// caller can correct them at once. Arguments are checked in the order of their names; missing ones
+// follow in the order of the tool.
 func (t *Tool) canonical(
 	args map[string]json.RawMessage,
 ) (map[string]json.RawMessage, error) {
@@ -214,7 +216,7 @@ func (t *Tool) unknown(name string) *fault.Fault {
 }
 
 // describe returns a phrase that describes the values a schema allows, such as "a whole number of 1
-// to 200".
+// to 200". It is the part of a message after "must be".
 func describe(s *jsonschema.Schema) string {
 	if len(s.Enum) > 0 {
 		var options []string

@@ -115,7 +115,9 @@ type fixWalk struct {
 	change func(string) string
 }
 
-// value reads one value at a place and changes the fixes in it.
+// value reads one value at a place and changes the fixes in it. It reads tokens and not a tree, and
+// stops at a value that cannot contain a fix, so the bytes of the answer stay as they are
+// elsewhere.
 func (w *fixWalk) value(at place) error {
 	if inside[at] == nil {
 		return w.leaf(at)

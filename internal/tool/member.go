@@ -43,7 +43,8 @@ func formOf(s *jsonschema.Schema, name string) *form {
 }
 
 // SetMember adds the values of a command-line flag for a member to the arguments of a call. In an
-// object they set the member; in a list of objects each value adds an item.
+// object they set the member; in a list of objects each value adds an item, with the constant
+// members that the flag declares. Several flags can set members of the same object.
 func (t *Tool) SetMember(args map[string]json.RawMessage, flag NestedFlag, values []string) {
 	name, rest, _ := strings.Cut(flag.Path, ".")
 	a, _ := t.Arg(name)

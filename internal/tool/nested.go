@@ -65,7 +65,8 @@ func (a Arg) filled(raw json.RawMessage) json.RawMessage {
 	return mustMarshal(v)
 }
 
-// fill adds the defaults of a schema to the objects within v, in place.
+// fill adds the defaults of a schema to the objects within v, in place, at any depth. A missing
+// object is not created for the defaults in it.
 func fill(s *jsonschema.Schema, v any) {
 	switch v := v.(type) {
 	case []any:
@@ -144,7 +145,8 @@ func (n *nesting) check(at spot, v any) {
 	}
 }
 
-// checkOther is check for a value that is not a list.
+// checkOther is check for a value that is not a list. It adds at most one problem for a value that
+// is not an object; those of an object are about its members.
 func (n *nesting) checkOther(at spot, v any) {
 	object, isObject := v.(map[string]any)
 	if isObject && at.schema.Type == "object" {

@@ -43,8 +43,8 @@ func plainSchema(t reflect.Type, known map[reflect.Type]*jsonschema.Schema) *jso
 	return s
 }
 
-// recursive returns, by name, the structs within a type that contain themselves. It panics if two
-// of them have the same name.
+// recursive returns, by name, the structs within a type that contain themselves. Their schemas are
+// defined once and referred to by name. It panics if two of them have the same name.
 func recursive(t reflect.Type) map[string]reflect.Type {
 	found := map[string]reflect.Type{}
 	var above []reflect.Type

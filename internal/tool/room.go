@@ -73,7 +73,11 @@ func SizeOf(v any) int { return sizeOf(reflect.ValueOf(v), 0) }
 // maxWalk is the maximum depth to which SizeOf descends; answers are never deeper.
 const maxWalk = 64
 
-// sizeOf is SizeOf for a value at a depth.
+// sizeOf is SizeOf for a value at a depth. Beyond maxWalk it returns 0, so that a value that
+// contains itself has a size. Numbers and booleans count as a fixed number of bytes.
+//
+// The result can be greater than the size of the encoded value, but not smaller, except for values
+// deeper than maxWalk.
 func sizeOf(v reflect.Value, depth int) int {
 	if depth > maxWalk {
 		return 0

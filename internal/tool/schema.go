@@ -124,7 +124,8 @@ func fieldsOf(t reflect.Type) []reflect.StructField {
 	return all
 }
 
-// argOf returns the argument that a field declares. Its schema is built on first use.
+// argOf returns the argument that a field declares with its tags. Its schema is built on first use.
+// name is its name in JSON.
 func argOf(field reflect.StructField, name string, required bool) Arg {
 	a := Arg{
 		Name:     name,

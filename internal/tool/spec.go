@@ -14,6 +14,20 @@
 // and the function is called with its decoded input. Its output is put in an envelope, or returned
 // bare. An answer has at most MaxBody bytes; a list that is larger is requested again with a lower
 // limit.
+//
+// # Arguments
+//
+// The fields of the input struct are the arguments, and their tags the rest of the declaration; see
+// New. schema.go derives the JSON Schema of a type, bound.go adds bounds, and form.go builds the
+// schema of an argument on first use, because a process uses few of them. The same schema is
+// published to clients and used for checks, so the two cannot differ (check.go; nested.go for the
+// members of objects).
+//
+// # Pages
+//
+// A tool returns a page token of its own in its Meta. The token in the answer also contains a
+// binding (binding.go): digests of the tool, the vault and the other arguments, so that a token
+// which is used with another call is an error and not a wrong page.
 package tool
 
 import (

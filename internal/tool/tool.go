@@ -120,7 +120,8 @@ func hasMember(t reflect.Type, name string) bool {
 // OutputSchema returns the JSON Schema of the data of an answer. The caller must not change it.
 func (t *Tool) OutputSchema() *jsonschema.Schema { return t.output() }
 
-// reply returns the Reply of an output, to which out points.
+// reply returns the Reply of an output, to which out points: the output as Data, and the parts that
+// an embedded Aside or a Partial declare.
 func reply(out any) Reply {
 	r := Reply{Data: out}
 	if a, ok := out.(hasAside); ok {
@@ -203,7 +204,9 @@ func (t *Tool) Arg(name string) (Arg, bool) {
 	return Arg{}, false
 }
 
-// check returns an error if the Spec is invalid or inconsistent.
+// check returns an error if the Spec is invalid or inconsistent: an incomplete description, a role
+// that does not fit the kind of change, or a name of an argument that the tool does not have. It is
+// called by New, so that a wrong Spec ends the program at its start.
 func (t *Tool) check() error {
 	switch {
 	case t.Name == "" || t.Family == nil || t.Title == "" || strings.TrimSpace(t.Doc) == "":
@@ -260,7 +263,8 @@ func (t *Tool) Way(arg func(name string) json.RawMessage) (way Command, ok bool)
 	return t.Commands[0], false
 }
 
-// named returns the names of all arguments that the Spec mentions, possibly with repetitions.
+// named returns the names of all arguments that the Spec mentions, possibly with repetitions. check
+// looks each of them up, so that a renamed argument cannot leave a name behind.
 func (t *Tool) named() []string {
 	named := []string{t.PathArg(), t.Subject, t.Stdin, t.Body}
 	for _, c := range t.Commands {
@@ -291,7 +295,8 @@ func (t *Tool) named() []string {
 	return slices.DeleteFunc(named, func(name string) bool { return name == "" })
 }
 
-// checkArgs returns an error if the tags of the arguments are invalid or inconsistent.
+// checkArgs returns an error if the tags of the arguments are invalid or inconsistent. Each meaning
+// occurs at most once, because a projection looks up arguments by their meaning.
 func (t *Tool) checkArgs() error {
 	meant := t.meant()
 	for _, a := range t.Args {

@@ -158,7 +158,8 @@ var differing = []struct {
 	{regexp.MustCompile(`"bytes":\d+,"left":`), `"bytes":0,"left":`}, // with ids of requests among them
 	{regexp.MustCompile(`"indexFreshness":"\w+"`), `"indexFreshness":""`},
 	{regexp.MustCompile(`\{"code":"INDEX_(STALE|PENDING|UPDATING|UNKNOWN)","message":"[^"]*"(,"fixes":\[[^][]*\])?,"state":[^{}]*\},?`), ""},
-	{regexp.MustCompile(`,"pendingChangeCount":\d+,"heldChangeCount":\d+(,"sweptAt":"[^"]*","sweptVersion":"v\d+")?`), ""},
+	{regexp.MustCompile(`,"pendingChangeCount":\d+,"heldChangeCount":\d+(,"sweptAt":"[^"]*","sweptVersion":"v\d+")?`),
+		""},
 	{regexp.MustCompile(`,"cursors":\{[^{}]*\}`), ""},
 	{regexp.MustCompile(`,"freshness":"\w+"(,"swept_at":"[^"]*","swept_version":"v\d+")?`), ""},
 	{regexp.MustCompile(`(mem|agent|chapter|wisdom)_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`), "${1}_"},

@@ -26,7 +26,7 @@ func (c *checked) extents() []Extent {
 }
 
 // references returns the references to notes, by the number of the node whose own text or fields
-// contain them. References to files are left out.
+// contain them; 0 is the note. References to files are left out.
 func (c *checked) references() map[int][]*index.Ref {
 	if c.refs == nil {
 		c.refs = map[int][]*index.Ref{}

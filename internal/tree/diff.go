@@ -49,6 +49,9 @@ type DiffSummary struct {
 
 // A Differ compares two subtrees of a tree, or of two states of it. It must be used for one
 // comparison at a time.
+//
+// There are two ways to match nodes. Compare matches the children of matching nodes by name, for
+// two different subtrees. CompareVersions matches by UID, for one subtree at two versions.
 type Differ struct {
 	Tree     *Tree
 	After    *Tree // the tree of the second subtree; nil means Tree
@@ -82,7 +85,9 @@ func (d *Differ) begin() {
 	}
 }
 
-// pair compares two nodes that match, and their children down to MaxDepth.
+// pair compares two nodes that match, and their children down to MaxDepth. depth is the number of
+// levels below the roots. Children that match are compared recursively; the others are recorded as
+// added or removed with everything below them.
 func (d *Differ) pair(a, b Node, depth int) {
 	d.payload(a, b)
 	if depth >= d.MaxDepth {
@@ -138,7 +143,8 @@ func key(n Node) string {
 
 // match returns, for each node of left, the position of the matching node of right, -1 if there is
 // none. A node matches the first one with the same key, else the first with the same kind and type
-// whose key no node of left has.
+// whose key no node of left has. So a renamed child matches only a child that could not match by
+// name.
 func (d *Differ) match(left, right []Node) []int {
 	to, keys := make([]int, len(left)), map[string]int{}
 	// The loop runs backward so that the first of several nodes with the same key is the one in
@@ -226,7 +232,8 @@ const (
 	removed = "removed"
 )
 
-// all records that a node and everything below it were added or removed.
+// all records that a node and everything below it were added or removed. op is added or removed;
+// the node is in the second subtree or in the first. Every node counts on its own in the summary.
 //
 // It does not follow transclusions, because the nodes of a Source are elsewhere in the tree.
 func (d *Differ) all(op string, n, parent Node, index int) {
@@ -243,7 +250,8 @@ func (d *Differ) all(op string, n, parent Node, index int) {
 	}
 }
 
-// payload compares the properties, the bodies and the tags of two nodes.
+// payload compares the properties, the bodies and the tags of two nodes. Values are compared as
+// texts, so 1 and "1" are equal. The order of tags counts.
 func (d *Differ) payload(a, b Node) {
 	before, after := d.fieldsOf(d.Tree, a), d.fieldsOf(d.After, b)
 	was, is := valuesOf(before), valuesOf(after)
@@ -280,7 +288,8 @@ func (d *Differ) changed(c PayloadChange) {
 	}
 }
 
-// fieldsOf returns the type, the title and the fields of a node as properties.
+// fieldsOf returns the type, the title and the fields of a node as properties. For CompareVersions,
+// these are the fields of the node itself; for Compare, those of its Source.
 func (d *Differ) fieldsOf(t *Tree, n Node) []Property {
 	first := []Property{{"payloadType", t.Type(n)}, {"title", t.Name(n)}}
 	if d.own {

@@ -174,6 +174,8 @@ func (p *parser) not(depth int) *Expr {
 }
 
 // primary parses a group in parentheses, under or childof with a value, or a comparison.
+//
+// A comparison after `ancestor.` allows only operators with one value.
 func (p *parser) primary(depth int) *Expr {
 	if p.sign("(") {
 		if depth++; depth > maxNested {
@@ -243,7 +245,8 @@ func isQuote(c byte) bool { return c == '"' || c == '\'' }
 var signs = []Op{OpNotEqual, OpAtLeast, OpAtMost, OpEqual, OpGreater, OpLess}
 
 // comparison consumes the operator and the values after a path. If all is false, only operators
-// with one value are allowed.
+// with one value are allowed, as after `ancestor.`. Signs are tried before words, the longer ones
+// first, so that >= is not read as > and a value.
 func (p *parser) comparison(path []string, all bool) *Expr {
 	x := &Expr{Path: path}
 	if p.err != nil {
@@ -305,7 +308,9 @@ func (p *parser) in() []string {
 // the end.
 func (p *parser) value() string { return p.valueIn(false) }
 
-// valueIn is value; in a list, a comma ends an unquoted value too.
+// valueIn is value; in a list, a comma ends an unquoted value too. An unquoted value can have
+// several words, and keeps the white space between them as written. The words AND, OR and
+// BUT-NOT-IF end it, ignoring case; other keywords do not.
 func (p *parser) valueIn(list bool) string {
 	if p.err != nil {
 		return ""
@@ -344,7 +349,9 @@ func endsValue(word string) bool {
 	return strings.EqualFold(word, "AND") || strings.EqualFold(word, "OR") || strings.EqualFold(word, "BUT-NOT-IF")
 }
 
-// quoted consumes a text in quotes. A backslash makes the next byte literal.
+// quoted consumes a text in quotes and returns it without them. A backslash makes the next byte
+// literal. The quote at the start decides which quote ends the text. If none does, the parser fails
+// at the start.
 func (p *parser) quoted() string {
 	quote := p.text[p.at]
 	start := p.at
@@ -366,7 +373,8 @@ func (p *parser) quoted() string {
 	return ""
 }
 
-// String returns the Expr as a query that Parse accepts.
+// String returns the Expr as a query that Parse accepts. Values are always in quotes, and names
+// only if they need them.
 func (x *Expr) String() string {
 	switch x.Op {
 	case OpAnd, OpOr:
@@ -385,7 +393,8 @@ func (x *Expr) String() string {
 	return x.written()
 }
 
-// within returns the Expr as an operand of op, in parentheses if it needs them.
+// within returns the Expr as an operand of op, in parentheses if it needs them. It adds more
+// parentheses than the grammar requires, so that the groups of the parsed Expr are those of x.
 func (x *Expr) within(op Op) string {
 	// AND in OR needs no parentheses. The others get them, so that Parse returns the same groups.
 	isGroup := x.Op == OpAnd || x.Op == OpOr
@@ -395,7 +404,8 @@ func (x *Expr) within(op Op) string {
 	return x.String()
 }
 
-// written returns a comparison as a query.
+// written returns a comparison as a query. The first of several names is quoted if it is ancestor,
+// which would otherwise be an operator.
 func (x *Expr) written() string {
 	names := make([]string, len(x.Path))
 	for i, name := range x.Path {

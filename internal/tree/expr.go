@@ -33,7 +33,8 @@ const (
 	OpMissing    Op = "missing"
 )
 
-// An Expr is a condition on nodes. The nil Expr is true for all nodes.
+// An Expr is a condition on nodes. The nil Expr is true for all nodes. It is immutable after it is
+// parsed, and independent of the vault, so several Evaluators can use it at once.
 type Expr struct {
 	Op     Op
 	Subs   []*Expr
@@ -65,7 +66,7 @@ func truth(b bool) Truth {
 type TextOf func(n Node, content bool) string
 
 // An Evaluator evaluates Exprs for nodes. It caches what it has resolved, so it must be used by one
-// goroutine at a time.
+// goroutine at a time. A copy from With shares the cache of targets.
 type Evaluator struct {
 	tree  *Tree
 	clock Clock
@@ -139,7 +140,8 @@ type target struct {
 }
 
 // below reports whether an ancestor of a node, or its parent for childof, is the node that the
-// value names, or has the value as its name, ignoring case.
+// value names, or has the value as its name, ignoring case. The node itself does not count. Each
+// value is resolved once.
 func (e *Evaluator) below(x *Expr, n Node) bool {
 	to, known := e.targets[x.Values[0]]
 	if !known {
@@ -170,7 +172,8 @@ func needsText(path []string) (content, needs bool) {
 	return content, content || strings.EqualFold(path[0], "body")
 }
 
-// compares evaluates a comparison for a node.
+// compares evaluates a comparison for a node. It is Unknown only for a property in the text while
+// the Evaluator has no texts.
 func (e *Evaluator) compares(x *Expr, n Node) Truth {
 	c := e.comparison(x)
 	switch {

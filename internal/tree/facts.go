@@ -55,7 +55,8 @@ func (t *Tree) UID(n Node) string {
 	return t.Index.FolderUID(n.Folder).String()
 }
 
-// byUID returns the node with a UID; false for any other text.
+// byUID returns the node with a UID; false for any other text, and for a UID that no node has. For
+// a folder without a file it goes through all folders.
 func (t *Tree) byUID(id string) (Node, bool) {
 	u, ok := index.ParseUID(id)
 	if !ok {
@@ -110,6 +111,8 @@ func (t *Tree) Source(n Node) (source Node, ok bool) {
 
 // embedded returns the target of the transclusion that is the own text of a node. It returns "" if
 // the own text is something else, or if the node has child nodes, which a transclusion would hide.
+// The index only has a flag for the transclusion; its target is the first embed in the references
+// of the node's own text.
 func (t *Tree) embedded(n Node) string {
 	if n.Note == nil || !t.part(n).Embeds {
 		return ""
@@ -147,7 +150,8 @@ func (t *Tree) Reference(n Node) *Reference {
 
 // Readdressed returns the new addresses by the old ones of the nodes in some notes whose address is
 // different after a change. was and is are these notes before and after it. Nodes match by their
-// UIDs, in any of the notes.
+// UIDs, in any of the notes. Nodes that were deleted are not in the result. It walks all nodes of
+// the notes.
 func Readdressed(before, after *Tree, was, is []*index.Note) map[string]string {
 	now := map[string]Node{}
 	for _, n := range is {

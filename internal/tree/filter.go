@@ -38,7 +38,8 @@ func IsStructural(name string) bool { return structural[strings.ToLower(name)] }
 // fieldPrefix is the prefix of the path of a field whose name is structural.
 const fieldPrefix = "payload."
 
-// canonical returns a path in the form in which equal paths are equal texts.
+// canonical returns a path in the form in which equal paths are equal texts: in lower case, without
+// blanks around it, and with the prefix payload only before a structural name.
 func canonical(path string) string {
 	path = strings.ToLower(strings.TrimSpace(path))
 	if rest, ok := strings.CutPrefix(path, fieldPrefix); ok {
@@ -111,7 +112,7 @@ func (f Filter) Wants(path string) bool {
 }
 
 // value returns the part of the value at a path that the filter shows: for a mapping, the members
-// that it shows. It returns ok false if it shows nothing.
+// that it shows, at any depth. It returns ok false if it shows nothing.
 func (f Filter) value(path string, v any) (shown any, ok bool) {
 	if !f.Shows(path) {
 		return nil, false

@@ -27,7 +27,9 @@ type operand struct {
 	field *vault.Field // its declaration; nil if the type of the node does not declare it
 }
 
-// A property is a parsed path of a property. It does not depend on the node.
+// A property is a parsed path of a property. It does not depend on the node. A path whose first
+// name is structural is not a field, unless payload precedes it: status is a field, kind is not,
+// and payload.kind is a field again.
 type property struct {
 	field []string // path of a field; nil for a property that every node has
 	name  string   // the first name of the path, in lower case
@@ -47,6 +49,7 @@ func propertyOf(path []string) property {
 }
 
 // A comparison is an Expr that compares a property, with the parts that are the same for all nodes.
+// An evaluation tests one Expr on many nodes, so they are computed once; see Evaluator.comparison.
 type comparison struct {
 	*Expr
 	property
@@ -69,7 +72,8 @@ type constant struct {
 // plains has the properties that are texts, by their names in lower case.
 var plains = map[string]func(t *Tree, n Node) string{
 	"nodeid": func(_ *Tree, n Node) string { return n.ID() },
-	"uid":    (*Tree).UID, "payloadtype": (*Tree).Type, "type": (*Tree).Type, "name": (*Tree).Name, "title": (*Tree).Name,
+	"uid":    (*Tree).UID, "payloadtype": (*Tree).Type, "type": (*Tree).Type,
+	"name": (*Tree).Name, "title": (*Tree).Name,
 	"kind": func(_ *Tree, n Node) string { return string(n.Kind()) },
 	"path": func(_ *Tree, n Node) string { return pathOf(n) },
 }
@@ -105,7 +109,9 @@ func (e *Evaluator) operand(n Node, p property) operand {
 	return operand{value: v, there: v != nil && v != ""}
 }
 
-// structural returns a property that is not a field; nil if the node does not have it.
+// structural returns a property that is not a field; nil if the node does not have it. name is in
+// lower case. Numbers are float64 and times RFC 3339 texts, as in fields, so that they are compared
+// in the same way.
 func (e *Evaluator) structural(n Node, name string) any {
 	t := e.tree
 	switch name {
@@ -166,7 +172,7 @@ func moment(t time.Time) any {
 }
 
 // field returns a field of a node, or a member in it. Names ignore case, but an exact match of the
-// first one is preferred.
+// first one is preferred. Fields of the node itself are used, not those of its Source.
 func (e *Evaluator) field(n Node, path []string) operand {
 	fields := e.tree.Fields(n)
 	name := path[0]
@@ -216,6 +222,7 @@ func valueOf(raw json.RawMessage) (v any, there bool) {
 
 // test reports whether the comparison is true for a property. It is true for a list if it is true
 // for one of its elements. For a missing property, only OpMissing and OpNotEqual are true.
+// OpNotEqual is the negation of OpEqual, so for a list no element may be equal.
 func (e *Evaluator) test(c *comparison, o operand) bool {
 	switch c.Op {
 	case OpExists:
@@ -260,7 +267,9 @@ func (op Op) textOf(v any) string {
 	return bareText(v)
 }
 
-// one reports whether the comparison is true for one value, given as a text; see Op.textOf.
+// one reports whether the comparison is true for one value, given as a text; see Op.textOf. f is
+// the declaration of the field, nil if there is none. Two values that cannot be compared make every
+// operator false.
 func (e *Evaluator) one(c *comparison, op Op, text string, f *vault.Field) bool {
 	switch op {
 	case OpContains:
@@ -373,7 +382,8 @@ func maybeNumber(s string) bool {
 	return strings.EqualFold(s, "inf") || strings.EqualFold(s, "infinity")
 }
 
-// isDate reports whether a text begins like an ISO 8601 date.
+// isDate reports whether a text begins like an ISO 8601 date. It looks at the positions of the
+// dashes and the first digit only; compareTimes parses the text.
 func isDate(s string) bool {
 	return len(s) >= 10 && s[4] == '-' && s[7] == '-' && s[0] >= '0' && s[0] <= '9'
 }

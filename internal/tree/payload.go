@@ -74,7 +74,8 @@ func (t *Tree) Tags(n Node) []string {
 	return []string{}
 }
 
-// tagsOf parses the field `tags`: a list, or a text with commas or spaces between the tags.
+// tagsOf parses the field `tags`: a list, or a text with commas or spaces between the tags. A
+// leading # is dropped. Of tags that differ only in case, the first counts.
 func tagsOf(v any) []string {
 	all := []string{}
 	add := func(tag string) {
@@ -134,7 +135,8 @@ func Text(v any) string {
 // exactly.
 const wholes = 1 << 53
 
-// Shown returns a value in the form of answers: with references as texts with brackets.
+// Shown returns a value in the form of answers: with references as texts with brackets, also in
+// lists. Mappings stay JSON.
 func Shown(v any) any {
 	switch v := v.(type) {
 	case markdown.Ref:

@@ -80,7 +80,8 @@ func malformed(reason, format string, args ...any) *fault.Fault {
 }
 
 // expr returns the predicate as an Expr; nil for an empty group. depth is the number of groups
-// around it, plus one.
+// around it, plus one. only lists the allowed operators; empty means all. Errors are those of
+// Predicates.
 func (p predicate) expr(depth int, only []string) (*Expr, error) {
 	if depth > MaxGroups {
 		return nil, malformed("predicates", "groups can be nested at most %d levels deep", MaxGroups)
@@ -101,7 +102,9 @@ func (p predicate) expr(depth int, only []string) (*Expr, error) {
 	return p.joined(subs)
 }
 
-// joined returns the parts of a group joined by its operator; nil if there are none.
+// joined returns the parts of a group joined by its operator; nil if there are none. The operator
+// not is true if not all parts are true. The error is an INVALID_PARAMETER fault for an unknown
+// operator.
 func (p predicate) joined(subs []*Expr) (*Expr, error) {
 	var op Op
 	switch strings.ToLower(p.Op) {
@@ -151,7 +154,8 @@ func (p predicate) comparison(only []string) (*Expr, error) {
 	return x, p.values(x)
 }
 
-// values sets the values of a comparison. A between without value2 has the same value twice.
+// values sets the values of a comparison, as texts. A between without value2 has the same value
+// twice. An exists with the value false becomes OpMissing, without values.
 func (p predicate) values(x *Expr) error {
 	if x.Op == OpExists {
 		if string(p.Value) == "false" {

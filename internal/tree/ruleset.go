@@ -50,7 +50,9 @@ func Rulesets(x *index.Index) []string {
 	return all
 }
 
-// A Checker checks nodes by a rule set. It must be used by one goroutine at a time.
+// A Checker checks nodes by a rule set. It must be used by one goroutine at a time. It is fastest
+// if the nodes of a note are checked one after the other, because it keeps the data of the last
+// note only.
 type Checker struct {
 	tree *Tree
 	eval *Evaluator
@@ -67,7 +69,9 @@ type ownRule struct {
 }
 
 // NewChecker returns a Checker for a rule set. It returns an INVALID_PARAMETER fault if the vault
-// does not have the set, or if a query in it is invalid.
+// does not have the set, or if a query in it is invalid. The queries of the vault's own rules are
+// parsed here, once, so that Check returns no errors. The set DefaultRules has the rules of all
+// sets.
 func NewChecker(t *Tree, c Clock, set string) (*Checker, error) {
 	if !slices.Contains(Rulesets(t.Index), set) {
 		return nil, malformed("unknown_ruleset", "there is no such set of rules").With("argument", "rulesetId").
@@ -130,7 +134,8 @@ func problem(n Node, rule, severity, path, format string, args ...any) Violation
 	return Violation{rule, severity, n.ID(), path, fmt.Sprintf(format, args...)}
 }
 
-// structure checks the heading and the transclusion of a node and, for a note, its text.
+// structure checks the heading and the transclusion of a node and, for a note, its text. text is
+// needed only for a note.
 func (k *Checker) structure(n Node, text []byte) []Violation {
 	var all []Violation
 	if n.Section > 0 {
@@ -139,17 +144,21 @@ func (k *Checker) structure(n Node, text []byte) []Violation {
 		// Headings at the top of a note may have level 1 or 2: a note counts as a heading of level
 		// 1.
 		if level := max(1, above.Level()); s.Level > level+1 {
-			all = append(all, problem(n, "heading-skip", SeverityWarning, strconv.Itoa(s.Line), "the heading has level %d below one of level %d", s.Level, level))
+			all = append(all, problem(n, "heading-skip", SeverityWarning, strconv.Itoa(s.Line),
+				"the heading has level %d below one of level %d", s.Level, level))
 		}
 		if twin := k.twin(n); twin > 0 {
-			all = append(all, problem(n, "duplicate-slug", SeverityWarning, strconv.Itoa(s.Line), "the heading is equal to that in line %d", twin))
+			all = append(all, problem(n, "duplicate-slug", SeverityWarning, strconv.Itoa(s.Line),
+				"the heading is equal to that in line %d", twin))
 		}
 	}
 	if r := k.tree.Reference(n); r != nil && r.Broken {
 		if k.cycles(n) {
-			all = append(all, problem(n, "reference-cycle", SeverityError, "body", "the node is in a cycle of references"))
+			all = append(all, problem(n, "reference-cycle", SeverityError, "body",
+				"the node is in a cycle of references"))
 		} else {
-			all = append(all, problem(n, "broken-reference", SeverityWarning, "body", "the node represents one that does not exist"))
+			all = append(all, problem(n, "broken-reference", SeverityWarning, "body",
+				"the node represents one that does not exist"))
 		}
 	}
 	if n.Kind() == Note {
@@ -175,7 +184,8 @@ func (k *Checker) cycles(n Node) bool {
 }
 
 // twin returns the line of an earlier heading of the note with the same text, if this section has
-// no id of its own; 0 if there is none.
+// no id of its own; 0 if there is none. The addresses of such headings differ only in a number,
+// which can change when another one is removed.
 func (k *Checker) twin(n Node) int {
 	s := n.section()
 	// The slug of a repeated heading has a number at its end. Any other slug is unique, or an id
@@ -197,7 +207,8 @@ func textRules(n Node, text []byte) []Violation {
 	for line := range bytes.SplitSeq(text, []byte{'\n'}) {
 		number++
 		if marks := bytes.TrimSpace(line); isEmptyHeading(marks) && !bytes.HasPrefix(line, []byte("    ")) {
-			all = append(all, problem(n, "empty-heading", SeverityWarning, strconv.Itoa(number), "the heading has no text"))
+			all = append(all, problem(n, "empty-heading", SeverityWarning, strconv.Itoa(number),
+				"the heading has no text"))
 		}
 	}
 	if n.Note.Unindexed == 0 && markdown.Unclosed(text) {
@@ -213,7 +224,9 @@ func isEmptyHeading(line []byte) bool {
 	return len(line) > 0 && len(line) <= 6 && len(bytes.Trim(line, "#")) == 0
 }
 
-// schema checks the fields of a note or a section by its type.
+// schema checks the fields of a note or a section by its type: that required fields have a value,
+// that values are valid, and that the type declares the fields. Folders are not checked. For a node
+// that declares an unknown type, that is the only violation.
 func (k *Checker) schema(n Node) []Violation {
 	declared := ""
 	switch n.Kind() {
@@ -226,7 +239,8 @@ func (k *Checker) schema(n Node) []Violation {
 	}
 	typ, known := k.tree.Index.Schema().Type(k.tree.Type(n))
 	if _, ok := k.tree.Index.Schema().Type(declared); declared != "" && !ok {
-		return []Violation{problem(n, "unknown-type", SeverityError, "type", "the schema does not have the type that the node declares")}
+		return []Violation{problem(n, "unknown-type", SeverityError, "type",
+			"the schema does not have the type that the node declares")}
 	}
 	// The payload of a transclusion is that of its source, and is checked there.
 	if !known || k.tree.embedded(n) != "" {
@@ -243,7 +257,8 @@ func (k *Checker) schema(n Node) []Violation {
 	var all []Violation
 	for _, p := range typ.Missing(values) {
 		field, _ := p.Details["field"].(string)
-		all = append(all, problem(n, "missing-required", SeverityError, field, "the required property '%s' is null or empty", field))
+		all = append(all, problem(n, "missing-required", SeverityError, field,
+			"the required property '%s' is null or empty", field))
 	}
 	checked := typ.Check(values, k.eval.clock)
 	for _, p := range checked.Problems {
@@ -254,7 +269,8 @@ func (k *Checker) schema(n Node) []Violation {
 	if len(typ.Fields) > 0 && typ.Name != vault.Section {
 		for _, name := range checked.Unknown {
 			if !n.beside(name) {
-				all = append(all, problem(n, "unknown-field", SeverityWarning, name, "the type %s declares no such field", typ.Name))
+				all = append(all, problem(n, "unknown-field", SeverityWarning, name,
+					"the type %s declares no such field", typ.Name))
 			}
 		}
 	}
@@ -277,7 +293,8 @@ func ruleOf(typ *vault.Type, field string, _ *fault.Fault) string {
 	return "wrong-type"
 }
 
-// links checks the references in the own text and the fields of a node.
+// links checks the references in the own text and the fields of a node. A reference that resolves
+// to a note, but not to the part of it that it names, does not resolve.
 func (k *Checker) links(n Node) []Violation {
 	if n.Note == nil {
 		return nil
@@ -286,15 +303,18 @@ func (k *Checker) links(n Node) []Violation {
 	for _, r := range k.of.references()[n.Section] {
 		switch to := k.refs.From(n.Note, r.Target); {
 		case len(to.Matches) > 0:
-			all = append(all, problem(n, "ambiguous-ref", SeverityWarning, strconv.Itoa(r.Line), "a reference is ambiguous: %d nodes match", len(to.Matches)))
+			all = append(all, problem(n, "ambiguous-ref", SeverityWarning, strconv.Itoa(r.Line),
+				"a reference is ambiguous: %d nodes match", len(to.Matches)))
 		case to.ID == "" || to.FragmentMissing:
-			all = append(all, problem(n, "unresolved-ref", SeverityWarning, strconv.Itoa(r.Line), "a reference does not resolve"))
+			all = append(all, problem(n, "unresolved-ref", SeverityWarning, strconv.Itoa(r.Line),
+				"a reference does not resolve"))
 		}
 	}
 	return all
 }
 
-// order checks that the children in the order of a folder exist.
+// order checks that the children in the order of a folder exist. It returns one warning with the
+// number of those that do not. A note has no such order.
 func (k *Checker) order(n Node) []Violation {
 	if n.Note != nil {
 		return nil
@@ -312,7 +332,8 @@ func (k *Checker) order(n Node) []Violation {
 	if stale == 0 {
 		return nil
 	}
-	return []Violation{problem(n, "order-stale", SeverityWarning, "order", "the order names %d children that do not exist", stale)}
+	return []Violation{problem(n, "order-stale", SeverityWarning, "order",
+		"the order names %d children that do not exist", stale)}
 }
 
 // owns checks the rules in the configuration of the vault.
@@ -337,7 +358,9 @@ func (k *Checker) owns(n Node, text []byte) []Violation {
 	return all
 }
 
-// broken returns the violations of one rule of the vault by a node to which the rule applies.
+// broken returns the violations of one rule of the vault by a node to which the rule applies: one
+// for each required property that is missing, forbidden property that exists, and pattern that does
+// not match. A pattern does not require that the property exists.
 func (k *Checker) broken(n Node, r ownRule) []Violation {
 	severity := SeverityError
 	if r.Warning {
@@ -357,7 +380,8 @@ func (k *Checker) broken(n Node, r ownRule) []Violation {
 	}
 	for _, p := range r.Patterns {
 		if o := has(p.Field); o.there && !p.Expression.MatchString(bareText(o.value)) {
-			all = append(all, problem(n, r.ID, severity, p.Field, "the property '%s' does not match the pattern of the rule", p.Field))
+			all = append(all, problem(n, r.ID, severity, p.Field,
+				"the property '%s' does not match the pattern of the rule", p.Field))
 		}
 	}
 	return all

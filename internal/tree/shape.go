@@ -53,14 +53,17 @@ type Reference struct {
 // A Payload is the fields of a node by name, in the form of answers.
 type Payload map[string]any
 
-// A Shaper builds shapes of nodes.
+// A Shaper builds shapes of nodes. It reads only properties that the Filter shows, because some,
+// such as the number of children, cost more than the others. Texts are set by the caller, who reads
+// them.
 type Shaper struct {
 	Tree   *Tree
 	Filter Filter
 	Viewer *Viewer // nil if shapes do not say which nodes are expanded
 }
 
-// Item returns the shape of a node in a list. Whole returns more.
+// Item returns the shape of a node in a list. Whole returns more. Properties that the filter does
+// not show are left at their zero values and not computed.
 //
 // The type and the fields are those of the Source, and the identity and the name are those of the
 // node itself.
@@ -105,7 +108,8 @@ func (s Shaper) Listed(n Node) *Shape {
 	return shape
 }
 
-// Whole returns the shape of a node with everything except its text.
+// Whole returns the shape of a node with everything except its text. Tags and the size of the body
+// are those of the Source; the path, the level and the times are those of the node itself.
 func (s Shaper) Whole(n Node) *Shape {
 	shape := s.Item(n)
 	if s.Filter.Shows("path") {

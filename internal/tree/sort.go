@@ -75,7 +75,9 @@ type Sorted struct {
 	Key SortKey
 }
 
-// Sort returns the nodes sorted. They must be in the order of the tree.
+// Sort returns the nodes sorted. They must be in the order of the tree, because nodes with equal
+// keys stay in their order. It computes the key of each node once. Properties in the text of a node
+// are missing.
 func (e *Evaluator) Sort(nodes []Node, by Sorting) []Sorted {
 	all := make([]Sorted, len(nodes))
 	for i, n := range nodes {
@@ -86,7 +88,8 @@ func (e *Evaluator) Sort(nodes []Node, by Sorting) []Sorted {
 }
 
 // Behind returns the position of the first node in a sorted list that comes after the given key and
-// position; len(all) if there is none.
+// position; len(all) if there is none. It is for the next page of a list: the node with that key
+// and position can be gone or have another key.
 func (e *Evaluator) Behind(all []Sorted, by Sorting, key SortKey, at Position) int {
 	i, _ := slices.BinarySearchFunc(all, at, func(s Sorted, at Position) int {
 		if c := cmp.Or(s.Key.compare(key, by.Descending), e.tree.Compare(s.Position(), at)); c != 0 {

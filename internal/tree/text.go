@@ -14,7 +14,7 @@ type Extent struct {
 }
 
 // Extents returns the extents of a note and of its sections, by node number: the note first.
-// Sections that are not nodes have no ends.
+// Sections that are not nodes have no ends. A Node.Section is thus an index of the result.
 //
 // d must be the result of parsing text. The own text of a note begins after its title heading.
 func Extents(text []byte, d *markdown.Doc) []Extent {

@@ -36,7 +36,8 @@ func (v *Visit) Place() []Position {
 
 // A Tour is a walk of a node and everything below it in the form that readers see: the children of
 // a node that is a transclusion are those of its Source. If the Source contains the node, or is
-// shown above it already, the walk does not go below the node.
+// shown above it already, the walk does not go below the node. So every Tour is finite, however
+// large Depth is.
 type Tour struct {
 	Tree  *Tree
 	Depth int             // levels below the top
@@ -57,7 +58,10 @@ func (t Tour) Walk(top Node, behind []Position) iter.Seq[*Visit] {
 	}
 }
 
-// walk reports whether the walk continues: whether yield returned true each time.
+// walk visits v and everything below it, and reports whether the walk continues: whether yield
+// returned true each time. behind is the rest of the place after which visits are yielded, relative
+// to v; empty: all are yielded. Of a folder with many children, those before the place are skipped
+// by binary search.
 func (t Tour) walk(v *Visit, behind []Position, yield func(*Visit) bool) bool {
 	shown := len(behind) == 0
 	if !shown {

@@ -2,13 +2,39 @@
 // sections of notes (reference/tree.md, part C). It is pure: it reads one state of the index, and
 // texts that the caller passes.
 //
-// A Tree gives nodes, and walks them in one order: children of a folder in the order that its own
+// A Tree returns nodes, and walks them in one order: children of a folder in the order that its own
 // file lists, else folders before notes; sections in text order. A node whose own text is one
 // transclusion shows the payload and the children of the node to which that leads, its Source.
 // Functions with Own in their names do not follow it.
 //
 // An Evaluator evaluates queries for nodes, a Checker rules, and a Viewer the expansion of nodes in
 // a session. A Shaper builds the forms that answers have, and a Differ compares subtrees.
+//
+// # Nodes
+//
+// A Node is a small value that refers to one state of the vault. It has two names that can be
+// stored: its address (Node.ID), which changes when the node is renamed or moved, and its UID,
+// which does not. Find accepts both. The children of folders are listed when they are first needed,
+// and kept in the Tree; those of notes are computed from the sections of the note (walk.go).
+// facts.go has the data of the index about a node, and text.go its place in the text of its note.
+//
+// A Position is a place in the order of the tree. Pages of a list continue after a Position, which
+// stays valid when its node is deleted, because it consists of names and not of pointers. A Tour
+// (tour.go) is a walk that follows transclusions; its places are lists of Positions.
+//
+// # Queries and rules
+//
+// A query is an Expr. It can be written as text (dsl.go) or as JSON predicates (predicate.go).
+// Properties that are in the index are compared at once (operand.go). The text of a node is not in
+// the index, so an Expr about it is Unknown until a caller passes the text: an Evaluator first
+// finds the nodes that can match without reading any text. Rules of a vault (ruleset.go) select
+// their nodes with the same queries.
+//
+// # Answers
+//
+// A Shape (shape.go) and a ViewNode (viewnode.go) are the two JSON forms of a node; a Filter
+// (filter.go) selects the properties in them. sort.go sorts nodes by a property. diff.go compares
+// two subtrees of one state, and versions.go one subtree in two states.
 package tree
 
 import (
@@ -33,7 +59,8 @@ const (
 )
 
 // A Node is one node of a tree. The zero value is the vault. Nodes of one tree can be compared with
-// ==.
+// ==. A Node of another state of the vault has another *index.Note; compare addresses or UIDs
+// across states.
 type Node struct {
 	Folder  string      // path of a folder, with a slash at the end; empty for other kinds
 	Note    *index.Note // note of a note or a section; nil for other kinds
@@ -72,7 +99,7 @@ func (n Node) ID() string {
 }
 
 // A Tree is a vault at one version. It caches the children of folders, so it must be used by one
-// goroutine at a time.
+// goroutine at a time. Create it with New, for one request: the cache is never emptied.
 type Tree struct {
 	Index *index.Index
 
@@ -87,7 +114,8 @@ func (t *Tree) Root() Node { return Node{} }
 
 // Find returns the node with an address or a UID. The path of a note can end with `.md`, and any
 // address can begin with a slash. A note can also be named by the slug of its title, and a folder
-// without its slash if no note has that name.
+// without its slash if no note has that name. The empty address and `/` are the vault. It does not
+// resolve names or aliases as references do.
 func (t *Tree) Find(id string) (Node, bool) {
 	// A text with the prefix of UIDs that is not a valid UID is looked up as a path.
 	if n, ok := t.byUID(id); ok {
@@ -186,7 +214,8 @@ func (t *Tree) Depth(n Node) int {
 	return depth
 }
 
-// Within reports whether a node is top or below it.
+// Within reports whether a node is top or below it. It does not follow transclusions. Both nodes
+// must be of the tree t.
 func (t *Tree) Within(n, top Node) bool {
 	switch top.Kind() {
 	case Vault:
@@ -258,7 +287,8 @@ func (t *Tree) Version(n Node) uint64 {
 	return t.Index.FolderVersion(n.Folder)
 }
 
-// Times returns the times of creation and last change of the node; zero for a folder.
+// Times returns the times of creation and last change of the node, in UTC; zero for a folder. Those
+// of a note cover everything in it; those of a section cover its own text only.
 func (n Node) Times() index.Times {
 	switch n.Kind() {
 	case Section:
@@ -273,7 +303,8 @@ func (n Node) Times() index.Times {
 // belongs to the section. For many lines of one note, use Lines.
 func AtLine(n *index.Note, line int) Node { return NewLines(n).Node(line) }
 
-// A Lines maps line numbers of a note to its nodes.
+// A Lines maps line numbers of a note to its nodes. Building it takes time in proportion to the
+// sections of the note, and each lookup is a binary search.
 type Lines struct {
 	note *index.Note
 	tops []int // by section: position of the last node at or before it; -1 if there is none

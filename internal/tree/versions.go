@@ -2,7 +2,8 @@ package tree
 
 import "github.com/rookeryhq/rookery/internal/index"
 
-// A compared is a node in one of the two states of a comparison.
+// A compared is a node in one of the two states of a comparison. The nodes of a state are a list,
+// and refer to each other by their positions in it.
 type compared struct {
 	Node
 	above int // position of its parent; -1 for the top
@@ -17,6 +18,9 @@ type compared struct {
 //
 // Moved means another parent, or another address of the top; renamed means another name below the
 // same parent. A moved node is not reported as renamed too.
+//
+// The order of the result is: all removed nodes in the order of the first state, then the changes
+// of all other nodes in the order of the second. Transclusions are not followed.
 func (d *Differ) CompareVersions(a, b *Node, going func() bool) Diff {
 	d.begin()
 	d.own = true
@@ -40,7 +44,8 @@ func (d *Differ) CompareVersions(a, b *Node, going func() bool) Diff {
 }
 
 // collect returns the nodes of a state in the order of the tree, each after its parent. It omits
-// the sections of a note that has the same text in the other state.
+// the sections of a note that has the same text in the other state. top is nil if the node does not
+// exist; then the list is empty. It stops when going returns false.
 func (d *Differ) collect(t, other *Tree, top *Node, going func() bool) []compared {
 	if top == nil {
 		return nil
@@ -85,7 +90,8 @@ func (t *Tree) uid(n Node) index.UID {
 	return t.Index.FolderUID(n.Folder)
 }
 
-// matchVersions finds the matching nodes of the two states.
+// matchVersions finds the matching nodes of the two states, and sets match on both sides: by UID,
+// and those without a match by address.
 func (d *Differ) matchVersions(left, right []compared) {
 	uids := make(map[index.UID]int, len(left))
 	for i := range left {
@@ -151,7 +157,9 @@ func reordered(left, right []compared) map[int]bool {
 	return late
 }
 
-// version records the changes of the node at position j of the second state.
+// version records the changes of the node at position j of the second state: that it was added, or
+// else its move or new name, its new place among its siblings, and its changed properties. late
+// says that it is reordered.
 func (d *Differ) version(left, right []compared, j int, late bool) {
 	e := &right[j]
 	parent := above(right, e)

@@ -15,6 +15,7 @@ type Rule struct {
 }
 
 // Rules are the rules of a view, the oldest first. The newest rule that applies to a node counts.
+// They are stored with a session, so they refer to nodes by their UIDs. Add returns a new list.
 type Rules []Rule
 
 // MaxRules is the largest number of rules of a view. Add does not enforce it.
@@ -42,7 +43,9 @@ func (r Rules) Add(rule Rule, below func(uid string) bool) Rules {
 	return append(kept, rule)
 }
 
-// A Viewer evaluates the rules of a view for the nodes of a tree.
+// A Viewer evaluates the rules of a view for the nodes of a tree. It must be used by one goroutine
+// at a time. The recursive rule of each node is cached, so a walk of the tree evaluates each rule
+// once.
 type Viewer struct {
 	tree      *Tree
 	rules     map[string][]int // positions in the list, by uid
@@ -69,7 +72,9 @@ func NewViewer(t *Tree, rules Rules, expanded bool) *Viewer {
 	return v
 }
 
-// Expanded reports whether the view shows the children of a node.
+// Expanded reports whether the view shows the children of a node. The newest rule for the node
+// counts, or the newest recursive rule for a node above it if that is newer. A recursive rule with
+// a MaxDepth collapses the nodes below that depth.
 func (v *Viewer) Expanded(n Node) bool {
 	if len(v.list) == 0 {
 		return v.otherwise

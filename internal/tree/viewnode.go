@@ -6,7 +6,8 @@ import (
 )
 
 // A ViewNode is a node in the form of views: in JSON, its fields are members next to the properties
-// that every node has. A field with the name of one of these is a member of `payload`.
+// that every node has. A field with the name of one of these is a member of `payload`. nil pointers
+// and empty texts are omitted.
 type ViewNode struct {
 	NodeID        string
 	UID           string
@@ -27,7 +28,8 @@ type ViewNode struct {
 }
 
 // MarshalJSON writes the members in the order of spec/agent-interface.md: identity, fields,
-// children.
+// children. A map would sort them by name. Of a skeleton, only the address and the children are
+// written.
 func (v *ViewNode) MarshalJSON() ([]byte, error) {
 	w := members{}
 	w.add("nodeId", v.NodeID)
@@ -42,7 +44,9 @@ func (v *ViewNode) MarshalJSON() ([]byte, error) {
 	return w.end()
 }
 
-// whole writes the members of a node that is not a skeleton, except nodeId and children.
+// whole writes the members of a node that is not a skeleton, except nodeId and children. Members
+// without a value are omitted. Fields of the note become members of the node; those whose names are
+// structural are in an object of their own, payload.
 func (v *ViewNode) whole(w *members) {
 	w.text("payloadType", v.PayloadType)
 	w.text("uid", v.UID)

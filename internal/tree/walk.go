@@ -16,7 +16,7 @@ type listing struct {
 }
 
 // list returns the children of a folder, in no order. It takes one seek for each subfolder,
-// independent of how much is below.
+// independent of how much is below. Sorting is separate, because counting children needs no order.
 //
 // The result is cached in the Tree, and must not be changed, except by sort.
 func (t *Tree) list(dir string) *listing {
@@ -32,7 +32,8 @@ func (t *Tree) list(dir string) *listing {
 }
 
 // listFrom adds the children of a folder that come after a path, up to and including the next
-// subfolder. It returns the path from which to continue, and whether there may be more.
+// subfolder. It returns the path from which to continue, and whether there may be more. Files that
+// are neither a note nor below a subfolder with content are passed over.
 func (t *Tree) listFrom(l *listing, dir, after string) (next string, more bool) {
 	for f := range t.Index.FilesAfter(after) {
 		rest, inside := strings.CutPrefix(f.Path, dir)
@@ -58,7 +59,8 @@ func (t *Tree) listFrom(l *listing, dir, after string) (next string, more bool) 
 
 // Children returns the nodes directly below, in order. Sections are in text order. In a folder, the
 // children that its order lists come first; the rest follow, folders before notes, each by
-// lower-cased name. The children of a node that is a transclusion are those of its Source.
+// lower-cased name. The children of a node that is a transclusion are those of its Source. The
+// result for a folder is the cache of the Tree, and must not be changed.
 func (t *Tree) Children(n Node) []Node {
 	n, _ = t.Source(n)
 	return t.OwnChildren(n)
@@ -76,7 +78,7 @@ func (t *Tree) OwnChildren(n Node) []Node {
 	return l.children
 }
 
-// ChildrenCount returns the number of Children.
+// ChildrenCount returns the number of Children. It does not sort them.
 func (t *Tree) ChildrenCount(n Node) int {
 	n, _ = t.Source(n)
 	if n.Note == nil {
@@ -98,7 +100,9 @@ func sectionsBelow(n Node) []Node {
 	return all
 }
 
-// A rank is the sort key of a child of a folder.
+// A rank is the sort key of a child of a folder: listed children first, in the order of the list,
+// then folders before notes, and each by name. It depends only on the name of the child and the
+// order, so it can be computed for a child that does not exist any more.
 type rank struct {
 	listed int // position in the order of the folder; the length of the order if not listed
 	file   bool
@@ -139,8 +143,8 @@ func rankOf(entry string, order map[string]int) rank {
 	return rank{listed, !isFolder, strings.ToLower(name), name}
 }
 
-// orderOf returns the positions of the entries in the order of a folder. If an entry occurs twice,
-// the first counts.
+// orderOf returns the positions of the entries in the order of a folder; nil if the folder has
+// none. If an entry occurs twice, the first counts.
 func (t *Tree) orderOf(dir string) map[string]int {
 	listed := t.about(dir).Order
 	if len(listed) == 0 {
@@ -203,7 +207,9 @@ func (t *Tree) WalkTo(top Node, behind *Position, depth int) iter.Seq[Node] {
 	return func(yield func(Node) bool) { t.walk(top, behind, depth, yield) }
 }
 
-// walk reports whether the walk continues: whether yield returned true each time.
+// walk walks a node and everything below it down to depth levels, and reports whether the walk
+// continues: whether yield returned true each time. If behind is not nil, only nodes after that
+// position are yielded; a subtree that ends before it is not walked.
 func (t *Tree) walk(n Node, behind *Position, depth int, yield func(Node) bool) bool {
 	if n.Note != nil {
 		return walkNote(n, behind, depth, yield)
@@ -269,7 +275,7 @@ func walkNote(n Node, behind *Position, depth int, yield func(Node) bool) bool {
 }
 
 // sectionsTo yields the nodes below a note or a section down to a depth, in text order, with their
-// section numbers.
+// section numbers. It goes through the sections of the note once, without a tree of them.
 //
 // A section is below the nearest earlier node with a smaller level, which can skip levels.
 func sectionsTo(n Node, depth int) iter.Seq2[Node, int] {
@@ -300,7 +306,8 @@ func sectionsTo(n Node, depth int) iter.Seq2[Node, int] {
 	}
 }
 
-// Compare returns -1, 0 or 1 for the order of two positions in the tree.
+// Compare returns -1, 0 or 1 for the order of two positions in the tree. It reads the order of one
+// folder, the lowest one that contains both.
 //
 // Neither node need exist. A folder comes before everything in it.
 func (t *Tree) Compare(a, b Position) int {

@@ -153,7 +153,8 @@ func (p *configParser) patterns(e pair) []Pattern {
 		s := p.text(d)
 		expression, err := regexp.Compile(s)
 		if err != nil || len(s) > maxExpression {
-			p.report(d.line, "the pattern of %q is not a regular expression of at most %d bytes (RE2 syntax)", d.key, maxExpression)
+			p.report(d.line, "the pattern of %q is not a regular expression of at most %d bytes (RE2 syntax)",
+				d.key, maxExpression)
 			continue
 		}
 		all = append(all, Pattern{d.key, expression})

@@ -10,7 +10,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 )
 
-// How long to wait for a lock of another process, and how often to try.
+// How long to wait for a lock of another process, and how often to try. They are short, because a
+// person waits, and another process usually has a lock either for a moment or as long as it runs.
 const (
 	// lockTimeout is for a process that has the folder, because a command may be about to end.
 	lockTimeout = 100 * time.Millisecond
@@ -29,6 +30,9 @@ const (
 //     come between the id of the folder and its state.
 //   - The state, because the folder may still be served from another path where it was before.
 //   - The file of the id, which processes on other machines see if the folder is on a network.
+//
+// The locks that were taken are in held, in this order. They are released together, by Folder.Close
+// or if the claim fails.
 type claim struct {
 	*top
 	held      []*os.File
@@ -37,6 +41,9 @@ type claim struct {
 	untouched bool // nothing is written into the folder
 }
 
+// take makes the claim, and returns the claimed folder. On an error, the caller releases c.held. It
+// locks the folder, decides which state belongs to it, writes the id and locks the state, locks the
+// id file, and records the folder in the state if the record has changed.
 func (c *claim) take() (*Folder, error) {
 	if err := c.lockTop(); err != nil {
 		return nil, err
@@ -63,7 +70,8 @@ func (c *claim) take() (*Folder, error) {
 	}, nil
 }
 
-// lockTop locks the folder. If another process has the lock, the error is that of served.
+// lockTop locks the folder. If another process has the lock, the error is that of served. c.alone
+// stays false on a file system without locks.
 func (c *claim) lockTop() error {
 	file, err := c.root.Open(".")
 	if err != nil {
@@ -77,7 +85,8 @@ func (c *claim) lockTop() error {
 }
 
 // served returns the error for a folder that another process has locked: an *InUse if the state of
-// the folder is one of c.states, otherwise UNAVAILABLE.
+// the folder is one of c.states, otherwise UNAVAILABLE. The process can have another home, whose
+// states are not known here.
 func (c *claim) served() error {
 	f, err := c.look()
 	if err == nil && f.State != "" && c.states.taken(f.id()) {
@@ -113,7 +122,9 @@ func (c *claim) settle() (verdict, error) {
 }
 
 // identify writes the id into the folder, if the folder has another id or none. If that is not
-// permitted, or nothing may be written, only the record contains the id.
+// permitted, or nothing may be written, only the record contains the id. It sets readOnly if the
+// folder cannot be written at all. The error is fs.ErrExist if another process has just written an
+// id.
 func (c *claim) identify(v verdict) (verdict, error) {
 	if v.id == "" {
 		v.id = newID()
@@ -138,7 +149,8 @@ func (c *claim) identify(v verdict) (verdict, error) {
 }
 
 // lockState locks the state of a folder. It returns false if another process has the lock, or has
-// just had it and changed the record.
+// just had it and changed the record: then the verdict may be wrong, and the lock is released
+// again. The directory of the state is created if needed.
 func (c *claim) lockState(v verdict) (bool, error) {
 	file, err := c.states.make(v.id)
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// A verdict says how a folder relates to the known states.
+// A verdict says how a folder relates to the known states. It is the input of a claim: which id the
+// folder must get and what to record.
 type verdict struct {
 	mark   mark    // the id that the folder contains
 	id     string  // the id that it must get; empty: a new one
@@ -18,7 +19,9 @@ type verdict struct {
 	from   string
 }
 
-// decide finds out how the folder relates to the known states. It needs no lock.
+// decide finds out how the folder relates to the known states, by its id file and the records. It
+// needs no lock and writes nothing. The verdict can be outdated when the caller uses it, so settle
+// checks it under the lock of the state.
 func (t *top) decide() (verdict, error) {
 	m, err := t.mark()
 	if err != nil {
@@ -63,7 +66,8 @@ func (t *top) byPlace(v verdict) (verdict, error) {
 func (t *top) node() string { return nodeOf(t.info) }
 
 // stays reports whether the folder of a record is still at its path: a folder with the id of the
-// record, or the same directory without an id. A folder that cannot be read counts as absent.
+// record, or the same directory without an id. A folder that cannot be read counts as absent. It
+// decides between Moved and Copied.
 func stays(r *record) bool {
 	root, err := os.OpenRoot(r.Path)
 	if err != nil {
@@ -81,14 +85,16 @@ func stays(r *record) bool {
 	return m.id == r.ID || m.id == "" && r.Node != "" && r.Node == nodeOf(info)
 }
 
-// record returns the record to store for the folder.
+// record returns the record to store for the folder. node is the directory of the folder on its
+// disk.
 func (v verdict) record(node string) record {
 	return record{
 		Format: recordFormat, ID: v.id, Path: v.path, Node: node, Vault: v.vault(),
 	}
 }
 
-// vault returns the name of the folder's vault: the recorded one, or one made from the path.
+// vault returns the name of the folder's vault: the recorded one, or one made from the path. A name
+// that was recorded stays when the folder is renamed.
 func (v verdict) vault() string {
 	if v.known != nil {
 		return v.known.Vault

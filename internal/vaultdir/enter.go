@@ -13,7 +13,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 )
 
-// A top is an open folder that may be served.
+// A top is an open folder that may be served. Files in it are opened through root, so that a link
+// in it cannot lead outside.
 type top struct {
 	typed  string // the path as the person wrote it, for errors
 	path   string // absolute, without links
@@ -71,7 +72,8 @@ func canonical(dir string) (string, error) {
 	return path, nil
 }
 
-// open opens the folder and checks that it can be listed.
+// open opens the folder and checks that it can be listed. It sets root, self and info. It returns
+// INVALID_PARAMETER for a path that is a file. An empty folder is not an error.
 func (t *top) open() error {
 	info, err := os.Stat(t.path)
 	if err == nil && !info.IsDir() {
@@ -96,6 +98,7 @@ func (t *top) open() error {
 	return nil
 }
 
+// unreadable returns FILE_ERROR for a folder that cannot be opened or listed.
 func (t *top) unreadable(err error) error {
 	return fault.New(fault.FileError, "the folder %s cannot be read: %v", t.typed, system(err)).
 		Because(err)
@@ -117,13 +120,15 @@ func (t *top) is(path string) bool {
 	return err == nil && os.SameFile(info, t.info)
 }
 
-// fail returns the error for a file in the folder that cannot be used.
+// fail returns FILE_ERROR for a file in the folder that cannot be used. verb is a participle, such
+// as read.
 func (t *top) fail(verb, name string, err error) error {
 	return fault.New(fault.FileError, "%s in the folder %s cannot be %s: %v", name, t.typed, verb,
 		system(err)).Because(err)
 }
 
-// system returns the error of the operating system without the path.
+// system returns the error of the operating system without the path and the operation, for a
+// message that names the folder itself.
 func system(err error) error {
 	var path *fs.PathError
 	var link *os.LinkError

@@ -12,7 +12,7 @@ import (
 
 // hold keeps a file whose lock attempt returned locked, if that is nil; otherwise it closes the
 // file. It reports whether the file is locked. A file system without locks is not an error: the
-// database has a lock of its own.
+// database has a lock of its own. The error wraps errTaken if another process has the lock.
 func (c *claim) hold(file *os.File, locked error) (bool, error) {
 	if locked == nil {
 		c.held = append(c.held, file)
@@ -26,7 +26,8 @@ func (c *claim) hold(file *os.File, locked error) (bool, error) {
 }
 
 // lockMark locks the file of the id, if it can be opened. This excludes processes on other
-// machines.
+// machines, if the file system supports that. The error is UNAVAILABLE if another process has the
+// lock.
 func (c *claim) lockMark() error {
 	own, err := c.own()
 	if errors.Is(err, fs.ErrNotExist) {

@@ -13,7 +13,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 )
 
-// The file that contains the id.
+// The file that contains the id, below the folder. It is the only file that this package writes
+// into the folder.
 const (
 	ownDir = ".rookery"
 	idFile = "id"
@@ -33,7 +34,8 @@ func newID() string {
 	return hex.EncodeToString(bits[:])
 }
 
-// A mark is the content of the id file of a folder.
+// A mark is the content of the id file of a folder. A torn file counts as no id, and may be
+// replaced.
 type mark struct {
 	id   string // empty if the folder has none
 	torn bool   // the file is empty or was cut off
@@ -52,7 +54,9 @@ func parseMark(data []byte) (m mark, ok bool) {
 	return mark{id: text}, true
 }
 
-// mark reads the id of the folder. A folder without an id file has the zero mark.
+// mark reads the id of the folder. A folder without an id file has the zero mark. A file with
+// another content is INVALID_PARAMETER, because it may belong to another program and is never
+// replaced.
 func (t *top) mark() (mark, error) {
 	own, err := t.own()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -92,7 +96,9 @@ func readID(own *os.Root) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, enough))
 }
 
-// openID opens the id file. It does not follow a link.
+// openID opens the id file. It does not follow a link: it checks the kind of the file before and
+// after it opens it. The error is fs.ErrNotExist if there is none, and errForeign for a file of
+// another kind.
 func openID(own *os.Root, flags int) (*os.File, error) {
 	info, err := own.Lstat(idFile)
 	if err != nil {

@@ -9,8 +9,9 @@ import (
 	"path"
 )
 
-// putMark writes the id of the folder, atomically and durably. If replace is false and another
-// process has written an id meanwhile, the error is fs.ErrExist.
+// putMark writes the id of the folder, atomically and durably: to a temporary file, which is synced
+// and then renamed. If replace is false and another process has written an id meanwhile, the error
+// is fs.ErrExist.
 func (t *top) putMark(id string, replace bool) error {
 	err := t.root.Mkdir(ownDir, 0o755)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
@@ -38,7 +39,8 @@ func (t *top) putMark(id string, replace bool) error {
 // stagedName returns the name of a temporary file beside the id.
 func stagedName(unique string) string { return idFile + "." + unique + ".new" }
 
-// stage writes a temporary file and syncs it. It returns its name.
+// stage writes a temporary file and syncs it. It returns its name, which is unique. On an error it
+// removes the file.
 func stage(own *os.Root, text string) (name string, err error) {
 	name = stagedName(rand.Text())
 	file, err := own.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
@@ -80,7 +82,7 @@ func place(own *os.Root, name string, replace bool) error {
 }
 
 // sweep removes temporary files of processes that were killed. The caller has the lock of the
-// folder.
+// folder, so no other process is writing one. Errors are ignored, because the files do no harm.
 func (t *top) sweep() {
 	own, err := t.own()
 	if err != nil {
@@ -98,7 +100,7 @@ func (t *top) sweep() {
 	}
 }
 
-// syncRoot makes the entries of a directory durable.
+// syncRoot makes the entries of a directory durable, such as a renamed file.
 func syncRoot(dir *os.Root) error {
 	self, err := dir.Open(".")
 	if err != nil {

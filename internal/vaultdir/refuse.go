@@ -13,7 +13,9 @@ import (
 // database is the name of the file that identifies a data directory.
 const database = "rookery.db"
 
-// refuse returns the error for a folder that cannot be served, or nil.
+// refuse returns the error for a folder that cannot be served, or nil. A folder that contains too
+// much, such as a home directory, would be read as a whole. Directories are compared, not names, so
+// another name of such a folder is refused too.
 func (t *top) refuse() error {
 	if filepath.Dir(t.path) == t.path {
 		return t.refused("is the root of the file system; name the folder of notes in it")
@@ -35,6 +37,7 @@ func (t *top) refuse() error {
 	return nil
 }
 
+// refused returns INVALID_PARAMETER for the folder; why completes the sentence.
 func (t *top) refused(why string) *fault.Fault {
 	return fault.New(fault.InvalidParameter, "the folder %s %s", t.typed, why)
 }
@@ -43,7 +46,8 @@ func (t *top) refused(why string) *fault.Fault {
 func (t *top) contains(path string) bool { return contains(t.info, resolved(path)) }
 
 // contains reports whether path is inside dir, or is dir. It compares directories, not names, so
-// other names and mounts of dir count. The path must have no symbolic links.
+// other names and mounts of dir count. The path must have no symbolic links. It reads the
+// information of each parent once.
 func contains(dir fs.FileInfo, path string) bool {
 	for at := range upwards(path) {
 		if info, err := os.Stat(at); err == nil && os.SameFile(info, dir) {

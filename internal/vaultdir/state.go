@@ -31,7 +31,8 @@ const (
 // recordFormat is the format of the records that this release writes.
 const recordFormat = 1
 
-// A record identifies the folder of a state.
+// A record identifies the folder of a state. It is stored as JSON in folder.json, beside the
+// database of the state.
 type record struct {
 	Format int    `json:"format"`
 	ID     string `json:"id"`
@@ -66,7 +67,8 @@ func (s states) read(id string) (*record, error) {
 
 // of returns the record of the state whose path leads to t and that records the same directory of
 // the disk, or nil. It skips the id except, and records that cannot be read. If there are several,
-// it returns the one that was written last.
+// it returns the one that was written last. It reads the records of all states, so it is used only
+// for a folder without a valid id.
 func (s states) of(t *top, except string) (*record, error) {
 	entries, err := os.ReadDir(string(s))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -105,7 +107,8 @@ func (s states) written(id string) time.Time {
 }
 
 // write replaces the record of a state, atomically and durably. The caller has the lock of the
-// state.
+// state, so the name of the temporary file need not be unique. The error is FILE_ERROR if the
+// record cannot be written.
 func (s states) write(r record) error {
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
@@ -162,7 +165,8 @@ func (s states) make(id string) (*os.File, error) {
 		system(err)).Because(err)
 }
 
-// taken reports whether a process has the lock of a state.
+// taken reports whether a process has the lock of a state. It takes the lock itself for a moment if
+// no process has it. A state without a lock file is not taken.
 func (s states) taken(id string) bool {
 	file, err := os.Open(filepath.Join(s.dir(id), lockFile))
 	if err != nil {

@@ -73,6 +73,7 @@ func Open(dir, home string) (*Folder, error) { return open(dir, home, false) }
 // it, as for a folder that cannot be written.
 func OpenToRead(dir, home string) (*Folder, error) { return open(dir, home, true) }
 
+// open is Open, or OpenToRead if untouched is set.
 func open(dir, home string, untouched bool) (*Folder, error) {
 	t, err := enter(dir, home)
 	if err != nil {
@@ -113,7 +114,8 @@ func (t *top) look() (*Folder, error) {
 	return f, nil
 }
 
-// Close releases the claim, so that other processes can open the folder. It always returns nil.
+// Close releases the claim, so that other processes can open the folder. It always returns nil, and
+// may be called more than once.
 func (f *Folder) Close() error {
 	release(f.locks)
 	f.locks = nil

@@ -19,6 +19,14 @@ var createChapterDoc string
 //go:embed list_chapters.md
 var listChaptersDoc string
 
+// A createChapterIn is the input of memory_create_chapter. One of three arguments selects the
+// memories, in this order of precedence: MemoryIDs names them; AutoDetect finds clusters among the
+// newest Limit memories between Since and Before; Tags alone selects all memories that have all of
+// these tags.
+//
+// In the first two cases Tags selects nothing: the tags, like Topics, are added to the new
+// chapters. MinMemories is the least size of an automatic chapter, and Title the title of every
+// chapter of the call.
 type createChapterIn struct {
 	tool.Vault
 	MemoryIDs   []string     `json:"memory_ids,omitempty" names:"target" jsonschema:"a chapter of these"`
@@ -33,6 +41,12 @@ type createChapterIn struct {
 	tool.Mutation
 }
 
+// A createChapterOut is the output of memory_create_chapter. Chapters lists all chapters of the
+// call, also those that existed before; TotalCreated counts only the new ones. The fields ChapterID
+// to Origin repeat the first chapter, because the specification defines the answer for a single
+// chapter.
+//
+// SkippedIDs lists the named memories that do not exist.
 type createChapterOut struct {
 	tool.Aside  `json:"-"`
 	ChapterID   string   `json:"chapter_id,omitempty"`
@@ -49,7 +63,9 @@ type createChapterOut struct {
 	DryRun       bool      `json:"dry_run,omitempty"`
 }
 
-// A chapter is a chapter as answers show it. Times are Unix milliseconds.
+// A chapter is a chapter as answers show it. Times are Unix milliseconds: StartTS and EndTS are the
+// creation of its oldest and of its newest memory, CreatedAt is that of the chapter. MemoryIDs also
+// lists memories that were deleted later; MemoryCount does not count them.
 type chapter struct {
 	ID          string   `json:"id"`
 	Title       string   `json:"title,omitempty"`
@@ -78,7 +94,8 @@ func shown(x *memory.Index, k *memory.Kept[memory.Chapter]) chapter {
 }
 
 // createChapter returns the tool that creates chapters: of the named memories, of the memories with
-// some tags, or of each cluster that it detects.
+// some tags, or of each cluster that it detects. A call that gives none of these arguments is
+// INVALID_QUERY.
 func (f tools) createChapter() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "memory_create_chapter", Short: "create_chapter", Family: Family, Title: "Create a chapter",
@@ -103,7 +120,8 @@ func (f tools) createChapter() *tool.Tool {
 }
 
 // run drafts the chapters. The fields of the first chapter are repeated at the top level of the
-// output.
+// output. The caller needs no permission for the memories: a chapter is a new item of its own
+// agent.
 func (in *createChapterIn) run(a author, window memory.Filter, out *createChapterOut) error {
 	out.Chapters, out.Learnings, out.DryRun = []chapter{}, []string{}, in.DryRun
 	var err error
@@ -126,7 +144,7 @@ func (in *createChapterIn) run(a author, window memory.Filter, out *createChapte
 }
 
 // manual creates a chapter of the memories that the call names. Unknown ids are skipped and listed;
-// if all are unknown, it returns NOT_FOUND.
+// if all are unknown, it returns NOT_FOUND. min_memories does not apply.
 func (in *createChapterIn) manual(a author, out *createChapterOut) error {
 	var cards []*memory.Card
 	for _, id := range in.MemoryIDs {
@@ -144,8 +162,9 @@ func (in *createChapterIn) manual(a author, out *createChapterOut) error {
 	return in.add(a, made, out)
 }
 
-// ofTags creates a chapter of all memories that have all the given tags. It returns INVALID_QUERY
-// if they are fewer than min_memories.
+// ofTags creates a chapter of all memories that have all the given tags, whenever they were
+// created. It returns INVALID_QUERY if they are fewer than min_memories. The key of the cluster
+// contains the sorted tags, so that the order of the argument does not lead to a second chapter.
 func (in *createChapterIn) ofTags(a author, out *createChapterOut) error {
 	cards := slices.SortedFunc(a.index().Ranked(memory.Filter{Tags: in.Tags}), func(a, b *memory.Card) int {
 		return memory.ByAge(b, a)
@@ -160,7 +179,10 @@ func (in *createChapterIn) ofTags(a author, out *createChapterOut) error {
 }
 
 // detect creates a chapter for each cluster among the newest memories in the window, of which it
-// reads at most limit. It returns INVALID_QUERY if there is no cluster.
+// reads at most limit. It returns INVALID_QUERY if there is no cluster. Without a title, a chapter
+// is named after the tag, or the kind of work, that its memories share.
+//
+// A memory with several tags can be in several clusters, and so in several chapters.
 func (in *createChapterIn) detect(a author, window memory.Filter, out *createChapterOut) error {
 	var newest []*memory.Card
 	for c := range a.index().Newest() {
@@ -184,8 +206,9 @@ func (in *createChapterIn) detect(a author, window memory.Filter, out *createCha
 	return nil
 }
 
-// auto creates the chapter of a cluster. If the same cluster already has a chapter, it adds that
-// one to the output instead.
+// auto creates the chapter of a cluster. If the same cluster already has a chapter of exactly these
+// memories, it adds that one to the output instead. So a repeated call creates nothing, and one
+// after new memories creates a new chapter beside the old one.
 func (in *createChapterIn) auto(
 	a author, cluster memory.Cluster, title string, out *createChapterOut,
 ) error {
@@ -198,7 +221,8 @@ func (in *createChapterIn) auto(
 	return in.add(a, made, out)
 }
 
-// add stages a chapter and records the caller's agent.
+// add stages a chapter and records the caller's agent. It returns PERMISSION_DENIED if that agent
+// belongs to another principal.
 func (in *createChapterIn) add(a author, c memory.Chapter, out *createChapterOut) error {
 	if err := a.acts(); err != nil {
 		return err
@@ -223,6 +247,9 @@ func joined(texts []string) string {
 	return text
 }
 
+// A listChaptersIn is the input of memory_list_chapters. Since and Before select the chapters that
+// lie between them as a whole: with all their memories. Sort is recent, by the creation of the
+// chapters, or start, by their oldest memory.
 type listChaptersIn struct {
 	tool.Vault
 	ChapterIDs []string     `json:"chapter_ids,omitempty" complete:"chapter" jsonschema:"only these"`
@@ -234,6 +261,8 @@ type listChaptersIn struct {
 	tool.AsOf
 }
 
+// A listChaptersOut is the output of memory_list_chapters. Total counts the chapters that match,
+// also those beyond the limit.
 type listChaptersOut struct {
 	tool.Aside `json:"-"`
 	Chapters   []chapter `json:"chapters"`
@@ -248,11 +277,14 @@ func (f tools) listChapters() *tool.Tool {
 		Route:    tool.Route{Method: "GET", Path: "/chapters"},
 		Commands: []tool.Command{{Words: "chapter list"}},
 		Columns:  []string{"id", "title", "summary", "memory_count"},
-		Empty:    []tool.Empty{{Of: "chapters", Tool: "memory_create_chapter", Args: map[string]string{"auto_detect": "true"}}},
+		Empty: []tool.Empty{{Of: "chapters", Tool: "memory_create_chapter",
+			Args: map[string]string{"auto_detect": "true"}}},
 	}, f.chapters)
 }
 
-// chapters lists the chapters that match the call, newest first: by start time, or by creation.
+// chapters lists the chapters that match the call, newest first: by start time, or by creation. An
+// unknown id among chapter_ids is NOT_FOUND. It reads all chapters of the vault. If the answer
+// becomes too large, the list ends earlier, and the metadata reports has_more.
 func (f tools) chapters(ctx context.Context, c auth.Caller, in listChaptersIn) (listChaptersOut, error) {
 	out := listChaptersOut{Chapters: []chapter{}}
 	since, before, err := between(in.Since, in.Before)
@@ -307,7 +339,8 @@ func counted(a *tool.Aside, v view, count, total int) {
 	}
 }
 
-// noChapter returns the NOT_FOUND fault for an id that no chapter has.
+// noChapter returns the NOT_FOUND fault for an id that no chapter has, which was given in the named
+// argument.
 func noChapter(id, argument string) error {
 	return fault.New(fault.NotFound, "there is no chapter %q", id).With("id", id).With("argument", argument)
 }

@@ -15,12 +15,16 @@ import (
 var checkFileDoc string
 
 // The limits of a check (reference/memory.md §A6): it counts the failures among the mostChecked
-// newest memories of a file, and shows the shownChecked newest.
+// newest memories of a file, and shows the shownChecked newest. They keep the answer short, because
+// an agent asks before each change of a file.
 const (
 	mostChecked  = 10
 	shownChecked = 3
 )
 
+// A checkFileIn is the input of memory_check_file. File can be a path, a path that ends with a
+// slash for everything below a folder, or a pattern; see memory.Index.OfFile. IntendedAction is a
+// sentence that is compared with the goals of failures; it is optional.
 type checkFileIn struct {
 	tool.Vault
 	File           string `json:"file" size:"id" alias:"path" jsonschema:"the file that you will change"`
@@ -28,6 +32,10 @@ type checkFileIn struct {
 	tool.AsOf
 }
 
+// A checkFileOut is the output of memory_check_file. MemoryCount is the number of the memories that
+// were looked at, at most mostChecked, and FailureCount the number of failures among them. Total is
+// the number of all memories of the file. Message is a sentence that an agent can print as it is,
+// and RecallHint the call that returns more; it is empty if there are no memories.
 type checkFileOut struct {
 	tool.Aside   `json:"-"`
 	File         string             `json:"file"`
@@ -40,7 +48,8 @@ type checkFileOut struct {
 	Conflict     *conflict          `json:"conflict,omitempty" jsonschema:"a failure similar to the intended action"`
 }
 
-// A conflict is an earlier failure that is similar to the intended action.
+// A conflict is an earlier failure that is similar to the intended action. Similarity is from 0 to
+// 1.
 type conflict struct {
 	MemoryID   string  `json:"memory_id"`
 	Goal       string  `json:"goal"`
@@ -62,7 +71,12 @@ func (f tools) checkFile() *tool.Tool {
 }
 
 // check returns the summary of the memories about a file: those of the exact path, and those of
-// paths that match it.
+// paths that match it. All are treated alike, from the newest to the oldest. Failures that are
+// similar to the intended action are searched among more memories than are counted; see
+// memory.FailedBefore.
+//
+// The confidence of each memory is that of a match by file, also for a path that matches only in
+// part.
 func check(x *memory.Index, in checkFileIn) checkFileOut {
 	newest := memory.NewestFirst(append(x.OfFile(in.File, true), x.OfFile(in.File, false)...))
 	out := checkFileOut{
@@ -93,7 +107,7 @@ func check(x *memory.Index, in checkFileIn) checkFileOut {
 }
 
 // message returns the sentence that reports the number of memories of a file, and of failures among
-// them.
+// them. name is the last element of the path.
 func message(name string, count, failed int) string {
 	text := fmt.Sprintf("[RUM] %s has %d memories", name, count)
 	if count == 1 {

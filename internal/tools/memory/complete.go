@@ -22,6 +22,7 @@ const (
 	kindWisdom  = "wisdom"
 )
 
+// A completeIn is the input of the tool that completes ids. Kind is one of the kinds above.
 type completeIn struct {
 	tool.Vault
 	Kind string `json:"kind" enum:"memory,agent,chapter,wisdom" jsonschema:"the kind of suggestions"`
@@ -39,14 +40,17 @@ func (f tools) complete() *tool.Tool {
 	}, f.completeID)
 }
 
-// completeID lists the ids that begin with the typed prefix, sorted.
+// completeID lists the ids that begin with the typed prefix, sorted, at the newest version of the
+// vault.
 func (f tools) completeID(ctx context.Context, c auth.Caller, in completeIn) (tool.Values, error) {
 	return f.Complete(ctx, c, in.Vault.Vault, in.Completing, func(v state.View) iter.Seq2[string, string] {
 		return idsOfKind(v.Index.Memories(), in.Kind)
 	})
 }
 
-// idsOfKind yields the ids of a kind, in order, each with a short description.
+// idsOfKind yields the ids of a kind, in order, each with a short description: the goal of a
+// memory, the specialization of an agent, the title of a chapter, the summary of wisdom. It yields
+// nothing for another kind. An agent without a record is not listed.
 func idsOfKind(x *memory.Index, kind string) iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		switch kind {
@@ -66,7 +70,7 @@ func idsOfKind(x *memory.Index, kind string) iter.Seq2[string, string] {
 	}
 }
 
-// pairs yields the id of each value, with its description from about.
+// pairs yields the id of each value, with its description from about, until yield returns false.
 func pairs[T any](yield func(string, string) bool, all iter.Seq[*memory.Kept[T]], about func(*T) string) {
 	for k := range all {
 		if !yield(k.ID, about(&k.Value)) {

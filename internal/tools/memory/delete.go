@@ -21,6 +21,9 @@ var deleteChapterDoc string
 //go:embed delete_wisdom.md
 var deleteWisdomDoc string
 
+// A deleteMemoryIn is the input of memory_delete_memory. Erase destroys the memory with its
+// history, and cannot be undone; otherwise the history keeps it, and it can be read at an earlier
+// version.
 type deleteMemoryIn struct {
 	tool.Vault
 	MemoryID string `json:"memory_id" complete:"memory" names:"target" jsonschema:"mem_…"`
@@ -28,12 +31,14 @@ type deleteMemoryIn struct {
 	tool.Mutation
 }
 
+// A deleteChapterIn is the input of memory_delete_chapter.
 type deleteChapterIn struct {
 	tool.Vault
 	ChapterID string `json:"chapter_id" complete:"chapter" names:"target" jsonschema:"chapter_…"`
 	tool.Mutation
 }
 
+// A deleteWisdomIn is the input of memory_delete_wisdom.
 type deleteWisdomIn struct {
 	tool.Vault
 	WisdomID string `json:"wisdom_id" complete:"wisdom" names:"target" jsonschema:"wisdom_…"`
@@ -41,7 +46,7 @@ type deleteWisdomIn struct {
 }
 
 // A deletedOut is the output of the tools that delete. Deleted is false if there was nothing to
-// delete.
+// delete. Erased and Job are set by an erasure only.
 type deletedOut struct {
 	tool.Aside `json:"-"`
 	Deleted    bool       `json:"deleted" jsonschema:"false: it did not exist"`
@@ -56,7 +61,11 @@ type erased struct {
 }
 
 // deleteMemory returns the tool that deletes a memory with its links, or erases it with its
-// history. A delete of an unknown memory does nothing.
+// history. A delete of an unknown memory does nothing, so that a call can be repeated; an erasure
+// of one is NOT_FOUND. Links of other memories to it stay stored, but answers no longer show them.
+//
+// Chapters that were made from the memory keep its text in their summaries. Only an erasure removes
+// them.
 func (f tools) deleteMemory() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "memory_delete_memory", Short: "delete_memory", Family: Family, Title: "Delete a memory",
@@ -89,7 +98,7 @@ func (f tools) deleteMemory() *tool.Tool {
 }
 
 // remove returns a function that stages the removal of the items of an id, one for each of the
-// kinds.
+// kinds. It is called when the item exists and the caller is allowed to change it.
 func remove(tx *repo.Tx, out *deletedOut, kinds ...string) func(id string) error {
 	return func(id string) error {
 		for _, kind := range kinds {
@@ -105,6 +114,11 @@ func remove(tx *repo.Tx, out *deletedOut, kinds ...string) func(id string) error
 // erase destroys a memory with its history. It also destroys the chapters that were ever made from
 // it and the wisdom made from those chapters, because they quote it. The erasure is a job, which
 // can outlast the call.
+//
+// It does not use draft, because the commit is only the first part of the job; the other steps
+// remove the history. It also works for a memory that was deleted before, and returns NOT_FOUND if
+// no version has the memory. It does not check the owner: the argument erase requires the role
+// admin (see Raises).
 func (f tools) erase(ctx context.Context, c auth.Caller, in deleteMemoryIn) (deletedOut, error) {
 	call, err := mutation.Call(c, &in.Mutation, Family)
 	if err != nil {
@@ -126,8 +140,8 @@ func (f tools) erase(ctx context.Context, c auth.Caller, in deleteMemoryIn) (del
 	return out, nil
 }
 
-// deleteChapter returns the tool that deletes a chapter, but not its memories. A delete of an
-// unknown chapter does nothing.
+// deleteChapter returns the tool that deletes a chapter, but not its memories, nor the wisdom that
+// was made from it. A delete of an unknown chapter does nothing.
 func (f tools) deleteChapter() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "memory_delete_chapter", Short: "delete_chapter", Family: Family, Title: "Delete a chapter",

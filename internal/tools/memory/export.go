@@ -24,6 +24,9 @@ const (
 	linesFile      = "memories.jsonl"
 )
 
+// An exportIn is the input of memory_export. AgentID and Tags select memories; without them the
+// whole content of the family is exported. PageToken and the version that it contains override
+// as_of.
 type exportIn struct {
 	tool.Vault
 	Format    string   `json:"format,omitempty" enum:"jsonl,markdown" default:"jsonl" jsonschema:"JSON Lines of everything, or a file of Markdown for each memory"`
@@ -33,6 +36,8 @@ type exportIn struct {
 	tool.AsOf
 }
 
+// An exportOut is the output of memory_export: one page. Memories is the number of memories on the
+// page; the other items are not counted.
 type exportOut struct {
 	tool.Aside `json:"-"`
 	Format     string       `json:"format"`
@@ -40,7 +45,9 @@ type exportOut struct {
 	Files      []exportFile `json:"files" jsonschema:"the command line writes them instead"`
 }
 
-// An exportFile is one file of an export, or one part of a file.
+// An exportFile is one file of an export, or one part of a file. Part is the number of the part,
+// from 1; it is 0 for a file that is never split. The parts of a file, joined in order, are its
+// content.
 type exportFile struct {
 	Path    string `json:"path"`
 	Content string `json:"content"`
@@ -64,7 +71,8 @@ func (f tools) export() *tool.Tool {
 const mostExported = 1 << 20
 
 // exportMemories returns one page of an export. All pages are of the version of the first page,
-// which the page token contains.
+// which the page token contains. So changes during an export have no effect on it, and the position
+// in it can be a number of items: their order is the same for every page.
 func (f tools) exportMemories(ctx context.Context, c auth.Caller, in exportIn) (exportOut, error) {
 	out := exportOut{Format: in.Format, Files: []exportFile{}}
 	at, err := readExportPlace(in.PageToken)
@@ -94,19 +102,21 @@ func (f tools) exportMemories(ctx context.Context, c auth.Caller, in exportIn) (
 }
 
 // An exportPlace is the position at which a page begins: the version of all pages, the number of
-// items in the earlier pages, and the number of the last part of memories.jsonl.
+// items in the earlier pages, and the number of the last part of memories.jsonl. The zero value is
+// the start of an export of the newest version.
 type exportPlace struct {
 	version uint64 // 0: not chosen yet
 	skip    int    // items in the earlier pages
 	part    int    // number of the last part of memories.jsonl
 }
 
-// String returns the position as the key of a page token.
+// String returns the position as the key of a page token: "version:skip:part", in decimal.
 func (p exportPlace) String() string {
 	return fmt.Sprintf("%d:%d:%d", p.version, p.skip, p.part)
 }
 
-// readExportPlace parses a page token. An empty token is the zero exportPlace, the start.
+// readExportPlace parses a page token. An empty token is the zero exportPlace, the start. A token
+// of another list is INVALID_QUERY.
 func readExportPlace(token string) (p exportPlace, err error) {
 	key, err := tool.ReadToken("page_token", token, Family)
 	if err != nil || key == "" {
@@ -118,7 +128,9 @@ func readExportPlace(token string) (p exportPlace, err error) {
 	return p, nil
 }
 
-// An exporting builds one page of an export.
+// An exporting builds one page of an export. An item is encoded before it is known whether it fits
+// on the page: only then is its size known. If it does not fit, it is dropped, and the next page
+// encodes it again.
 type exporting struct {
 	view
 	out *exportOut
@@ -129,7 +141,9 @@ type exporting struct {
 	lines []byte // the part of memories.jsonl on the page
 }
 
-// page fills the output, and reports whether more pages follow.
+// page fills the output, and reports whether more pages follow. It skips the items of the earlier
+// pages without reading their values. The first item of a page is added even if it alone exceeds
+// mostExported, because otherwise the export would never end.
 func (e *exporting) page(ctx context.Context) (more bool, err error) {
 	n, first := 0, e.at.skip
 	for thing, err := range e.things(ctx) {
@@ -160,12 +174,18 @@ func (e *exporting) page(ctx context.Context) (more bool, err error) {
 }
 
 // A thing encodes one exported item and returns its size in bytes. The result is a file or, for an
-// item that it adds as a line of memories.jsonl, the zero exportFile.
+// item that it adds as a line of memories.jsonl, the zero exportFile. It is a function, so that the
+// items of earlier pages can be skipped without being encoded.
 type thing func() (exportFile, int, error)
 
 // things yields the exported items in an order that an import accepts: agents, memories by age,
 // links, chapters, wisdom. The format markdown has only the memories. With a filter, agents,
-// chapters and wisdom are omitted.
+// chapters and wisdom are omitted, because they can contain more than the filter selects.
+//
+// Links follow all memories, because an import accepts a link only if both of its memories exist.
+//
+// The context is checked before each memory and its links, but not for the other kinds, of which a
+// vault has few items.
 func (e *exporting) things(ctx context.Context) iter.Seq2[thing, error] {
 	filter := memory.Filter{Agent: e.in.AgentID, Tags: e.in.Tags}
 	whole := filter.Agent == "" && len(filter.Tags) == 0
@@ -203,7 +223,8 @@ func (e *exporting) things(ctx context.Context) iter.Seq2[thing, error] {
 	}
 }
 
-// each yields items that are stored as one value. It reports whether the consumer wants more.
+// each yields items that are stored as one value. It reports whether the consumer wants more. The
+// index contains their values, so it reads nothing from the log.
 func each[T any](
 	e *exporting, yield func(thing, error) bool, kind string, all iter.Seq[*memory.Kept[T]],
 ) bool {
@@ -216,7 +237,8 @@ func each[T any](
 }
 
 // line encodes an item and adds it as a line, if it fits on the page. The size is returned in
-// either case.
+// either case, without the line break. The line is the value with two members added, its kind and
+// its id; see memory.Line.
 func (e *exporting) line(kind, id string, value any) (exportFile, int, error) {
 	raw, err := json.Marshal(value)
 	if err != nil {
@@ -233,6 +255,8 @@ func (e *exporting) line(kind, id string, value any) (exportFile, int, error) {
 }
 
 // memory encodes one memory, as a line or as a Markdown file, and counts it if it fits on the page.
+// It reads the value of the memory, which the index does not contain. A Markdown file contains the
+// outgoing links of the memory; in the format jsonl they are lines of their own.
 func (e *exporting) memory(ctx context.Context, c *memory.Card) (exportFile, int, error) {
 	m, err := e.Vault.Memory(ctx, c)
 	if err != nil {

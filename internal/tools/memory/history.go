@@ -20,6 +20,8 @@ import (
 //go:embed history.md
 var historyDoc string
 
+// A historyIn is the input of memory_history. The history ends at the version of as_of, if it is
+// given.
 type historyIn struct {
 	tool.Vault
 	MemoryID string `json:"memory_id" complete:"memory" names:"target" jsonschema:"mem_…; also of a deleted memory"`
@@ -27,13 +29,18 @@ type historyIn struct {
 	tool.Page
 }
 
+// A historyOut is the output of memory_history: one page of the changes, newest first.
 type historyOut struct {
 	tool.Aside `json:"-"`
 	MemoryID   string     `json:"memory_id"`
 	Items      []revision `json:"items" jsonschema:"the newest first"`
 }
 
-// A revision is one change of a memory, or of its outgoing links.
+// A revision is one change of a memory, or of its outgoing links. Op is create, update, delete, or
+// link for a change of the links alone. Changed lists the paths of the changed members, such as
+// "outcome.summary", and "links" if the links changed with them; it is empty for create and delete.
+//
+// Version is the commit; Tool, Principal and Agent are those of the call that made it.
 type revision struct {
 	Version   string   `json:"version"`
 	TS        int64    `json:"ts" format:"unix-ms" title:"when" jsonschema:"Unix milliseconds"`
@@ -56,7 +63,11 @@ func (f tools) history() *tool.Tool {
 }
 
 // tellHistory returns one page of the changes of a memory, newest first. A memory that never
-// existed is NOT_FOUND. The page token is the version of the last revision of the page before.
+// existed is NOT_FOUND; a deleted one still has its history. The page token is the version of the
+// last revision of the page before, so the next page begins one version below it.
+//
+// The token needs no position inside a version, because a commit changes an item at most once. If
+// the answer is full before the limit, the page is shorter, and has_more is true.
 func tellHistory(ctx context.Context, v view, in historyIn) (historyOut, error) {
 	out := historyOut{MemoryID: in.MemoryID, Items: []revision{}}
 	after, err := in.After(Family)
@@ -94,6 +105,10 @@ func tellHistory(ctx context.Context, v view, in historyIn) (historyOut, error) 
 
 // revisions yields the changes of a memory and of its links up to a version, newest first. It
 // yields nothing for an id that was never a memory up to then.
+//
+// A memory and its links are two items with histories of their own. revisions merges the two by
+// version, and yields one revision for a commit that changed both, such as a deletion. It reads
+// only as far as the consumer does: one read for each change.
 func (v view) revisions(ctx context.Context, id string, upTo uint64) iter.Seq2[revision, error] {
 	return func(yield func(revision, error) bool) {
 		own, err := v.last(ctx, memory.KindMemory, id, upTo)
@@ -125,7 +140,8 @@ func (v view) revisions(ctx context.Context, id string, upTo uint64) iter.Seq2[r
 }
 
 // last returns the sequence number of the last commit up to a version that changed an item, or 0 if
-// there is none.
+// there is none. The index answers for an item that exists and did not change since; otherwise the
+// log is searched, which costs more.
 func (v view) last(ctx context.Context, kind, id string, upTo uint64) (uint64, error) {
 	if _, version, ok := v.memories.Place(kind, id); ok && version <= upTo {
 		return version, nil
@@ -134,7 +150,8 @@ func (v view) last(ctx context.Context, kind, id string, upTo uint64) (uint64, e
 }
 
 // A chain iterates over the changes of an item, newest first. It reads one change ahead, because a
-// change is described by comparison with the older one.
+// change is described by comparison with the older one. If that read fails, err is set, and the
+// current change must not be used.
 type chain struct {
 	next  func() (repo.ItemRevision, error, bool)
 	stop  func()
@@ -145,7 +162,8 @@ type chain struct {
 	goes  bool // older is valid: there is an older change
 }
 
-// newChain returns a chain at the first change of all. The caller must call stop.
+// newChain returns a chain at the first change of all. The caller must call stop, which releases
+// the iterator. A chain of no changes is not on.
 func newChain(all iter.Seq2[repo.ItemRevision, error]) *chain {
 	c := &chain{}
 	c.next, c.stop = iter.Pull2(all)
@@ -154,7 +172,8 @@ func newChain(all iter.Seq2[repo.ItemRevision, error]) *chain {
 	return c
 }
 
-// move advances to the next older change.
+// move advances to the next older change, and reads the one after it. Without an older change, or
+// after an error, the chain has no current change.
 func (c *chain) move() {
 	c.now, c.here = c.older, c.goes && c.err == nil
 	if c.here {
@@ -162,11 +181,13 @@ func (c *chain) move() {
 	}
 }
 
-// on reports whether the chain has a current change or failed.
+// on reports whether the chain has a current change or failed. The caller checks err before it uses
+// the change.
 func (c *chain) on() bool { return c.here || c.err != nil }
 
 // merged returns the newest change of two chains and advances past it. If both chains have a change
-// in that commit, it describes both.
+// in that commit, it describes both. a is the chain of the memory, b that of its links; one of them
+// must have a current change.
 func merged(a, b *chain) revision {
 	var of *repo.Commit
 	if a.here {
@@ -194,7 +215,7 @@ func merged(a, b *chain) revision {
 }
 
 // opOf returns the operation of the current change: create, update or delete. A change after a
-// deletion is a create.
+// deletion is a create, and so is the oldest change that can still be read.
 func opOf(c *chain) string {
 	switch {
 	case c.now.Item.Gone:
@@ -206,7 +227,8 @@ func opOf(c *chain) string {
 }
 
 // differing returns the sorted paths of the members that an update changed; nil for other
-// operations. The time of the update is not listed.
+// operations. The time of the update is not listed, because every update changes it. A member that
+// was added or removed is listed too: its text differs from the empty one.
 func differing(c *chain) []string {
 	if opOf(c) != "update" {
 		return nil
@@ -222,7 +244,8 @@ func differing(c *chain) []string {
 	return names
 }
 
-// merge returns the union of two maps. For a key in both, it has the value of b.
+// merge returns the union of two maps. For a key in both, it has the value of b. Neither map is
+// changed.
 func merge(a, b map[string]string) map[string]string {
 	all := maps.Clone(a)
 	maps.Copy(all, b)
@@ -230,7 +253,8 @@ func merge(a, b map[string]string) map[string]string {
 }
 
 // flattened returns the members of a JSON object, and those of the objects in it, as JSON texts by
-// path: "intent.goal". It returns an empty map if the value is not an object.
+// path: "intent.goal". It returns an empty map if the value is not an object. Deeper objects and
+// lists stay one text, so a change in them is reported for the member as a whole.
 func flattened(value []byte) map[string]string {
 	all := map[string]string{}
 	var members map[string]json.RawMessage

@@ -15,13 +15,17 @@ import (
 //go:embed identity.md
 var identityDoc string
 
-// The actions of memory_identity.
+// The actions of memory_identity: register creates an agent, resume begins a new session of one,
+// and info describes one and changes nothing.
 const (
 	actRegister = "register"
 	actResume   = "resume"
 	actInfo     = "info"
 )
 
+// An identityIn is the input of memory_identity. Type, ParentID, Specialization and Capabilities
+// belong to register, AgentID to resume and info, and as_of to info only. A call of info only
+// reads, although the input has the arguments of a mutation.
 type identityIn struct {
 	tool.Vault
 	Action         string   `json:"action" enum:"register,resume,info" jsonschema:"register: a new agent; resume: continue as an agent; info: only show it"`
@@ -34,6 +38,9 @@ type identityIn struct {
 	tool.AsOf
 }
 
+// An identityOut is the output of memory_identity: the description of one agent. Times are Unix
+// milliseconds. CreatedAt is 0 for an agent without a record, and SuccessRate, from 0 to 1, is 0
+// for one without memories.
 type identityOut struct {
 	tool.Aside   `json:"-"`
 	AgentID      string  `json:"agent_id"`
@@ -61,13 +68,16 @@ func (f tools) identity() *tool.Tool {
 	}, f.beAgent)
 }
 
-// beAgent registers, resumes or describes an agent. Only the description can be of the past.
+// beAgent registers, resumes or describes an agent. Only the description can be of the past: as_of
+// with another action is INVALID_QUERY. The new id of register is generated before the draft,
+// because a draft can run several times and must use the same id.
 func (f tools) beAgent(ctx context.Context, c auth.Caller, in identityIn) (identityOut, error) {
 	switch {
 	case in.Action == actInfo:
 		return f.agentInfo(ctx, c, in)
 	case in.AsOf.AsOf != "":
-		return identityOut{}, fault.New(fault.InvalidQuery, "as_of can only be used with info: the past cannot be changed").
+		return identityOut{}, fault.New(fault.InvalidQuery,
+			"as_of can only be used with info: the past cannot be changed").
 			With("argument", "as_of")
 	case in.Action == actResume:
 		return draft(ctx, f, c, in.Vault.Vault, &in.Mutation, in.resume(c))
@@ -80,7 +90,8 @@ func (f tools) beAgent(ctx context.Context, c auth.Caller, in identityIn) (ident
 }
 
 // agentInfo returns the description of an agent, by default of the one with which the caller acts.
-// It returns NOT_FOUND for another id with no record and no memories.
+// It returns NOT_FOUND for another id with no record and no memories. The caller's own agent is
+// always known, even if it has not changed anything yet.
 func (f tools) agentInfo(ctx context.Context, c auth.Caller, in identityIn) (identityOut, error) {
 	v, err := f.view(ctx, c, in.Vault.Vault, in.AsOf)
 	if err != nil {
@@ -101,14 +112,18 @@ func (f tools) agentInfo(ctx context.Context, c auth.Caller, in identityIn) (ide
 	return out, nil
 }
 
-// noAgent returns the NOT_FOUND fault for an id that no agent has.
+// noAgent returns the NOT_FOUND fault for an id that no agent has. It suggests to register one.
 func noAgent(id string) error {
 	return fault.New(fault.NotFound, "there is no agent %q", id).With("id", id).With("argument", "agent_id").
 		Try("memory_identity", fault.Args{"action": actRegister})
 }
 
 // agentOf returns the description of an agent. An agent without a record is described as a main
-// agent, with the counts of its memories only.
+// agent, with the counts of its memories only. LastActive is the later of two times: the one in its
+// record, and the last change of one of its memories.
+//
+// The counts are not stored in the record: the index derives them from the memories, so a deletion
+// or a changed outcome is counted at once.
 func agentOf(x *memory.Index, id string) identityOut {
 	out := identityOut{AgentID: id, Type: memory.AgentMain}
 	t := x.Tally(id)
@@ -129,7 +144,8 @@ func agentOf(x *memory.Index, id string) identityOut {
 
 // newAgent generates the id of a new agent and claims it for the caller. It does so before the id
 // is in the log, where another principal could see it and claim it first (reference/memory-build.md
-// §2.10). An id that is claimed but never used does no harm. A dry run claims nothing.
+// §2.10). An id that is claimed but never used does no harm. A dry run claims nothing, and the
+// local principal needs no claim: it is the only one of its server.
 func (f tools) newAgent(ctx context.Context, c auth.Caller, in identityIn) (string, error) {
 	id := memory.UUID(memory.PrefixAgent, rand.Text())
 	if in.DryRun || c.Principal == auth.Local {
@@ -143,7 +159,8 @@ func (f tools) newAgent(ctx context.Context, c auth.Caller, in identityIn) (stri
 	return id, t.ClaimNewAgent(ctx, c)
 }
 
-// register returns a function that drafts the record of a new agent.
+// register returns a function that drafts the record of a new agent. The new agent is not the agent
+// of this call: the caller passes its id in later calls. Its first session counts as one.
 func (in identityIn) register(c auth.Caller, id string) func(context.Context, *repo.Tx, *identityOut) error {
 	return func(_ context.Context, tx *repo.Tx, out *identityOut) error {
 		a := author{c, in.Vault.Vault, tx}
@@ -165,7 +182,8 @@ func (in identityIn) register(c auth.Caller, id string) func(context.Context, *r
 }
 
 // checkParent returns a fault if the parent of a new agent does not exist, or belongs to another
-// principal and the caller is not an admin. A subagent must have a parent.
+// principal and the caller is not an admin. A subagent must have a parent. The check matters
+// because an agent can change the items of the agents below it; see author.mine.
 func (in identityIn) checkParent(a author) error {
 	if in.ParentID == "" {
 		if in.Type == memory.AgentSub {
@@ -186,7 +204,8 @@ func (in identityIn) checkParent(a author) error {
 	return nil
 }
 
-// resume returns a function that drafts a new session of an existing agent.
+// resume returns a function that drafts a new session of an existing agent: its session count grows
+// by one, and its time of activity is now.
 func (in identityIn) resume(c auth.Caller) func(context.Context, *repo.Tx, *identityOut) error {
 	return func(_ context.Context, tx *repo.Tx, out *identityOut) error {
 		a := author{c, in.Vault.Vault, tx}
@@ -207,7 +226,8 @@ func (in identityIn) resume(c auth.Caller) func(context.Context, *repo.Tx, *iden
 
 // resumed returns the agent to resume: the one that the call names or, without a name, the
 // principal's main agent that was active last. It returns NOT_FOUND if there is none, and
-// PERMISSION_DENIED if the agent belongs to another principal.
+// PERMISSION_DENIED if the agent belongs to another principal; an admin cannot resume it either.
+// Without a name it reads the records of all agents.
 func (in identityIn) resumed(a author) (*memory.Kept[memory.Agent], error) {
 	if in.AgentID != "" {
 		k, ok := a.index().Agent(in.AgentID)

@@ -17,22 +17,33 @@ import (
 //go:embed import.md
 var importDoc string
 
-// mostImported is the maximum number of imported lines and Markdown files in one call.
+// mostImported is the maximum number of imported lines and Markdown files in one call. All of them
+// become one commit. A larger export is imported in several calls, each with some of its lines.
 const mostImported = 1000
 
+// An importIn is the input of memory_import.
 type importIn struct {
 	tool.Vault
 	Files []importFile `json:"files" jsonschema:"files of JSON Lines (.jsonl) or Markdown (.md), as memory_export makes them"`
 	tool.Mutation
 }
 
-// An importFile is one imported file.
+// An importFile is one imported file. The suffix of Path decides its format: a Markdown file is one
+// memory, every other file has one item on each line. Offset is the number of lines of the original
+// file before Content, so that faults name the line numbers of that file if it is imported in
+// parts.
 type importFile struct {
 	Path    string `json:"path" size:"id"`
 	Content string `json:"content" max:"4194304"`
 	Offset  int    `json:"offset,omitempty" min:"0" jsonschema:"lines of the file in the calls before"`
 }
 
+// An importOut is the output of memory_import. Created counts the new memories, Skipped those whose
+// id exists, and Others the other stored items, without the records of agents that memories need.
+// LeftOut lists up to mostLeftOut lines of which something was not stored, each with the reason;
+// they do not fail the call.
+//
+// A dry run reports the same counts, and stores nothing.
 type importOut struct {
 	tool.Aside `json:"-"`
 	Created    int       `json:"created" jsonschema:"memories"`
@@ -50,7 +61,11 @@ type leftOut struct {
 }
 
 // importAll returns the tool that imports the output of memory_export. It imports all lines or
-// none.
+// none, except lines that can only be left out. A repeated import adds nothing, because existing
+// items are skipped; only memories without an id are created again.
+//
+// The lines are parsed and their agents claimed once, before the draft, which can run several
+// times.
 func (f tools) importAll() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "memory_import", Short: "import", Family: Family, Title: "Import memories", Doc: importDoc,
@@ -88,6 +103,9 @@ func (f tools) importAll() *tool.Tool {
 // the log; see newAgent. It returns PERMISSION_DENIED if an agent belongs to another principal,
 // unless the caller is an admin, who can write for any agent: others then contains these agents. A
 // dry run checks without claiming.
+//
+// Without the claim, an import could store memories for an id that another principal claims later,
+// and then owns. The local principal needs no claims; others is nil then.
 func (f tools) claimAgents(
 	ctx context.Context, c auth.Caller, in importIn, lines []brought,
 ) (others map[string]bool, err error) {
@@ -117,7 +135,8 @@ func (f tools) claimAgents(
 	return others, nil
 }
 
-// agent returns the agent to which a line belongs, or "" if it names none.
+// agent returns the agent to which a line belongs, or "" if it names none. The line of an agent
+// belongs to that agent itself.
 func (b brought) agent() string {
 	if b.Kind == memory.KindAgent {
 		return b.ID
@@ -132,7 +151,8 @@ type brought struct {
 	line int // from 1
 }
 
-// lines parses the files. It returns all problems as one fault.
+// lines parses the files. It returns all problems as one fault. That is at most one problem for
+// each file, because the parse of a file ends at its first problem.
 func (in *importIn) lines() ([]brought, error) {
 	var all []brought
 	var problems []*fault.Fault
@@ -183,7 +203,7 @@ func (f importFile) lines() ([]brought, error) {
 	return all, nil
 }
 
-// wrong returns the fault of a line of the file.
+// wrong returns the fault of a line of the file, with its path and line number, counted from 1.
 func (f importFile) wrong(line int, what string) error {
 	return fault.New(fault.InvalidQuery, "%s", what).At(f.Path, line).With("argument", "files")
 }

@@ -16,6 +16,9 @@ import (
 // files of several kinds. The function parses the files and claims their agents, like
 // memory_import. It returns a second function, which stores the items in a draft and returns the
 // ids of the created memories and the number of memories that already existed.
+//
+// The two steps are separate because a claim is a write of its own, outside the commit, and a draft
+// can run several times. Lines that are left out are not reported.
 func Reader(t *team.Teams) func(ctx context.Context, c auth.Caller, to convert.Batch) (
 	func(tx *repo.Tx) (ids []string, skipped int, err error), error,
 ) {
@@ -43,7 +46,8 @@ func Reader(t *team.Teams) func(ctx context.Context, c auth.Caller, to convert.B
 	}
 }
 
-// storeAll drafts all lines, and returns the ids of the created memories.
+// storeAll drafts all lines, and returns the ids of the created memories. It gives an id to each
+// memory without one, so that it can return that id too.
 func storeAll(j importing, lines []brought) (ids []string, err error) {
 	for _, l := range lines {
 		if l.Kind == memory.KindMemory && l.ID == "" {

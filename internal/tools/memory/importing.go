@@ -12,7 +12,11 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// An importing drafts the lines of an import, one after the other.
+// An importing drafts the lines of an import, one after the other. Lines may refer only to items of
+// earlier lines, of the same call or of the vault, so the order of an export matters.
+//
+// An importing is passed by value: its maps and its output are shared between the copies. It
+// belongs to one run of a draft.
 type importing struct {
 	author
 	out    *importOut
@@ -26,7 +30,8 @@ type importing struct {
 	linked map[string]memory.Links // links in the draft, by memory id
 }
 
-// newImporting returns an importing with an empty draft.
+// newImporting returns an importing with an empty draft. others are the agents that belong to other
+// principals; see claimAgents.
 func newImporting(a author, out *importOut, others map[string]bool) importing {
 	return importing{
 		author: a, out: out, others: others, owners: map[string]string{}, staged: map[memory.Ref]bool{},
@@ -43,18 +48,21 @@ func (j importing) has(kind, id string) bool {
 	return there
 }
 
-// put stages an item.
+// put stages an item, and notes it as part of the draft. The principal, the agent and the times in
+// the value must be checked before.
 func (j importing) put(kind, id string, value any) error {
 	j.staged[memory.Ref{Kind: kind, ID: id}] = true
 	return j.tx.PutItem(kind, id, value)
 }
 
-// importedID matches the ids that an import accepts. An id is part of a path over HTTP.
+// importedID matches the ids that an import accepts. An id is part of a path over HTTP, and of keys
+// of the index, so it contains no slash, space or control character. Ids of agents have rules of
+// their own, which the claim checks.
 var importedID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$`)
 
 // agentOf returns the agent for which a line is stored: the one that it names, or else the
 // caller's. The name `local` also means the caller's agent, because it is the only principal of a
-// server without accounts.
+// server without accounts: so the export of such a server can be imported into a tenant.
 func (j importing) agentOf(b brought) string {
 	if agent := b.agent(); agent != "" && agent != auth.Local {
 		return agent
@@ -62,7 +70,9 @@ func (j importing) agentOf(b brought) string {
 	return j.Agent
 }
 
-// take drafts one line. It returns a fault if the line is not valid.
+// take drafts one line. It returns a fault if the line is not valid, which ends the import. The
+// principal and the format of an item are not taken from the line: the import determines them, so a
+// file cannot claim to come from another principal.
 func (j importing) take(b brought) error {
 	if b.ID != "" && b.Kind != memory.KindAgent && !importedID.MatchString(b.ID) {
 		return b.wrong("an id has at most 128 letters, digits and the characters _ . : -")
@@ -77,7 +87,8 @@ func (j importing) take(b brought) error {
 	case memory.KindChapter:
 		return other(j, b, func(c *memory.Chapter) string {
 			c.V, c.Agent, c.Principal = memory.Format, j.agentOf(b), j.Principal
-			if c.Origin = cmp.Or(c.Origin, memory.OriginManual); c.Origin != memory.OriginManual && c.Origin != memory.OriginAuto {
+			if c.Origin = cmp.Or(c.Origin, memory.OriginManual); c.Origin != memory.OriginManual &&
+				c.Origin != memory.OriginAuto {
 				return "origin must be manual or auto"
 			}
 			return j.dated(&c.Created)
@@ -92,7 +103,7 @@ func (j importing) take(b brought) error {
 }
 
 // agent drafts the record of an agent. The record of another principal's agent, or one with a
-// reserved id, is left out.
+// reserved id, is left out. A time of activity in the future becomes the time of the draft.
 func (j importing) agent(b brought) error {
 	if j.others[b.ID] || b.ID == auth.Local || auth.Reserved(b.ID) {
 		j.leave(b, "the agent belongs to another principal")
@@ -108,7 +119,8 @@ func (j importing) agent(b brought) error {
 }
 
 // dated replaces a time of 0 by the time of the draft. It returns the reason if the time is not
-// valid, or "".
+// valid, or "". at is in Unix milliseconds. Times in the future are refused because the order of
+// memories depends on them: such a memory would stay the newest for long.
 func (j importing) dated(at *int64) string {
 	if *at == 0 {
 		*at = j.now()
@@ -119,14 +131,19 @@ func (j importing) dated(at *int64) string {
 	return ""
 }
 
-// wrong returns the fault of an imported line.
+// wrong returns the fault of an imported line, with its file and line number.
 func (b brought) wrong(what string, args ...any) error {
 	return fault.New(fault.InvalidQuery, what, args...).At(b.file, b.line).With("argument", "files")
 }
 
 // memory drafts a memory with its links. A memory whose id exists is skipped. It is stored for the
-// principal of its agent; only an admin can import memories of another principal's agent. A key
-// that is in use is dropped.
+// principal of its agent, as far as the vault has a record of that agent; only an admin can import
+// memories of another principal's agent. A key that is in use is dropped.
+//
+// The value is checked against checkedMemory, with the rules of memory_store. Some members are
+// corrected instead: duplicate tags, a negative count of stores, and a time of update before the
+// creation or in the future. A key is dropped, and not refused, because a key identifies a memory
+// among those of its principal, and the caller cannot know the keys of others.
 func (j importing) memory(b brought) error {
 	m := memory.Memory{Importance: memory.DefaultImportance}
 	if err := b.Into(&m); err != nil {
@@ -178,7 +195,8 @@ func (j importing) memory(b brought) error {
 }
 
 // appear drafts the record of an agent that has none, unless the agent belongs to another
-// principal.
+// principal. It replaces author.appear, which would apply the whole draft to the index for each
+// line.
 func (j importing) appear(agent string) error {
 	if j.others[agent] || j.has(memory.KindAgent, agent) {
 		return nil
@@ -188,7 +206,9 @@ func (j importing) appear(agent string) error {
 }
 
 // date sets the creation time of a memory from a line: a number is Unix time in seconds, or in
-// milliseconds from 1e11 on; a string is RFC 3339. Without a time, it is the time of the draft.
+// milliseconds from 1e11 on; a string is RFC 3339. Without a time, it is the time of the draft. The
+// member created_at is for lines that people or other programs write; an export has the member
+// created instead, in milliseconds.
 func (j importing) date(m *memory.Memory, b brought) error {
 	switch at := b.CreatedAt.(type) {
 	case float64:
@@ -209,7 +229,11 @@ func (j importing) date(m *memory.Memory, b brought) error {
 	return nil
 }
 
-// links drafts the outgoing links of a memory. Links of an unknown memory are left out.
+// links drafts the outgoing links of a memory. Links of an unknown memory are left out. If the
+// memory existed before the import, the caller must be allowed to change it; otherwise the fault is
+// PERMISSION_DENIED. A memory of this import was checked with its own line.
+//
+// Links are added to those that the memory has already; an import removes none.
 func (j importing) links(b brought) error {
 	var l memory.Links
 	if err := b.Into(&l); err != nil {
@@ -231,8 +255,9 @@ func (j importing) links(b brought) error {
 	return j.link(b, l)
 }
 
-// link adds links to those of a memory. A link to an unknown memory is listed as left out; a link
-// beyond memory.MaxLinks is dropped without a report.
+// link adds links to those of a memory. A link to an unknown memory, or to the memory itself, is
+// listed as left out; a link beyond memory.MaxLinks is dropped without a report. If nothing is
+// added, it stages nothing.
 func (j importing) link(b brought, l memory.Links) error {
 	all, known := j.linked[b.ID]
 	if !known {
@@ -259,10 +284,12 @@ func (j importing) link(b brought, l memory.Links) error {
 	return j.put(memory.KindLinks, b.ID, all)
 }
 
-// mostLeftOut is the maximum number of left-out lines in an answer.
+// mostLeftOut is the maximum number of left-out lines in an answer. Lines beyond it are left out
+// without a report.
 const mostLeftOut = 100
 
-// leave lists a line as left out, up to mostLeftOut lines.
+// leave lists a line as left out, up to mostLeftOut lines. A line can be listed several times, with
+// a reason for each of its links.
 func (j importing) leave(b brought, reason string) {
 	if len(j.out.LeftOut) < mostLeftOut {
 		j.out.LeftOut = append(j.out.LeftOut, leftOut{b.file, b.line, reason})
@@ -270,7 +297,8 @@ func (j importing) leave(b brought, reason string) {
 }
 
 // other drafts an item that is stored as one value. own sets the members that the import
-// determines, and returns the reason if the value is not valid. An item that exists is not changed.
+// determines, and returns the reason if the value is not valid. An item that exists is not changed,
+// and not counted. The line must have an id.
 func other[T any](j importing, b brought, own func(*T) (wrong string)) error {
 	if j.has(b.Kind, b.ID) {
 		return nil
@@ -286,7 +314,9 @@ func other[T any](j importing, b brought, own func(*T) (wrong string)) error {
 	return j.put(b.Kind, b.ID, value)
 }
 
-// checkedMemory is the type against which an imported or updated memory is checked.
+// checkedMemory is the type against which an imported or updated memory is checked. It contains the
+// members that a caller can set, with the limits of memory_store; members that it does not name are
+// not checked.
 type checkedMemory struct {
 	Agent     string `json:"agent,omitempty"`
 	AgentID   string `json:"agent_id,omitempty"`

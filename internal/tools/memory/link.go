@@ -15,6 +15,9 @@ import (
 //go:embed link.md
 var linkDoc string
 
+// A linkIn is the input of memory_link. It reads as a sentence: "source link_type target", such as
+// "a fix caused_by a failure". Only the source is changed, so only the source must belong to the
+// caller.
 type linkIn struct {
 	tool.Vault
 	SourceID string `json:"source_id" complete:"memory" names:"target" jsonschema:"mem_…, one of yours"`
@@ -23,6 +26,8 @@ type linkIn struct {
 	tool.Mutation
 }
 
+// A linkOut is the output of memory_link. Created is false if the link, or its inverse, existed.
+// LinkID is set in any case; it is derived from the two memories and the type, see memory.LinkID.
 type linkOut struct {
 	tool.Aside `json:"-"`
 	Created    bool   `json:"created" jsonschema:"false: the link existed already"`
@@ -30,7 +35,8 @@ type linkOut struct {
 	DryRun     bool   `json:"dry_run,omitempty"`
 }
 
-// link returns the tool that links one memory to another.
+// link returns the tool that links one memory to another. Both must exist: an unknown one is
+// NOT_FOUND.
 func (f tools) link() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "memory_link", Short: "link", Family: Family, Title: "Link two memories", Doc: linkDoc,
@@ -45,7 +51,9 @@ func (f tools) link() *tool.Tool {
 	})
 }
 
-// run drafts the link. If it exists, or its inverse does, nothing is changed.
+// run drafts the link. If it exists, or its inverse does, nothing is changed. A link of a memory to
+// itself is INVALID_QUERY. The links of a memory are one item, so the new list replaces the old
+// one.
 func (in *linkIn) run(a author, out *linkOut) error {
 	if in.SourceID == in.TargetID {
 		return fault.Of(selfLink()).With("argument", "target_id")
@@ -73,7 +81,8 @@ func (in *linkIn) run(a author, out *linkOut) error {
 	return a.tx.PutItem(memory.KindLinks, source.ID, links)
 }
 
-// checkLinks returns a fault if a memory has more links of a type than allowed.
+// checkLinks returns a fault if a memory has more links of a type than allowed. It is called with
+// the links after a change.
 func checkLinks(l memory.Links) error {
 	for _, kind := range memory.LinkKinds() {
 		if len(*l.Of(kind)) > memory.MaxLinks {
@@ -85,7 +94,9 @@ func checkLinks(l memory.Links) error {
 }
 
 // isThere reports whether the other memory has the inverse link: caused_by and led_to are inverse
-// to each other.
+// to each other. "A led_to B" and "B caused_by A" are the same fact, and have the same id; see
+// memory.LinkID. The other types have no inverse that can be stored. For related_to that means that
+// a pair of memories can be linked in both directions.
 func (in *linkIn) isThere(a author) bool {
 	inverse := map[string]string{
 		memory.LedTo: memory.CausedBy, memory.CausedBy: memory.LedTo,

@@ -20,6 +20,9 @@ import (
 //go:embed list.md
 var listDoc string
 
+// A listIn is the input of memory_list. Without a session, the list has the memories of all
+// sessions of the calling agent. Sort is recent, importance or access_count, each in descending
+// order.
 type listIn struct {
 	tool.Vault
 	SessionID string       `json:"session_id,omitempty" max:"128" jsonschema:"only those of this session"`
@@ -30,13 +33,15 @@ type listIn struct {
 	tool.AsOf
 }
 
+// A listOut is the output of memory_list: one page. Total counts the memories of all pages.
 type listOut struct {
 	tool.Aside `json:"-"`
 	Memories   []listed `json:"memories"`
 	Total      int      `json:"total" jsonschema:"on all pages"`
 }
 
-// A listed is one memory of a list.
+// A listed is one memory of a list. AccessCount counts the recalls that returned the memory; it can
+// be a minute late.
 type listed struct {
 	ID             string  `json:"id"`
 	CreatedAt      int64   `json:"created_at" format:"unix-ms"`
@@ -47,7 +52,8 @@ type listed struct {
 	AccessCount    int     `json:"access_count"`
 }
 
-// list returns the tool that lists the memories of the calling agent, in pages.
+// list returns the tool that lists the memories of the calling agent, in pages. To find memories of
+// other agents, use memory_recall.
 func (f tools) list() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "memory_list", Short: "list", Family: Family, Title: "List your memories", Doc: listDoc,
@@ -61,6 +67,11 @@ func (f tools) list() *tool.Tool {
 
 // listMemories returns one page of the memories of the caller's agent. The total counts all of them
 // since the given time. A page token is the key of the last memory of the page before.
+//
+// It visits all memories of the agent for each page, because the total counts them; only those of
+// the page become items. A page ends at the limit, or when the answer is full. With the order
+// access_count, a recall between two pages can change the order: a memory can then occur on both
+// pages, or on neither.
 func (f tools) listMemories(ctx context.Context, c auth.Caller, in listIn) (listOut, error) {
 	out := listOut{Memories: []listed{}}
 	since, _, err := between(in.Since, tool.Instant{})
@@ -115,13 +126,16 @@ func (f tools) listMemories(ctx context.Context, c auth.Caller, in listIn) (list
 }
 
 // isHex reports whether a text consists of hexadecimal digits and hyphens, like the keys of all
-// orders.
+// orders. It detects the token of a list of another tool, but not one of another order.
 func isHex(s string) bool {
 	_, err := hex.DecodeString(strings.ReplaceAll(s, "-", ""))
 	return err == nil
 }
 
-// A listing sorts the memories of a list.
+// A listing sorts the memories of a list. It reads them from the view, and the access counts from a
+// copy made at the start of the call.
+//
+// The key of an entry is computed from the view alone, except for the order access_count.
 type listing struct {
 	view
 	sort     string
@@ -129,7 +143,8 @@ type listing struct {
 }
 
 // all yields the memories of an agent, in order. A session that is not empty restricts them to that
-// session.
+// session. The index has the order recent already; for the others all memories are collected and
+// sorted.
 func (l listing) all(agent, session string) iter.Seq[*memory.Card] {
 	newest := l.memories.NewestOf(agent, session)
 	if l.sort == "recent" {
@@ -140,7 +155,9 @@ func (l listing) all(agent, session string) iter.Seq[*memory.Card] {
 	return slices.Values(all)
 }
 
-// key returns the sort key of a memory: keys sort as texts in the order of the list.
+// key returns the sort key of a memory: keys sort as texts in the order of the list. So the counts
+// are subtracted from a large number, and bytes are in hexadecimal. Equal importance or count is
+// followed by recency, and that by a value that is unique, so no two memories have the same key.
 func (l listing) key(c *memory.Card) string {
 	switch l.sort {
 	case "importance":

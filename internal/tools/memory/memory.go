@@ -1,6 +1,35 @@
 // Package memory contains the tools of the memory family, which store and find records of agents'
 // work. spec/rum-retrieval-api.md defines them, and reference/memory.md settles what it leaves
 // open. Times in answers are Unix milliseconds.
+//
+// A vault contains items of five kinds, beside its notes: memories, their outgoing links, records
+// of agents, chapters (summaries of related memories) and wisdom (lessons of several chapters).
+// Package internal/memory defines their values, the index over them and all rules that need no
+// caller: how matches are ranked, how a chapter is composed, and so on. This package adds the
+// arguments and answers of the tools, and the checks that depend on the caller.
+//
+// A tool that reads gets a view: the memories of the vault at one version. A tool that changes
+// something runs in draft, as an author, and stages items in a transaction. Its function can run
+// several times, if another call commits first, so it must depend only on its arguments and on the
+// transaction. Each call is one commit: all its items are stored, or none.
+//
+// The files are named after the tools. In addition:
+//
+//   - memory.go: views, authors and permissions, and the faults that several tools return
+//   - recallmatch.go: how memory_recall finds memories
+//   - recalltell.go: how it shows them, within its limits on size
+//   - importing.go: the checks of memory_import on single lines
+//   - importer.go: the same import for tools of other families
+//
+// Ids of memories, chapters and wisdom are derived from the call, so that each run of a draft uses
+// the same ids. Ids of agents are random, because they must be claimed before the commit; see
+// newAgent. An agent, and with it the memories that it stores, belongs to one principal. Everybody
+// with a role in the vault can read all memories; only the right to change them depends on the
+// agent.
+//
+// Lists have no fixed order of pages in common: a page token contains the sort key of the last
+// entry (memory_list), a version (memory_history), or a count of items together with a version
+// (memory_export). Chapters and wisdom are few, so their lists have a limit and no pages.
 package memory
 
 import (
@@ -18,7 +47,8 @@ import (
 )
 
 // Family is the family of these tools. In the bare form, failures have the format of the
-// specification.
+// specification: a code, a message and details, without the fields that other families add. All
+// malformed, missing or contradictory arguments are INVALID_QUERY.
 var Family = &tool.Family{
 	Name: "memory", Base: "/v1/vaults/{vault}",
 	Missing: fault.InvalidQuery, Malformed: fault.InvalidQuery, Several: fault.InvalidQuery,
@@ -52,15 +82,18 @@ func Tools(t *team.Teams) []*tool.Tool {
 	}
 }
 
+// tools are the tools of the family, bound to the tenants of a server.
 type tools struct{ state.Source }
 
-// A view contains the memories of a vault at one version, for a call that reads.
+// A view contains the memories of a vault at one version, for a call that reads. It does not change
+// while the call runs, whatever other calls commit.
 type view struct {
 	state.View
 	memories *memory.Index
 }
 
-// view returns the memories of a vault at the version or time that the call names.
+// view returns the memories of a vault at the version or time that the call names, by default at
+// the newest version. It returns NOT_FOUND for a vault that does not exist.
 func (f tools) view(ctx context.Context, c auth.Caller, name string, at tool.AsOf) (view, error) {
 	v, err := f.ViewAt(ctx, c, name, at)
 	if err != nil {
@@ -69,7 +102,8 @@ func (f tools) view(ctx context.Context, c auth.Caller, name string, at tool.AsO
 	return view{View: v, memories: v.Index.Memories()}, nil
 }
 
-// viewTool returns a tool that reads the memories of a vault; see state.Reads.
+// viewTool returns a tool that reads the memories of a vault; see state.Reads. Tools that need more
+// than the view, such as their caller, use tool.New and tools.view instead.
 func viewTool[In state.Input, Out any, O state.Noted[Out]](
 	f tools, spec tool.Spec, fn func(context.Context, view, In) (Out, error),
 ) *tool.Tool {
@@ -79,7 +113,8 @@ func viewTool[In state.Input, Out any, O state.Noted[Out]](
 		})
 }
 
-// draft drafts a change of a vault; see mutation.Draft.
+// draft drafts a change of a vault; see mutation.Draft. fn stages the change in the transaction and
+// fills the output. It can run several times, each time with a new transaction and an empty output.
 func draft[Out any](
 	ctx context.Context, f tools, c auth.Caller, name string, m *tool.Mutation,
 	fn func(context.Context, *repo.Tx, *Out) error,
@@ -87,14 +122,17 @@ func draft[Out any](
 	return mutation.Draft(ctx, f.Source, mutation.Writing{Caller: c, Vault: name, Mutation: m}, fn)
 }
 
-// An author is the caller of a draft, with the vault and the transaction.
+// An author is the caller of a draft, with the vault and the transaction. Its methods answer the
+// questions that depend on all three: whether the caller is allowed to change an item, and which
+// records a change needs.
 type author struct {
 	auth.Caller
 	vault string // name of the vault
 	tx    *repo.Tx
 }
 
-// index returns the memories before the draft.
+// index returns the memories before the draft. Items that the draft staged are not in it; for those
+// see Tx.Index, which costs more.
 func (a author) index() *memory.Index { return a.tx.Before().Memories() }
 
 // now returns the time of the draft in Unix milliseconds.
@@ -106,6 +144,9 @@ func (a author) isAdmin() bool { return a.Role(a.vault).Allows(auth.Admin) }
 // mine returns PERMISSION_DENIED if the caller cannot change the items of an agent. It can change
 // those of its own agent and of the agents below it, and as an admin those of all agents
 // (reference/memory.md §A7).
+//
+// It compares agent ids only. That an id is the caller's own was checked before the call began,
+// when the id was claimed for the principal (see team.ClaimAgent).
 func (a author) mine(agent string) error {
 	if a.isAdmin() || agent == a.Agent || a.descends(agent) {
 		return nil
@@ -115,7 +156,8 @@ func (a author) mine(agent string) error {
 }
 
 // descends reports whether an agent is below the caller's agent, through parents that all belong to
-// the caller's principal.
+// the caller's principal. An agent of another principal ends the search, also if an agent of the
+// caller is above it. Records that form a cycle, which only an import can create, end it too.
 func (a author) descends(agent string) bool {
 	for seen := map[string]bool{}; agent != "" && !seen[agent]; {
 		seen[agent] = true
@@ -130,7 +172,8 @@ func (a author) descends(agent string) bool {
 	return false
 }
 
-// acts returns PERMISSION_DENIED if the caller's agent is recorded for another principal.
+// acts returns PERMISSION_DENIED if the caller's agent is recorded for another principal. An agent
+// without a record is not an obstacle: its first change creates the record; see appear.
 func (a author) acts() error {
 	k, ok := a.index().Agent(a.Agent)
 	if !ok || k.Value.Principal == a.Principal {
@@ -140,7 +183,9 @@ func (a author) acts() error {
 		With("argument", "agent_id").Fix("choose another agent id, or omit it")
 }
 
-// appear drafts the record of an agent if neither the vault nor the draft has one.
+// appear drafts the record of an agent if neither the vault nor the draft has one. So an agent
+// needs no registration: it exists from its first change on. The check applies the draft to the
+// index, which costs time in proportion to the staged changes.
 func (a author) appear(agent string) error {
 	if _, known := a.tx.Index().Memories().Agent(agent); known {
 		return nil
@@ -148,7 +193,8 @@ func (a author) appear(agent string) error {
 	return a.record(agent)
 }
 
-// record drafts a record for an agent: a main agent of the caller's principal.
+// record drafts a record for an agent: a main agent of the caller's principal, without a parent.
+// Its session count is 0, because only memory_identity counts sessions.
 func (a author) record(agent string) error {
 	return a.tx.PutItem(memory.KindAgent, agent, memory.Agent{
 		V: memory.Format, Type: memory.AgentMain, Principal: a.Principal, Created: a.now(), Active: a.now(),
@@ -160,7 +206,8 @@ func noMemory(id, argument string) *fault.Fault {
 	return fault.New(fault.NotFound, "there is no memory %q", id).With("id", id).With("argument", argument)
 }
 
-// card returns the card of a memory, or NOT_FOUND.
+// card returns the card of a memory, or NOT_FOUND. A card contains the fields by which memories are
+// found and listed; the whole value is read separately.
 func card(x *memory.Index, id, argument string) (*memory.Card, error) {
 	c, ok := x.Card(id)
 	if !ok {
@@ -169,7 +216,8 @@ func card(x *memory.Index, id, argument string) (*memory.Card, error) {
 	return c, nil
 }
 
-// missing returns NOT_FOUND, with the list of ids, if any of the memories does not exist.
+// missing returns NOT_FOUND if any of the memories does not exist. The fault names the first of
+// them and lists all their ids, each once, in the order of ids.
 func missing(x *memory.Index, ids []string, argument string) error {
 	var gone []string
 	for _, id := range ids {
@@ -183,7 +231,8 @@ func missing(x *memory.Index, ids []string, argument string) error {
 	return noMemory(gone[0], argument).With("missing", gone)
 }
 
-// between returns the times of a call in Unix milliseconds. A time that is not given is 0.
+// between returns the times of a call in Unix milliseconds. A time that is not given is 0. A
+// malformed time is INVALID_QUERY and names its argument.
 func between(since, before tool.Instant) (from, to int64, err error) {
 	if from, err = since.Milliseconds(Family, "since"); err != nil {
 		return 0, 0, err

@@ -13,21 +13,28 @@ import (
 //go:embed after_failure.md
 var afterFailureDoc string
 
+// afterFailureText is the text of the prompt, with the names in braces as its parameters.
+//
 //go:embed after_failure.text.md
 var afterFailureText string
 
+// An afterFailureIn is the input of the prompt. File is the file for which the work failed; it is
+// optional.
 type afterFailureIn struct {
 	tool.Vault
 	File string `json:"file,omitempty" size:"id" jsonschema:"the file for which the work failed"`
 }
 
+// A promptOut is the output of the prompt: the text for the model.
 type promptOut struct {
 	tool.Aside `json:"-"`
 	Text       string `json:"text" jsonschema:"the instructions, for a model"`
 }
 
 // afterFailure returns the prompt that asks a model to recall earlier work after a failure. It
-// reads no memories.
+// reads no memories: it only contains the call with which the model does so, by file or, without a
+// file, by words. It opens the vault, so that a name with no vault is NOT_FOUND here and not in the
+// call that the model makes.
 func (f tools) afterFailure() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "memory_prompt_after_failure", Short: "after_failure", Family: Family, Title: "Learn from a failure",

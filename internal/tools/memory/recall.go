@@ -16,6 +16,10 @@ import (
 //go:embed recall.md
 var recallDoc string
 
+// A recallIn is the input of memory_recall. Its arguments are of three kinds. The selectors
+// MemoryID, File, Intent, TaskType, AgentID and Query say where to look; at least one is required.
+// The filters (those from SuccessOnly to Tags, and also TaskType and AgentID) restrict what is
+// found at every level. The others determine the form of the answer.
 type recallIn struct {
 	tool.Vault
 	MemoryID string `json:"memory_id,omitempty" complete:"memory" names:"target" jsonschema:"this one"`
@@ -40,6 +44,10 @@ type recallIn struct {
 	tool.AsOf
 }
 
+// A recallOut is the output of memory_recall. Strategy names the levels that contributed memories,
+// joined with "+", in the order in which they ran. Confidence is that of the first memory, or 0 if
+// there is none. Total counts the matches of the levels that ran, also those beyond the limit.
+// Tokens is the estimated size of the answer in tokens.
 type recallOut struct {
 	tool.Aside `json:"-"`
 	Memories   []memory.Retrieved `json:"memories"`
@@ -49,7 +57,8 @@ type recallOut struct {
 	Tokens     int                `json:"token_estimate" jsonschema:"bytes of this answer / 4"`
 }
 
-// recall returns the tool that finds memories by id, file, filters or words.
+// recall returns the tool that finds memories by id, file, filters or words. It changes nothing in
+// the vault; only the count of accesses grows, which is not part of a version.
 func (f tools) recall() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "memory_recall", Short: "recall", Family: Family, Title: "Recall memories", Doc: recallDoc,
@@ -60,7 +69,10 @@ func (f tools) recall() *tool.Tool {
 	}, f.recallMemories)
 }
 
-// A recalling is the state of one call of memory_recall.
+// A recalling is the state of one call of memory_recall. A call goes through four steps: check
+// validates the arguments, open reads the vault, run finds the memories level by level, and answer
+// shows them. So only the memories of the answer, at most Limit, are read from the log; everything
+// before works on the index.
 type recalling struct {
 	view
 	in     *recallIn
@@ -90,7 +102,8 @@ func (f tools) recallMemories(ctx context.Context, c auth.Caller, in recallIn) (
 	return r.answer(ctx)
 }
 
-// open reads the vault once, with its search index if the call may need a search by words.
+// open reads the vault once, with its search index if the call may need a search by words. Both are
+// of the same version, so the levels agree on which memories exist.
 func (r *recalling) open(ctx context.Context, f tools, c auth.Caller) (err error) {
 	if !r.in.byWords() {
 		r.view, err = f.view(ctx, c, r.in.Vault.Vault, r.in.AsOf)
@@ -106,12 +119,14 @@ func (r *recalling) open(ctx context.Context, f tools, c auth.Caller) (err error
 }
 
 // byWords reports whether the call can search by words if the other levels find too few memories.
+// The search index is opened only then, because that costs time and memory.
 func (in *recallIn) byWords() bool {
 	return in.MemoryID == "" && in.text() != "" && in.Strategy != "exact"
 }
 
 // check returns the filter of the call. It returns INVALID_QUERY if the call has no criterion or
-// contradicts itself, and EMBEDDING_UNAVAILABLE for the strategy semantic.
+// contradicts itself, and EMBEDDING_UNAVAILABLE for the strategy semantic, which needs vectors that
+// the server does not have. It also trims the spaces around File.
 func (in *recallIn) check() (memory.Filter, error) {
 	f := memory.Filter{Agent: in.AgentID, TaskType: in.TaskType, Tags: in.Tags}
 	var err error
@@ -141,13 +156,20 @@ func (in *recallIn) check() (memory.Filter, error) {
 	return f, nil
 }
 
-// text returns the words to search for: the intent and the query together.
+// text returns the words to search for: the intent and the query together. It is "" if the call has
+// no words.
 func (in *recallIn) text() string { return strings.TrimSpace(in.Intent + " " + in.Query) }
 
 // run finds memories level by level, until there are as many as the limit (reference/memory.md
 // §A4). A call with an id has that level only. Otherwise the first level is the file or, in a call
 // without a file, the filters, if there are no words or the strategy is exact. The last level is
 // the search by words, which the strategy exact omits.
+//
+// So a call by file never returns memories of other files, unless it also has words; and in a call
+// with words, the filters alone select nothing unless the strategy is exact.
+//
+// Each level applies the same filter. Between the levels the context is checked, because a level
+// that was ended early would otherwise look as if it had found everything.
 func (r *recalling) run(ctx context.Context) error {
 	in, going := r.in, state.Going(ctx)
 	switch {
@@ -165,7 +187,8 @@ func (r *recalling) run(ctx context.Context) error {
 }
 
 // filters reports whether the call has filters in addition to the words. It does not count
-// success_only and failures_only.
+// success_only and failures_only, which are no selection of their own: every memory passes one of
+// the two.
 func (in *recallIn) filters() bool {
 	return in.TaskType != "" || in.AgentID != "" || len(in.Tags) > 0 || !in.Since.IsZero() || !in.Before.IsZero()
 }

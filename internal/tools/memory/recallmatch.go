@@ -10,7 +10,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/search"
 )
 
-// The levels at which a memory is found, as answers name them.
+// The levels at which a memory is found, as answers name them. levelPattern is also the name of a
+// match of a file by a part of its path. semantic is the strategy that no deployment offers yet.
 const (
 	levelDirect  = "direct"
 	levelFile    = "file"
@@ -20,7 +21,8 @@ const (
 )
 
 // The confidences of matches that are not found by words (reference/memory-build.md §2.23): certain
-// for a memory requested by id, and fitting for an exact match of the file or the filters.
+// for a memory requested by id, and fitting for an exact match of the file or the filters. Words
+// have a confidence that the search computes.
 const (
 	certain = 1.0
 	fitting = .95
@@ -29,7 +31,8 @@ const (
 // ruled is the value of Fit for a confidence that a rule determines, not the words of a query.
 const ruled = "rule"
 
-// A match is a memory that was found, with the reason.
+// A match is a memory that was found, with the reason. If several levels find a memory, it is one
+// match, at the first of these levels.
 type match struct {
 	*memory.Card
 	level      string             // the level that found it first
@@ -39,7 +42,7 @@ type match struct {
 }
 
 // direct finds the memory with the given id. It returns NOT_FOUND if there is none; a memory that
-// does not pass the filter is not a match.
+// does not pass the filter is not a match, and the answer is empty.
 func (r *recalling) direct() error {
 	c, err := card(r.memories, r.in.MemoryID, "memory_id")
 	if err != nil {
@@ -53,7 +56,7 @@ func (r *recalling) direct() error {
 }
 
 // add counts a match and adds it to the answer, unless the answer is full. A memory that was found
-// before is ignored.
+// before is ignored. The caller must pass the matches in the order of the answer.
 func (r *recalling) add(m match) {
 	if r.seen[m.ID] {
 		return
@@ -74,7 +77,11 @@ func (r *recalling) add(m match) {
 }
 
 // byFile finds the memories of a file: first those of its exact path and, if they are fewer than
-// the limit, those of paths that match.
+// the limit, those of paths that match. going reports whether the call may continue; it is false
+// after a timeout or a cancellation.
+//
+// The second part is omitted if the first has filled the limit. Total then does not include the
+// matches by pattern: it counts only the levels that ran.
 func (r *recalling) byFile(going func() bool) {
 	for _, exact := range []bool{true, false} {
 		if !exact && r.total >= r.in.Limit {
@@ -94,7 +101,8 @@ func (r *recalling) byFile(going func() bool) {
 }
 
 // fileMatch converts a match of a file. The confidence of an inexact match grows with the share of
-// the path that it has in common.
+// the path that it has in common, from 0.5 to that of an exact match: with half of the path it is
+// 0.725.
 func fileMatch(m memory.FileMatch) match {
 	found := match{
 		Card: m.Card, level: levelFile, confidence: fitting,
@@ -106,7 +114,8 @@ func fileMatch(m memory.FileMatch) match {
 	return found
 }
 
-// addRanked adds matches in their order, but the superseded ones after all others.
+// addRanked adds matches in their order, but the superseded ones after all others. each yields the
+// matches of one level, so superseded memories are last within their level only.
 func (r *recalling) addRanked(each func(yield func(match))) {
 	var superseded []match
 	each(func(m match) {
@@ -121,7 +130,8 @@ func (r *recalling) addRanked(each func(yield func(match))) {
 	}
 }
 
-// structural finds the memories that pass the filters.
+// structural finds the memories that pass the filters, the most important first. It visits all of
+// them, because the total counts them.
 func (r *recalling) structural(going func() bool) {
 	r.addRanked(func(yield func(match)) {
 		for c := range r.memories.Ranked(r.filter) {
@@ -137,6 +147,11 @@ func (r *recalling) structural(going func() bool) {
 
 // byWords finds memories with a search by words. The total counts a memory once, even if an earlier
 // level also found it.
+//
+// The search does not know the memories that were found before, so it is asked for as many results
+// more. Its filter counts the matches that were found before, and that number is subtracted from
+// its total. A hit that was found before changes only the confidence; see addHit. Phrases in quotes
+// do not restrict the matches: a memory that contains all of them is an exact match.
 func (r *recalling) byWords(ctx context.Context) error {
 	found, again := len(r.found), 0 // again: number of search results that an earlier level found
 	o := search.Options{
@@ -172,10 +187,11 @@ func (r *recalling) byWords(ctx context.Context) error {
 	return nil
 }
 
-// quotes are the characters that enclose a phrase, which must occur unchanged.
+// quotes are the characters that can enclose a phrase. A query without them needs no texts.
 const quotes = `"“”„`
 
-// textOf returns a function that reads the searchable text of a memory.
+// textOf returns a function that reads the searchable text of a memory. The search calls it to find
+// out whether a hit contains the phrases in quotes.
 func (r *recalling) textOf(ctx context.Context) func(id string) ([]byte, error) {
 	return func(id string) ([]byte, error) {
 		c, err := card(r.memories, id, "memory_id")
@@ -191,7 +207,8 @@ func (r *recalling) textOf(ctx context.Context) func(id string) ([]byte, error) 
 }
 
 // byMerit compares memories with the same score: superseded ones are last, and the others are
-// ordered by rank (reference/memory.md §A4.10).
+// ordered by rank (reference/memory.md §A4.10). It returns 0 if one of the memories does not exist
+// at this version; the search then decides.
 func (r *recalling) byMerit(a, b string) int {
 	x, y := r.meritOf(a), r.meritOf(b)
 	if x.card == nil || y.card == nil {
@@ -200,7 +217,8 @@ func (r *recalling) byMerit(a, b string) int {
 	return cmp.Or(cmp.Compare(x.superseded, y.superseded), memory.ByRank(x.card, y.card))
 }
 
-// A merit is the order of memories with the same score.
+// A merit is the order of memories with the same score. It is kept for the duration of the call,
+// because a sort compares a memory several times.
 type merit struct {
 	card       *memory.Card // nil: there is no such memory
 	superseded int          // 1 if another memory supersedes it, else 0
@@ -223,7 +241,9 @@ func (r *recalling) meritOf(id string) *merit {
 }
 
 // addHit adds a memory that the search by words found. If it was found by its file before, the
-// higher of the two confidences applies.
+// higher of the two confidences applies, and its place and its level stay the same. A hit that was
+// counted before but is not part of the answer cannot occur: with that many matches no search by
+// words takes place.
 func (r *recalling) addHit(c *memory.Card, hit *search.Hit) {
 	if r.seen[c.ID] {
 		i := slices.IndexFunc(r.found, func(m match) bool { return m.ID == c.ID })

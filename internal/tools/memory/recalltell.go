@@ -11,6 +11,11 @@ import (
 
 // answer returns the output for the memories that were found, and records that they were accessed.
 // The token estimate does not depend on earlier accesses, so it is the same for the same version.
+//
+// The accesses are counted after the memories are read, so an answer shows the count before this
+// call. An answer without matches has the warning NO_RESULTS, and is not a failure. Total can be
+// greater than the number of memories for three reasons: the limit, max_tokens, and the size of the
+// answer.
 func (r *recalling) answer(ctx context.Context) (recallOut, error) {
 	out := recallOut{
 		Memories: []memory.Retrieved{}, Strategy: strings.Join(r.used, "+"), Total: r.total,
@@ -54,7 +59,8 @@ func withoutAccesses(m memory.Retrieved) memory.Retrieved {
 	return m
 }
 
-// asked returns the level at which a call without a match searched.
+// asked returns the level at which a call without a match searched: the first that it could have.
+// The answer needs a level even if none contributed.
 func (r *recalling) asked() string {
 	switch {
 	case r.in.File != "":
@@ -65,7 +71,8 @@ func (r *recalling) asked() string {
 	return levelQuery
 }
 
-// bytesOfToken is the approximate number of bytes of a token.
+// bytesOfToken is the approximate number of bytes of a token. Token counts depend on the model, so
+// the estimate is only a guide for the caller.
 const bytesOfToken = 4
 
 // idsOf returns the ids of memories.
@@ -78,7 +85,12 @@ func idsOf(all []memory.Retrieved) []string {
 }
 
 // tell adds the memories to the output. With max_tokens, each has the deepest depth that fits, and
-// the output ends with the first memory that does not fit at any depth.
+// the output ends with the first memory that does not fit at any depth. So the best matches are
+// shown in the most detail. Independent of that, an answer that is too large as a whole is cut,
+// with a warning.
+//
+// The budget is max_tokens times bytesOfToken, in bytes of the memories only; the rest of the
+// answer is not counted.
 func (r *recalling) tell(ctx context.Context, out *recallOut) error {
 	depth := memory.Depth(r.in.Depth)
 	t, err := newTeller(ctx, r.view, depth, r.found)
@@ -108,7 +120,9 @@ func (r *recalling) tell(ctx context.Context, out *recallOut) error {
 	return nil
 }
 
-// sizeOf returns the size in bytes of a memory in an answer, including its separator.
+// sizeOf returns the size in bytes of a memory in an answer, including its separator. The access
+// counts are not included, so that the same version is cut at the same place. It returns 0 if the
+// memory cannot be encoded; the answer then fails later.
 func sizeOf(m memory.Retrieved) int {
 	data, err := tool.Marshal(withoutAccesses(m))
 	if err != nil {
@@ -118,7 +132,8 @@ func sizeOf(m memory.Retrieved) int {
 }
 
 // shortened returns a memory at the deepest depth at which it has at most left bytes. The boolean
-// reports whether it fits. The first memory is always included, at least as a summary.
+// reports whether it fits. The first memory is always included, at least as a summary, so that a
+// small limit does not make the answer empty. A shortened memory names its depth.
 func (r *recalling) shortened(
 	ctx context.Context, t *teller, told memory.Retrieved, m match, left int, first bool,
 ) (memory.Retrieved, bool, error) {
@@ -139,7 +154,8 @@ func (r *recalling) shortened(
 	return told, first, nil
 }
 
-// complete sets the fields that do not depend on the depth.
+// complete sets the fields that do not depend on the depth: the confidence, the memories that
+// supersede it and, if the call requests them, the links and the explanation.
 func (r *recalling) complete(told *memory.Retrieved, m match) {
 	told.Confidence, told.Fuzzy = m.confidence, m.fuzzy
 	told.SupersededBy = r.memories.SupersededBy(m.ID)
@@ -152,13 +168,16 @@ func (r *recalling) complete(told *memory.Retrieved, m match) {
 	}
 }
 
-// A teller converts memories for answers, at a depth.
+// A teller converts memories for answers, at a depth. The same teller can be used for several
+// depths up to the one for which it was created.
 type teller struct {
 	view
 	accesses map[string]repo.Access // nil except at the depth complete
 }
 
-// newTeller returns a teller for some memories. It prefetches their values if the depth needs them.
+// newTeller returns a teller for some memories. It prefetches their values if the depth needs them,
+// so that the log is read once for all of them and not once for each. At the depth complete it also
+// reads the access counts; an error of that read is returned.
 func newTeller(ctx context.Context, v view, depth memory.Depth, found []match) (*teller, error) {
 	t := &teller{view: v}
 	if depth.Deep() {
@@ -176,7 +195,8 @@ func newTeller(ctx context.Context, v view, depth memory.Depth, found []match) (
 	return t, err
 }
 
-// tell returns one memory at a depth.
+// tell converts one memory at a depth. Up to the depth outcome the card contains all fields, and
+// nothing is read.
 func (t *teller) tell(ctx context.Context, c *memory.Card, depth memory.Depth) (memory.Retrieved, error) {
 	if !depth.Deep() {
 		return c.Retrieve(depth, nil), nil

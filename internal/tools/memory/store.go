@@ -15,6 +15,13 @@ import (
 //go:embed store.md
 var storeDoc string
 
+// A storeIn is the input of memory_store. Intent and Outcome are required; a memory can be stored
+// without the other parts. Importance is from 0 to 1, by default memory.DefaultImportance; 0 is a
+// value, so the argument is a pointer.
+//
+// Key is a text of the caller that identifies the memory among those of its principal: a second
+// call with the same key updates the memory. TargetAgentID stores the memory for another agent,
+// which then owns it.
 type storeIn struct {
 	tool.Vault
 	Intent     memory.Intent      `json:"intent" jsonschema:"the goal"`
@@ -31,7 +38,8 @@ type storeIn struct {
 	tool.Mutation
 }
 
-// linksIn are the links of a memory to store.
+// linksIn are the links of a memory to store. All targets must exist. Supersedes is a single memory
+// here, although a memory can get several such links with memory_link.
 type linksIn struct {
 	CausedBy   []string `json:"caused_by,omitempty" jsonschema:"the memories that caused it"`
 	LedTo      []string `json:"led_to,omitempty" jsonschema:"the memories that it led to"`
@@ -40,6 +48,9 @@ type linksIn struct {
 	Supersedes string   `json:"supersedes,omitempty" jsonschema:"what it replaces"`
 }
 
+// A storeOut is the output of memory_store. StoredAt is Unix milliseconds. Created and Times are
+// set only if the call has a key: whether the memory is new, and how often it was stored. A dry run
+// of a new memory has no MemoryID, because the id is not kept.
 type storeOut struct {
 	tool.Aside   `json:"-"`
 	MemoryID     string       `json:"memory_id,omitempty"`
@@ -51,7 +62,9 @@ type storeOut struct {
 	WouldCreate  *wouldCreate `json:"would_create,omitempty"`
 }
 
-// wouldCreate is the effect that a dry run of memory_store would have.
+// wouldCreate is the effect that a dry run of memory_store would have. Updates is the id of the
+// memory with the key of the call, or empty if the memory would be new. AgentID is the owner of the
+// memory.
 type wouldCreate struct {
 	AgentID string   `json:"agent_id"`
 	Updates string   `json:"updates,omitempty" jsonschema:"the memory that has the key already"`
@@ -75,7 +88,8 @@ func (f tools) store() *tool.Tool {
 	})
 }
 
-// partFlags are the command-line flags for parts of a memory.
+// partFlags are the command-line flags for parts of a memory. They spare people the JSON of the
+// arguments: each flag sets one member.
 var partFlags = []tool.NestedFlag{
 	{Name: "goal", Path: "intent.goal"}, {Name: "task-type", Path: "intent.task_type"},
 	{Name: "context", Path: "intent.context"}, {Name: "constraint", Path: "intent.constraints"},
@@ -85,11 +99,17 @@ var partFlags = []tool.NestedFlag{
 	{Name: "approach", Path: "reasoning.approach_chosen"}, {Name: "why", Path: "reasoning.why_chosen"},
 }
 
-// fileFlag is the command-line flag for a file that was edited.
+// fileFlag is the command-line flag for a file that was edited. Each value becomes an action of the
+// type file_edit.
 var fileFlag = tool.NestedFlag{Name: "file", Path: "actions.file_path", With: map[string]any{"type": "file_edit"}}
 
 // run drafts the memory, with its links and the records of the agents. A key that exists updates
 // the memory with that key.
+//
+// All checks come before the first item is staged: the owner, then the targets of the links, of
+// which none may be unknown. The records of two agents can be needed: the one that stores the
+// memory and the one that owns it. The index of the files is not an item; it follows from the
+// memory.
 func (in *storeIn) run(ctx context.Context, a author, out *storeOut) error {
 	owner, err := in.owner(a)
 	if err != nil {
@@ -132,8 +152,9 @@ func (in *storeIn) run(ctx context.Context, a author, out *storeOut) error {
 	return nil
 }
 
-// owner returns the agent for which the memory is stored. It returns PERMISSION_DENIED if the
-// caller cannot store for that agent, and NOT_FOUND if there is no such agent.
+// owner returns the agent for which the memory is stored: that of the caller, unless the call names
+// another. It returns PERMISSION_DENIED if the caller cannot store for that agent, and NOT_FOUND if
+// there is no such agent, which only an admin can learn.
 func (in *storeIn) owner(a author) (string, error) {
 	if err := a.acts(); err != nil {
 		return "", err
@@ -144,7 +165,8 @@ func (in *storeIn) owner(a author) (string, error) {
 	k, ok := a.index().Agent(in.TargetAgentID)
 	switch {
 	case !a.isAdmin() && !a.descends(in.TargetAgentID):
-		return "", fault.New(fault.PermissionDenied, "an agent can store memories only for itself and the agents below it").
+		return "", fault.New(fault.PermissionDenied,
+			"an agent can store memories only for itself and the agents below it").
 			With("argument", "target_agent_id")
 	case !ok || k.Value.Principal == "":
 		return "", fault.New(fault.NotFound, "there is no agent %q", in.TargetAgentID).
@@ -153,7 +175,7 @@ func (in *storeIn) owner(a author) (string, error) {
 	return in.TargetAgentID, nil
 }
 
-// memory returns the memory to store.
+// memory returns the memory to store. By is set only if the agent that stores it is not the owner.
 func (in *storeIn) memory(a author, owner string) *memory.Memory {
 	m := &memory.Memory{
 		V: memory.Format, Agent: owner, Principal: a.Principal, Session: a.Session, Created: a.now(),
@@ -171,6 +193,14 @@ func (in *storeIn) memory(a author, owner string) *memory.Memory {
 
 // again drafts the update of a memory that is stored again under its key. The given parts replace
 // the old ones, and links are added.
+//
+// Intent and outcome are always given, so they are always replaced, as a whole and not member by
+// member. Parts that the call omits stay as they are, and so do the owner, the session and the time
+// of creation; target_agent_id has no effect. Each such call counts, also if it changes nothing
+// else. It needs no permission for the memory, because only the same principal can use the key.
+//
+// The links of the call that name the memory itself are ignored: a caller that repeats a call
+// cannot always know the id.
 func (in *storeIn) again(
 	ctx context.Context, a author, old *memory.Card, links *memory.Links, out *storeOut,
 ) error {
@@ -229,7 +259,8 @@ func (in *storeIn) again(
 	return nil
 }
 
-// links returns the given links without duplicates, or nil if there are none.
+// links returns the given links without duplicates, or nil if there are none. A nil linksIn has
+// none.
 func (in *linksIn) links() *memory.Links {
 	if in == nil {
 		return nil
@@ -247,7 +278,8 @@ func (in *linksIn) links() *memory.Links {
 	return l
 }
 
-// paths returns the files of a memory without duplicates. It is never nil.
+// paths returns the files of a memory without duplicates, in the order of their first occurrence.
+// It is never nil, so that it is a JSON array.
 func paths(m *memory.Memory) []string {
 	all := []string{}
 	for _, f := range m.Files() {

@@ -12,6 +12,8 @@ import (
 //go:embed trace.md
 var traceDoc string
 
+// A traceIn is the input of memory_trace. Direction is causes, effects or both. MaxDepth is a
+// number of links, and Depth the level of detail of the memories.
 type traceIn struct {
 	tool.Vault
 	MemoryID  string `json:"memory_id" complete:"memory" names:"target" jsonschema:"the memory to start from"`
@@ -21,6 +23,8 @@ type traceIn struct {
 	tool.AsOf
 }
 
+// A traceOut is the output of memory_trace. Chain lists the memories that were reached, without the
+// origin; TotalNodes counts them with the origin, also those that a large answer omits.
 type traceOut struct {
 	tool.Aside `json:"-"`
 	Origin     memory.Retrieved `json:"origin"`
@@ -28,14 +32,15 @@ type traceOut struct {
 	TotalNodes int              `json:"total_nodes" jsonschema:"the origin too"`
 }
 
-// A traceNode is a memory that a trace reached.
+// A traceNode is a memory that a trace reached. Distance is the number of links from the origin, at
+// least 1, on the shortest way. Relationship is caused_by for a cause and led_to for an effect.
 type traceNode struct {
 	Memory       memory.Retrieved `json:"memory"`
 	Relationship string           `json:"relationship" jsonschema:"caused_by or led_to"`
 	Distance     int              `json:"distance" jsonschema:"links from the origin"`
 }
 
-// trace returns the tool that follows the causes and effects of a memory.
+// trace returns the tool that follows the causes and effects of a memory. It counts no accesses.
 func (f tools) trace() *tool.Tool {
 	return viewTool(f, tool.Spec{
 		Name: "memory_trace", Short: "trace", Family: Family, Title: "Trace causes and effects", Doc: traceDoc,
@@ -46,7 +51,11 @@ func (f tools) trace() *tool.Tool {
 }
 
 // traceMemory returns a memory and the memories that it is connected with as causes, effects or
-// both, at most max_depth links away.
+// both, at most max_depth links away. The order is that of memory.Index.Trace. The origin shows all
+// its links at every depth. The values of all memories are read together before the first is shown;
+// see newTeller.
+//
+// A memory in the chain has the confidence 1: it is connected, not similar.
 func traceMemory(ctx context.Context, v view, in traceIn) (traceOut, error) {
 	origin, err := card(v.memories, in.MemoryID, "memory_id")
 	if err != nil {

@@ -17,6 +17,9 @@ import (
 //go:embed update.md
 var updateDoc string
 
+// An updateIn is the input of memory_update_memory. Each part that is given is merged into the
+// memory; a list, such as Actions or Tags, is replaced as a whole. An empty list removes all
+// entries, and an omitted one keeps them.
 type updateIn struct {
 	tool.Vault
 	MemoryID   string           `json:"memory_id" complete:"memory" names:"target" jsonschema:"mem_…"`
@@ -32,15 +35,19 @@ type updateIn struct {
 }
 
 // A patch is the JSON object of a part of a memory as the caller gave it: members that it does not
-// contain are kept, and null removes a member.
+// contain are kept, and null removes a member. A Go struct cannot distinguish null from a missing
+// member, so the object is kept as text. The types that embed a patch declare the members only for
+// the schema and for the check of the arguments: their fields stay empty.
 type patch struct{ raw json.RawMessage }
 
-// UnmarshalJSON stores the object unchanged. Its type was checked before.
+// UnmarshalJSON stores the object unchanged. Its type was checked before. The types that embed a
+// patch inherit the method, so it also replaces the decoding of their fields.
 func (p *patch) UnmarshalJSON(data []byte) error {
 	p.raw = bytes.Clone(data)
 	return nil
 }
 
+// An intentPatch is the change of the intent of a memory.
 type intentPatch struct {
 	patch
 	Goal        *string  `json:"goal,omitempty" size:"passage" jsonschema:"the goal"`
@@ -49,6 +56,8 @@ type intentPatch struct {
 	Constraints []string `json:"constraints,omitempty" size:"passage" jsonschema:"replaces the old ones"`
 }
 
+// An outcomePatch is the change of the outcome of a memory. VerifiedBy is an object in it, which is
+// merged in the same way.
 type outcomePatch struct {
 	patch
 	Success         *bool          `json:"success,omitempty" jsonschema:"whether the goal was reached"`
@@ -60,12 +69,15 @@ type outcomePatch struct {
 	FollowUpNeeded  []string       `json:"follow_up_needed,omitempty" size:"passage" jsonschema:"replaces the old ones"`
 }
 
+// A verifiedPatch is the change of the verification of an outcome. It needs no patch of its own,
+// because it is part of the object of the outcome.
 type verifiedPatch struct {
 	Type    *string `json:"type,omitempty" enum:"test,build,manual,lint,typecheck" jsonschema:"kind of check"`
 	Command *string `json:"command,omitempty" null:"kept" size:"passage" jsonschema:"null clears it"`
 	Result  *string `json:"result,omitempty" size:"output" jsonschema:"the output"`
 }
 
+// A perceptionPatch is the change of the perception of a memory. Its lists are replaced as a whole.
 type perceptionPatch struct {
 	patch
 	Observations    []memory.Observation  `json:"observations,omitempty" jsonschema:"replaces the old ones"`
@@ -74,6 +86,7 @@ type perceptionPatch struct {
 	Anomalies       []string              `json:"anomalies,omitempty" size:"passage" jsonschema:"likewise"`
 }
 
+// A reasoningPatch is the change of the reasoning of a memory. Its lists are replaced as a whole.
 type reasoningPatch struct {
 	patch
 	ApproachChosen         *string              `json:"approach_chosen,omitempty" size:"passage" jsonschema:"the decision"`
@@ -83,6 +96,8 @@ type reasoningPatch struct {
 	RisksIdentified        []string             `json:"risks_identified,omitempty" size:"passage" jsonschema:"likewise"`
 }
 
+// A linksPatch is the change of the outgoing links of a memory. Each type of link that is given
+// replaces the links of that type. Supersedes is one memory; null or an empty text removes it.
 type linksPatch struct {
 	patch
 	CausedBy   []string `json:"caused_by,omitempty" jsonschema:"the memories that caused it"`
@@ -92,6 +107,9 @@ type linksPatch struct {
 	Supersedes *string  `json:"supersedes,omitempty" null:"kept" jsonschema:"what it replaces; null or empty clears it"`
 }
 
+// An updateOut is the output of memory_update_memory. Memory is the memory after the update, at the
+// depth complete. UpdatedAt is Unix milliseconds; if nothing changed, it is the time of the last
+// change.
 type updateOut struct {
 	tool.Aside `json:"-"`
 	MemoryID   string           `json:"memory_id"`
@@ -118,6 +136,13 @@ func (f tools) update() *tool.Tool {
 
 // run drafts the update. If nothing changes, it stages nothing. The output contains the memory
 // after the update.
+//
+// It returns NOT_FOUND for an unknown memory, CONFLICT if the memory or its links changed after
+// if_version, and PERMISSION_DENIED if the memory is not the caller's; see author.mine. A change of
+// the links alone also sets the time of the update, so the memory is staged in both cases.
+//
+// The author and the principal of the memory do not change, also if an admin or an agent above
+// makes the update.
 func (in *updateIn) run(ctx context.Context, a author, out *updateOut) error {
 	old, err := card(a.index(), in.MemoryID, "memory_id")
 	if err != nil {
@@ -164,6 +189,12 @@ func (in *updateIn) run(ctx context.Context, a author, out *updateOut) error {
 
 // patched returns a memory with the changes of the call, and whether it differs. It returns a fault
 // if the result is not a valid memory.
+//
+// The memory and the arguments are both converted to JSON and merged there, because only JSON can
+// express the removal of a member. The result is checked like a new memory, so that a patch can
+// complete a part that the memory does not have, but cannot leave one without a required member.
+// Two encodings of the same memory are equal, so a comparison of the texts shows whether it
+// differs.
 func (in *updateIn) patched(m *memory.Memory) (*memory.Memory, bool, error) {
 	given := map[string]any{}
 	for name, p := range map[string]*patch{
@@ -214,6 +245,7 @@ func (p *intentPatch) of() *patch {
 	return &p.patch
 }
 
+// of is like intentPatch.of.
 func (p *outcomePatch) of() *patch {
 	if p == nil {
 		return nil
@@ -221,6 +253,7 @@ func (p *outcomePatch) of() *patch {
 	return &p.patch
 }
 
+// of is like intentPatch.of.
 func (p *perceptionPatch) of() *patch {
 	if p == nil {
 		return nil
@@ -228,6 +261,7 @@ func (p *perceptionPatch) of() *patch {
 	return &p.patch
 }
 
+// of is like intentPatch.of.
 func (p *reasoningPatch) of() *patch {
 	if p == nil {
 		return nil
@@ -236,7 +270,8 @@ func (p *reasoningPatch) of() *patch {
 }
 
 // relinked returns the links of a memory, where each given type of link replaces the old links of
-// that type, and whether they differ. It returns NOT_FOUND for an unknown target.
+// that type, and whether they differ. It returns NOT_FOUND for an unknown target, and INVALID_QUERY
+// for a link to the memory itself. A call without links returns the old ones.
 func (in *updateIn) relinked(a author, id string) (memory.Links, bool, error) {
 	links := a.index().Links(id).Links
 	links.V = memory.Format
@@ -267,7 +302,8 @@ func (in *updateIn) relinked(a author, id string) (memory.Links, bool, error) {
 	return links, !bytes.Equal(before, after), nil
 }
 
-// targetsOf parses the targets of links: a list, or one target that can be null or empty.
+// targetsOf parses the targets of links: a list, or one target that can be null or empty. It
+// returns nil if there are none. Duplicates in a list are removed.
 func targetsOf(raw json.RawMessage) ([]string, error) {
 	var list []string
 	if json.Unmarshal(raw, &list) == nil {

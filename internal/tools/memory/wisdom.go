@@ -21,9 +21,11 @@ var synthesizeDoc string
 var recallWisdomDoc string
 
 // mostSynthesized is the maximum number of chapters from which wisdom is made if the call names
-// none: the newest ones.
+// none: the newest ones. A call that names chapters has no such limit.
 const mostSynthesized = 50
 
+// A synthesizeIn is the input of memory_synthesize. Tags selects chapters only if ChapterIDs is
+// empty.
 type synthesizeIn struct {
 	tool.Vault
 	ChapterIDs  []string `json:"chapter_ids,omitempty" complete:"chapter" names:"target" jsonschema:"of these chapters"`
@@ -32,6 +34,9 @@ type synthesizeIn struct {
 	tool.Mutation
 }
 
+// A synthesizeOut is the output of memory_synthesize. The fields up to EndTS are those of the
+// specification; Wisdom contains the same values in the form in which memory_recall_wisdom returns
+// them. Times are Unix milliseconds.
 type synthesizeOut struct {
 	tool.Aside    `json:"-"`
 	WisdomID      string   `json:"wisdom_id,omitempty"`
@@ -73,7 +78,9 @@ func wisdomOf(id string, w *memory.Wisdom, chapters bool) wisdom {
 	return out
 }
 
-// synthesize returns the tool that creates wisdom from chapters.
+// synthesize returns the tool that creates wisdom from chapters. No model is involved: the result
+// follows from the chapters by fixed rules; see memory.NewWisdom. A repeated call without an
+// idempotency key creates a second item.
 func (f tools) synthesize() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "memory_synthesize", Short: "synthesize", Family: Family, Title: "Create wisdom from chapters",
@@ -88,7 +95,8 @@ func (f tools) synthesize() *tool.Tool {
 	})
 }
 
-// run drafts the wisdom. It returns INVALID_QUERY if there are fewer chapters than min_chapters.
+// run drafts the wisdom. It returns INVALID_QUERY if there are fewer chapters than min_chapters,
+// and PERMISSION_DENIED if the caller's agent belongs to another principal.
 func (in *synthesizeIn) run(a author, out *synthesizeOut) error {
 	if err := a.acts(); err != nil {
 		return err
@@ -118,7 +126,7 @@ func (in *synthesizeIn) run(a author, out *synthesizeOut) error {
 }
 
 // chapters returns the chapters that the call names, without duplicates, or else the newest ones
-// that have all the given tags.
+// that have all the given tags. It returns NOT_FOUND for an unknown id.
 func (in *synthesizeIn) chapters(x *memory.Index) ([]*memory.Kept[memory.Chapter], error) {
 	var all []*memory.Kept[memory.Chapter]
 	for _, id := range once(in.ChapterIDs) {
@@ -142,6 +150,8 @@ func (in *synthesizeIn) chapters(x *memory.Index) ([]*memory.Kept[memory.Chapter
 	return all[:min(len(all), mostSynthesized)], nil
 }
 
+// A recallWisdomIn is the input of memory_recall_wisdom. All given conditions must be met; without
+// any, the newest wisdom is listed.
 type recallWisdomIn struct {
 	tool.Vault
 	WisdomID        string   `json:"wisdom_id,omitempty" complete:"wisdom" jsonschema:"this one"`
@@ -152,6 +162,8 @@ type recallWisdomIn struct {
 	tool.AsOf
 }
 
+// A recallWisdomOut is the output of memory_recall_wisdom. Total counts all wisdom that matches,
+// also beyond the limit.
 type recallWisdomOut struct {
 	tool.Aside `json:"-"`
 	Wisdom     []wisdom `json:"wisdom"`
@@ -170,7 +182,7 @@ func (f tools) recallWisdom() *tool.Tool {
 	}, f.wise)
 }
 
-// wise lists the wisdom that matches the call.
+// wise lists the wisdom that matches the call, at most limit entries. A large answer ends earlier.
 func (f tools) wise(ctx context.Context, c auth.Caller, in recallWisdomIn) (recallWisdomOut, error) {
 	out := recallWisdomOut{Wisdom: []wisdom{}}
 	v, err := f.view(ctx, c, in.Vault.Vault, in.AsOf)
@@ -194,7 +206,8 @@ func (f tools) wise(ctx context.Context, c auth.Caller, in recallWisdomIn) (reca
 }
 
 // find returns the wisdom that matches the call. With a query, the wisdom with the most matching
-// words is first; otherwise, or with as many, the newest.
+// words is first; otherwise, or with as many, the newest. An unknown id is NOT_FOUND. It reads all
+// wisdom of the vault: there is no search index for it, because a vault has little of it.
 func (in *recallWisdomIn) find(x *memory.Index) ([]*memory.Kept[memory.Wisdom], error) {
 	if in.WisdomID != "" {
 		if _, ok := x.Wisdom(in.WisdomID); !ok {
@@ -221,7 +234,9 @@ func (in *recallWisdomIn) find(x *memory.Index) ([]*memory.Kept[memory.Wisdom], 
 	return all, nil
 }
 
-// wordsIn returns how many of the words occur in the wisdom. The words must be in lower case.
+// wordsIn returns how many of the words occur in the wisdom. The words must be in lower case. A
+// word also counts inside a longer one. Best practices are not searched, because they are insights
+// too.
 func wordsIn(w *memory.Wisdom, words []string) (n int) {
 	text := strings.ToLower(strings.Join(slices.Concat([]string{w.Summary}, w.Insights, w.Patterns), "\n"))
 	for _, word := range words {

@@ -21,6 +21,8 @@ const (
 	kindTag     = "note_tag"
 )
 
+// A completeIn is the input of notes_complete: the kind, and the typed prefix with the limit of a
+// page.
 type completeIn struct {
 	tool.Vault
 	Kind string `json:"kind" enum:"project,note_tag" jsonschema:"the kind of suggestions"`
@@ -52,7 +54,12 @@ func (f tools) completeValue(ctx context.Context, c auth.Caller, in completeIn) 
 	})
 }
 
-// slugs returns the set of slugs of the requested kind. It is incomplete if the call ends early.
+// slugs returns the set of slugs of the requested kind. It is incomplete if the call ends early. A
+// slug that is longer than an argument may be is left out, because it could not be used. It goes
+// through the rows of all notes.
+//
+// A shell needs the values of the prefix only, but the index has no list of slugs in order, so all
+// are collected for each call.
 func (in *completeIn) slugs(ctx context.Context, v state.View) map[string]bool {
 	slugs := map[string]bool{}
 	add := func(slug string) {

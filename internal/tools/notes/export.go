@@ -28,6 +28,11 @@ const (
 // maxExported is the maximum number of notes that an export by query includes.
 const maxExported = 50
 
+// An exportIn is the input of notes_export. Target selects one note by its path, or several by a
+// query; isPath decides which.
+//
+// Project restricts the notes of a query; it has no meaning for a path, and is refused there.
+// Format md keeps the text of a note and adds one field to its frontmatter; html renders the body.
 type exportIn struct {
 	tool.Vault
 	Target    string `json:"target" size:"query" alias:"path,query" complete:"path" jsonschema:"path of a note; or a query: the notes that match best"`
@@ -37,6 +42,12 @@ type exportIn struct {
 	tool.AsOf
 }
 
+// An exportOut is one page of an export. The command line writes the files, and shows the written
+// paths in place of Files.
+//
+// Provenance is a sentence with the paths of all exported notes, also of those on other pages. With
+// the field source_notes in each file, it allows a reader to find the sources of a text that was
+// written from the export.
 type exportOut struct {
 	tool.Aside `json:"-"`
 	Exported   []exported   `json:"exported" jsonschema:"the notes of this page"`
@@ -44,7 +55,8 @@ type exportOut struct {
 	Files      []exportFile `json:"files" jsonschema:"the command line writes them instead"`
 }
 
-// An exported is one note of an export, with the name of its file.
+// An exported is one note of an export, with the name of its file. A note that is divided over
+// several pages is in the list of the page on which it begins.
 type exported struct {
 	Path   string `json:"path"`
 	Output string `json:"output" jsonschema:"path of a file of this export; on the command line, the written file"`
@@ -72,7 +84,11 @@ func (f tools) export() *tool.Tool {
 }
 
 // exportNotes returns one page of an export. All pages are of the version of the first page, which
-// the page token contains.
+// the page token contains, so the notes of an export belong together even if the vault changes
+// meanwhile. The selection is computed again for each page, from the same version.
+//
+// An export by query reads the index only to select; the texts are read note by note, as far as the
+// page has room.
 func (f tools) exportNotes(ctx context.Context, c auth.Caller, in exportIn) (exportOut, error) {
 	out := exportOut{Exported: []exported{}, Files: []exportFile{}}
 	from, err := readExportPlace(in.PageToken)
@@ -96,7 +112,8 @@ func (f tools) exportNotes(ctx context.Context, c auth.Caller, in exportIn) (exp
 }
 
 // chosen returns the notes that the target selects, sorted by path: the note at a path, or the best
-// matches of a query.
+// matches of a query. The error is NOT_FOUND if there is none, and INVALID_PARAMETER if project is
+// given with a path.
 func (f tools) chosen(
 	ctx context.Context, c auth.Caller, in exportIn,
 ) (state.View, []*index.Note, error) {
@@ -104,8 +121,9 @@ func (f tools) chosen(
 		return f.matching(ctx, c, in)
 	}
 	if in.Project != "" {
-		return state.View{}, nil, fault.New(fault.InvalidParameter, "project can only be used with a query, and target is a path").
-			With("argument", "project").Fix("omit project, or give search words as target")
+		return state.View{}, nil,
+			fault.New(fault.InvalidParameter, "project can only be used with a query, and target is a path").
+				With("argument", "project").Fix("omit project, or give search words as target")
 	}
 	path, err := notePath("target", in.Target)
 	if err != nil {
@@ -124,6 +142,9 @@ func (f tools) chosen(
 
 // isPath reports whether a target is the path of a note and not a query: it contains no space and
 // has the suffix .md or a slash.
+//
+// So `projects/mill` is a path, although it may be meant as a query, and `mill.md` is one; `mill`
+// is a query. A query that looks like a path needs a space.
 func isPath(target string) bool {
 	target = trim(target)
 	return !strings.ContainsAny(target, " \t\n") &&
@@ -131,7 +152,11 @@ func isPath(target string) bool {
 }
 
 // matching returns the notes that match the query best, at most maxExported, sorted by path. It
-// returns NOT_FOUND if there are none.
+// returns NOT_FOUND if there are none. The ranking decides only which notes are exported, not their
+// order.
+//
+// A query can match a thousand notes. The search returns the best maxExported of them; the others
+// are neither exported nor reported.
 func (f tools) matching(
 	ctx context.Context, c auth.Caller, in exportIn,
 ) (state.View, []*index.Note, error) {
@@ -168,6 +193,10 @@ func (f tools) matching(
 
 // An exportPlace is the position at which a page begins: after some notes and, if a note is larger
 // than a page, inside the next one.
+//
+// Part and skip are 0 unless the page begins inside a note. The token contains no selection: a
+// token that is used with another target gives a page of that target, or the fault of page if its
+// numbers do not fit.
 type exportPlace struct {
 	version uint64 // the exported version; 0: not chosen yet
 	note    int    // number of notes in the earlier pages
@@ -175,12 +204,14 @@ type exportPlace struct {
 	skip    int    // bytes of the file in the earlier pages
 }
 
-// String returns the position as the key of a page token.
+// String returns the position as the key of a page token: four numbers, separated by spaces.
 func (p exportPlace) String() string {
 	return fmt.Sprintf("%d %d %d %d", p.version, p.note, p.part, p.skip)
 }
 
-// readExportPlace parses a page token. An empty token is the zero exportPlace, the start.
+// readExportPlace parses a page token. An empty token is the zero exportPlace, the start. A token
+// of another list is INVALID_PARAMETER. The numbers are not trusted: page and note check them
+// against the notes.
 func readExportPlace(token string) (exportPlace, error) {
 	var p exportPlace
 	key, err := tool.ReadToken("page_token", token, Family)

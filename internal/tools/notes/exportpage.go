@@ -15,7 +15,11 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// An exporting builds one page of an export.
+// An exporting builds one page of an export. A page ends when the answer is full, or when it has
+// read mostRead bytes of notes.
+//
+// The page is built in the output itself: Fits and Fitting of its Aside know how much room the
+// answer has.
 type exporting struct {
 	state.View
 	out    *exportOut
@@ -30,9 +34,10 @@ type exporting struct {
 // one note is larger. To make a file takes many times the memory of its note.
 const mostRead = 2 << 20
 
-// fileNames returns the names of the exported files, in the order of notes. If a name is taken, a
-// number is added: same.md, same-2.md. Two names that a file system can treat as equal count as the
-// same.
+// fileNames returns the names of the exported files, in the order of notes: the names of the notes
+// without their folders. If a name is taken, a number is added: same.md, same-2.md. Two names that
+// a file system can treat as equal count as the same. The names depend on all notes of the export,
+// so they are the same on every page.
 func fileNames(notes []*index.Note, format string) []string {
 	taken := map[string]bool{}
 	names := make([]string, len(notes))
@@ -47,7 +52,11 @@ func fileNames(notes []*index.Note, format string) []string {
 	return names
 }
 
-// page adds notes from a position, as many as fit.
+// page adds notes from a position, as many as fit, and the token of the next page if there is one.
+// at comes from a page token; a position beyond the notes is INVALID_PARAMETER.
+//
+// The position moves to the next note only after a whole note was added. So the token of the next
+// page names the note that is not complete yet.
 func (e *exporting) page(ctx context.Context, at exportPlace) error {
 	at.version = e.Index.Version()
 	if at.note >= len(e.notes) {
@@ -74,12 +83,16 @@ func (e *exporting) page(ctx context.Context, at exportPlace) error {
 
 // note adds the file of a note, or the rest of it that earlier pages do not contain. full reports
 // that the page ended before the end of the file; at is then the position for the next page.
+//
+// A file that does not fit beside others begins on the next page. One that does not fit on a page
+// of its own is divided: each page has one part, and a client concatenates the parts.
 func (e *exporting) note(ctx context.Context, at *exportPlace) (full bool, err error) {
 	n := e.notes[at.note]
 	text, err := e.Vault.Text(ctx, n.Body)
 	if err != nil {
 		return false, err
 	}
+	// The first note of a page is always included, so that every page makes progress.
 	if e.read += len(text); e.read > mostRead && len(e.out.Files) > 0 {
 		return true, nil
 	}
@@ -87,6 +100,7 @@ func (e *exporting) note(ctx context.Context, at *exportPlace) (full bool, err e
 	if err != nil {
 		return false, err
 	}
+	// The position is from the caller: it can be of another note.
 	if at.skip > len(content) {
 		return false, state.OtherList(Family)
 	}
@@ -98,10 +112,13 @@ func (e *exporting) note(ctx context.Context, at *exportPlace) (full bool, err e
 	case len(e.out.Files) > 0:
 		return true, nil
 	default:
+		// A file that is not divided has no part number; the first part of a divided one has number
+		// 1.
 		file.Part = max(file.Part, 1)
 		file.Content = rest[:e.out.Fitting(rest)]
 		full = true
 	}
+	// The note is listed once, on the page with its first part.
 	if at.skip == 0 {
 		e.out.Exported = append(e.out.Exported, row)
 	}
@@ -113,7 +130,11 @@ func (e *exporting) note(ctx context.Context, at *exportPlace) (full bool, err e
 }
 
 // content returns the file of a note, with the paths of all exported notes as source_notes. If the
-// frontmatter cannot be edited, it returns the note unchanged and adds a warning.
+// frontmatter cannot be edited, it returns the note unchanged and adds a warning with the line of
+// the problem.
+//
+// A note that already has the field source_notes gets the new value. The quarantined note is
+// exported as well, because an export must not omit notes silently.
 func (e *exporting) content(n *index.Note, text []byte) (string, error) {
 	if e.format == formatHTML {
 		return e.html(n, text)
@@ -132,7 +153,9 @@ func (e *exporting) content(n *index.Note, text []byte) (string, error) {
 	return string(out), nil
 }
 
-// html returns a note as an HTML page.
+// html returns a note as an HTML page: the body as markdown.HTML renders it, the field title or the
+// path as the title, and the paths of all exported notes in meta elements. The title and the paths
+// are escaped.
 func (e *exporting) html(n *index.Note, text []byte) (string, error) {
 	d := parse(n, text)
 	_, body := markdown.ReadHead(text)

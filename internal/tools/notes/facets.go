@@ -21,11 +21,13 @@ const (
 	maxFacetUnits  = 256 // UTF-16 code units of one value
 )
 
+// A facetsIn is the input of notes_metadata_facets.
 type facetsIn struct {
 	naming
 	tool.AsOf
 }
 
+// A facetsOut is the answer of notes_metadata_facets, in the form of the schema that it names.
 type facetsOut struct {
 	tool.Aside `json:"-"`
 	Schema     string   `json:"schema"`
@@ -35,6 +37,11 @@ type facetsOut struct {
 	Truncated  bool     `json:"truncated" jsonschema:"a list has more than 100 values, or a value more than 256 characters"`
 }
 
+// facets are the values in the frontmatter of a note that the specification defines. A missing
+// value is null, and a missing list is empty.
+//
+// The names, and which fields are slugs, are those of the specification. Other fields of the
+// frontmatter are not facets.
 type facets struct {
 	Project   *string  `json:"project" jsonschema:"a slug; without the field, that of the folder below projects"`
 	Tags      []string `json:"tags" jsonschema:"slugs"`
@@ -45,6 +52,7 @@ type facets struct {
 	EpisodeID *string  `json:"episode_id" jsonschema:"a slug"`
 }
 
+// inferred are the values that follow from the path of a note.
 type inferred struct {
 	Folder     *string `json:"folder" jsonschema:"null at the root of the vault"`
 	SourceType *string `json:"source_type" jsonschema:"null in every answer"`
@@ -74,7 +82,9 @@ func (f tools) facetsOfNote(ctx context.Context, c auth.Caller, in facetsIn) (fa
 }
 
 // facetsOf returns the facets of a note with this frontmatter at this path, and whether any value
-// was truncated.
+// was truncated. Long values are cut off.
+//
+// SourceType is nil for every note.
 func facetsOf(head *markdown.Map, at string) (facets, inferred, bool) {
 	r := facetReader{head: head}
 	all := facets{
@@ -94,7 +104,10 @@ type facetReader struct {
 	truncated bool
 }
 
-// cut returns a text, truncated to maxFacetUnits UTF-16 code units.
+// cut returns a text, truncated to maxFacetUnits UTF-16 code units, the unit of length in
+// JavaScript. It does not divide a character.
+//
+// The cut is made before a text becomes a slug, so that a field of any size costs a bounded time.
 func (r *facetReader) cut(s string) string {
 	units := 0
 	for i, c := range s {
@@ -125,7 +138,7 @@ func (r *facetReader) slug(name string) *string {
 }
 
 // project returns the slug of the project, or nil if there is none. A note without the field
-// belongs to the project of its folder.
+// belongs to the project of its folder; one whose field is empty belongs to none.
 func (r *facetReader) project(at string) *string {
 	if v, _ := r.head.Get("project"); v != nil {
 		return r.slug("project")
@@ -133,8 +146,9 @@ func (r *facetReader) project(at string) *string {
 	return said(markdown.PlainSlug(r.cut(index.ProjectFolder(at))))
 }
 
-// slugs returns the values of a field as slugs. The field is a list or a text with commas. The
-// result is never nil.
+// slugs returns the values of a field as slugs, without empty ones and with duplicates. The field
+// is a list or a text with commas. Only the first maxFacetValues values are read. The result is
+// never nil.
 func (r *facetReader) slugs(name string) []string {
 	v, _ := r.head.Get(name)
 	values := markdown.TextsOf(v)

@@ -8,8 +8,13 @@ import (
 	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
-// A narrowing contains the arguments of the tools that list notes which restrict them to some
-// notes.
+// A narrowing contains the arguments that restrict a list or a search to some notes. The tools that
+// list and search notes embed it. All given arguments must be met.
+//
+// The first five arguments apply to all notes. Chain, Entity and Episode are fields of notes that
+// record events; Network, WalletAddress and PaymentStatus those of notes about payments. Slugs are
+// compared as slugs, so "My Project" selects the project my-project; the payment fields are
+// compared as texts, without regard to case.
 type narrowing struct {
 	Folder  string `json:"folder,omitempty" size:"id" jsonschema:"only notes in this folder, at any depth"`
 	Project string `json:"project,omitempty" complete:"project" jsonschema:"only notes of this project"`
@@ -36,7 +41,13 @@ const (
 // isNarrow reports whether any argument except ContentScope restricts the notes.
 func (in *narrowing) isNarrow() bool { return *in != narrowing{ContentScope: in.ContentScope} }
 
-// A filter selects the notes in a folder that meet all conditions.
+// A filter selects the notes in a folder that meet all conditions. It is built once for a call and
+// then applied to the row of each note. marks excludes most notes with one comparison, before any
+// condition is evaluated.
+//
+// A call applies the filter to every note of the folder, so the order of the checks matters: first
+// the folder, by the range of rows that is read; then the marks, by one comparison of bits; then
+// the rows; and a note itself only if its row leaves a condition open.
 type filter struct {
 	folder string      // empty: the whole vault
 	marks  index.Marks // marks of the row of every note that meets the conditions
@@ -44,7 +55,10 @@ type filter struct {
 }
 
 // A condition is one condition of a filter. row decides it from the row of a note, without the
-// note.
+// note. Both functions must agree: row may only answer ask where it does not know.
+//
+// If the row has the value that the condition needs, row answers yes or no. For a value that is cut
+// off in the row, or only marked in it, row answers ask, and holds decides.
 type condition struct {
 	holds func(*index.Note) bool   // reports whether a note meets the condition
 	row   func(*index.Row) verdict // nil: the row cannot decide
@@ -61,19 +75,22 @@ const (
 )
 
 // filter returns the filter for the arguments. It returns INVALID_PATH if the folder is not valid.
-// Every filter excludes the notes that lists omit, such as templates and the files of tools.
+// Every filter excludes the notes that lists omit, such as templates and the files of tools. The
+// dates are compared as texts, so a date need not be complete: since 2026-03 includes all of March.
 func (in *narrowing) filter() (*filter, error) {
 	folder, err := cleanPath("folder", in.Folder)
 	if err != nil {
 		return nil, err
 	}
+	// Each given argument adds a condition; one that is empty adds none.
 	f := &filter{folder: folder}
 	f.slug(in.Project, index.MarkedProject, func(slug string) condition {
 		return condition{holds: func(n *index.Note) bool { return n.Project() == slug }}
 	})
 	f.cardSlug(in.Tag, index.MarkedTag, func(c *index.Card, s string) bool { return slices.Contains(c.Tags, s) })
 	f.cardSlug(in.Chain, index.MarkedChain, func(c *index.Card, s string) bool { return c.Chain() == s })
-	f.cardSlug(in.Entity, index.MarkedEntity, func(c *index.Card, s string) bool { return slices.Contains(c.Entities(), s) })
+	f.cardSlug(in.Entity, index.MarkedEntity,
+		func(c *index.Card, s string) bool { return slices.Contains(c.Entities(), s) })
 	f.cardSlug(in.Episode, index.MarkedEpisode, func(c *index.Card, s string) bool { return c.Episode() == s })
 	since, until := day(in.Since), day(in.Until)
 	f.dated(since, func(day string) bool { return day >= since })
@@ -85,7 +102,8 @@ func (in *narrowing) filter() (*filter, error) {
 	return f, nil
 }
 
-// has reports whether the filter selects a note.
+// has reports whether the filter selects a note, by the note itself. It is for notes that a search
+// found, in any folder.
 func (f *filter) has(n *index.Note) bool {
 	inside := f.folder == "" || n.Path == f.folder || strings.HasPrefix(n.Path, f.folder+"/")
 	return inside && index.IsListed(n.Path) &&
@@ -93,7 +111,7 @@ func (f *filter) has(n *index.Note) bool {
 }
 
 // hasRow reports whether the filter selects the note of a row, which must be in the folder. It
-// reads the note only if the row cannot decide.
+// reads the note only if the row cannot decide. The result is that of has for the note.
 func (f *filter) hasRow(r *index.Row) bool {
 	if !r.Marks.Has(f.marks) {
 		return false
@@ -111,7 +129,11 @@ func (f *filter) hasRow(r *index.Row) bool {
 }
 
 // slug adds a condition on a value that is compared as a slug. An empty text adds no condition. A
-// text without any character of a slug matches no note.
+// text without any character of a slug matches no note. kind is the mark of such values in rows; on
+// returns the condition for the slug.
+//
+// The mark of a value is a bit that several values share. A row without the bit cannot have the
+// value; a row with it may have it.
 func (f *filter) slug(given string, kind index.Marked, on func(slug string) condition) {
 	if given == "" {
 		return
@@ -132,7 +154,8 @@ func (f *filter) cardSlug(given string, kind index.Marked, holds func(c *index.C
 	})
 }
 
-// same adds the condition that a note has a value. Case and surrounding space are ignored.
+// same adds the condition that a note has a value. Case and surrounding space are ignored. of
+// returns the value of a card.
 func (f *filter) same(given string, kind index.Marked, of func(*index.Card) string) {
 	given = trim(given)
 	if given == "" {
@@ -155,7 +178,11 @@ func onCard(holds func(*index.Card) bool) condition {
 	}
 }
 
-// dated adds the condition that a note has a day for which holds is true.
+// dated adds the condition that a note has a day for which holds is true. A note without a day does
+// not meet it. given is the argument; if it is empty, no condition is added.
+//
+// The comparison of days as texts is correct for dates that begin with a year of four digits. Other
+// dates are compared in the same way.
 func (f *filter) dated(given string, holds func(day string) bool) {
 	if given == "" {
 		return
@@ -163,6 +190,7 @@ func (f *filter) dated(given string, holds func(day string) bool) {
 	f.all = append(f.all, condition{
 		holds: func(n *index.Note) bool { d := day(n.Card().Day()); return d != "" && holds(d) },
 		row: func(r *index.Row) verdict {
+			// The row has the first ten characters of the day, which are all that day compares.
 			d, ok := r.DayBegins()
 			switch {
 			case !ok:
@@ -175,7 +203,9 @@ func (f *filter) dated(given string, holds func(day string) bool) {
 	})
 }
 
-// scope adds the condition that a note is an approval log, or that it is not.
+// scope adds the condition that a note is an approval log, or that it is not. Another value adds no
+// condition. A row can only exclude that a note is an approval log, because its mark is shared with
+// other values.
 func (f *filter) scope(scope string) {
 	switch scope {
 	case scopeNotes:
@@ -193,7 +223,8 @@ func (f *filter) scope(scope string) {
 	}
 }
 
-// day returns the part of a date that filters compare: its first ten characters.
+// day returns the part of a date that filters compare: its first ten characters, which are the day
+// of an ISO time.
 func day(date string) string {
 	const characters = 10
 	n := 0
@@ -205,7 +236,7 @@ func day(date string) string {
 	return date
 }
 
-// trim removes surrounding space.
+// trim removes surrounding space, as JavaScript defines it.
 func trim(s string) string { return strings.TrimFunc(s, markdown.IsSpace) }
 
 // approvalKind is the kind of an approval log.

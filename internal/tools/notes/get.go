@@ -18,6 +18,7 @@ type naming struct {
 	Path string `json:"path" complete:"path" jsonschema:"inbox/plan.md, with or without .md"`
 }
 
+// A getIn is the input of notes_get.
 type getIn struct {
 	naming
 	BodyOnly        bool `json:"body_only,omitempty" rare:"true" jsonschema:"omit the frontmatter"`
@@ -25,6 +26,7 @@ type getIn struct {
 	tool.AsOf
 }
 
+// A getOut is the answer of notes_get. A part that the call omits is absent, not empty.
 type getOut struct {
 	tool.Aside  `json:"-"`
 	Path        string      `json:"path"`

@@ -30,6 +30,8 @@ const (
 // maxImportFiles is the maximum number of files, or parts of files, of one call.
 const maxImportFiles = 1000
 
+// An importIn is the input of notes_import. Project, OutputDir and Tags apply only to types that
+// make new notes.
 type importIn struct {
 	tool.Vault
 	Type      string       `json:"type" enum:"markdown,chatgpt-export,claude-export,mem0-export,mif,json-rows,generic-csv,raven,memory" jsonschema:"the source program or format"`
@@ -41,6 +43,10 @@ type importIn struct {
 }
 
 // An importFile is one file of an export, or one part of a file.
+//
+// Content is for texts and Base64 for archives and other binary files; only one of them can be
+// given. A client can split a large file over several calls. Offset is the number of lines of the
+// file before Content, so that problems name the lines of the whole file.
 type importFile struct {
 	Path    string `json:"path" size:"id" jsonschema:"its path in the export"`
 	Content string `json:"content,omitempty" max:"4194304" jsonschema:"its text"`
@@ -49,6 +55,11 @@ type importFile struct {
 	Offset  int    `json:"offset,omitempty" min:"0" jsonschema:"elements or rows of the file in the pieces before"`
 }
 
+// An importOut is the answer of notes_import. It is used also if some notes were refused: then the
+// call has an error as well.
+//
+// Imported lists the created notes in the order of the export. The metadata contains the number of
+// skipped notes, and the files of which nothing was imported.
 type importOut struct {
 	tool.Aside `json:"-"`
 	Imported   []importedNote `json:"imported" jsonschema:"notes that this call wrote; meta.skipped counts existing ones"`
@@ -75,11 +86,14 @@ func (f tools) importFiles() *tool.Tool {
 		Role: auth.Editor, Kind: tool.Write, Idempotent: true, List: "imported",
 		Route:    tool.Route{Method: "POST", Path: "/import"},
 		Commands: []tool.Command{{Words: "import", Args: []string{"type"}}},
+		// The command line reads a file, an archive or a folder, and divides input that is too large
+		// for one call.
 		Input: &tool.Files{
 			Arg: "files", MaxFiles: maxImportFiles, MaxBytes: tool.MaxBody - 256<<10,
 			Body: "content", Binary: "content_base64", Any: true, Single: true,
-			Split: map[string]tool.Split{".json": tool.Elements, ".csv": tool.Rows, ".tsv": tool.Rows, ".jsonl": tool.Lines},
-			Pick:  &tool.Pick{Arg: "type", Names: importNames()},
+			Split: map[string]tool.Split{".json": tool.Elements, ".csv": tool.Rows, ".tsv": tool.Rows,
+				".jsonl": tool.Lines},
+			Pick: &tool.Pick{Arg: "type", Names: importNames()},
 		},
 	}, f.importNotes)
 }
@@ -97,7 +111,12 @@ func importNames() map[string][]string {
 }
 
 // importNotes imports the notes of the files. Notes that are refused do not stop the import of the
-// others: the output then has both the imported notes and an error.
+// others: the output then has both the imported notes and an error. An import can be repeated:
+// notes that the vault has already, by their source and id, are skipped.
+//
+// The steps are: open the files and unpack archives; convert them to notes; compose the texts;
+// write all valid notes as one commit. Only the last step reads notes of the vault, and only it is
+// repeated if another commit comes first.
 func (f tools) importNotes(ctx context.Context, c auth.Caller, in importIn) (importOut, error) {
 	files, err := in.files()
 	if err != nil {
@@ -128,6 +147,7 @@ func (f tools) importNotes(ctx context.Context, c auth.Caller, in importIn) (imp
 		return out, err
 	}
 	out.leaveOut(read.Unread)
+	// The draft was written: the error below is about the other notes only.
 	refused := fault.Join(commonCode(job.refused), job.refused)
 	if refused == nil {
 		return out, nil
@@ -154,7 +174,8 @@ func (o *importOut) leaveOut(files []string) {
 }
 
 // commonCode returns the code that all problems share, or INVALID_PARAMETER if they have different
-// codes or there are none.
+// codes or there are none. A client that handles a code sees it even if several files have the
+// problem.
 func commonCode(problems []*fault.Fault) fault.Code {
 	code := fault.InvalidParameter
 	if len(problems) > 0 {
@@ -167,7 +188,7 @@ func commonCode(problems []*fault.Fault) fault.Code {
 }
 
 // files returns the files of the call, with archives unpacked. It returns all problems as one
-// fault.
+// fault, and no files then: an import with a damaged file would be incomplete without a notice.
 func (in *importIn) files() ([]convert.File, error) {
 	if len(in.Files) == 0 {
 		return nil, fault.New(fault.InvalidParameter, "files must have at least one file").With("argument", "files")
@@ -187,7 +208,8 @@ func (in *importIn) files() ([]convert.File, error) {
 	return all, nil
 }
 
-// open returns the file of an entry or, if it is an archive, the files in it.
+// open returns the file of an entry or, if it is an archive, the files in it. Hidden files of an
+// archive are left out, except the audit logs of a vault. kind is the type of the import.
 func (f importFile) open(kind string) ([]convert.File, error) {
 	path, err := notePath("files", f.Path)
 	if err != nil {
@@ -199,7 +221,8 @@ func (f importFile) open(kind string) ([]convert.File, error) {
 			return nil, fault.New(fault.InvalidParameter, "a file has content or content_base64, not both").At(path, 0)
 		}
 		if file.Data, err = base64.StdEncoding.DecodeString(f.Base64); err != nil {
-			return nil, fault.New(fault.InvalidParameter, "content_base64 is not base64: standard alphabet, with padding").
+			return nil, fault.New(fault.InvalidParameter,
+				"content_base64 is not base64: standard alphabet, with padding").
 				At(path, 0)
 		}
 	}
@@ -212,6 +235,9 @@ func (f importFile) open(kind string) ([]convert.File, error) {
 }
 
 // An importJob creates the notes of one call.
+//
+// It is created once for each call. run can be called several times, with other transactions, and
+// changes nothing in the job.
 type importJob struct {
 	*importIn
 	notes   []convert.Note // the notes to write, with their texts
@@ -223,7 +249,11 @@ type importJob struct {
 }
 
 // job checks the arguments and composes the texts of the notes. A note that is not valid is
-// recorded as refused.
+// recorded as refused. now is the time of the call, whose day becomes the date of notes without
+// one. It reads no vault, so its result does not depend on the version that is written.
+//
+// The reading of an export never fails because of one note: its problem is one of refused, with the
+// place in the export. A wrong argument fails the call, because it would apply to all notes.
 func (in *importIn) job(read *convert.Result, now time.Time) (*importJob, error) {
 	folder, err := cleanPath("output_dir", in.OutputDir)
 	if err != nil {
@@ -237,12 +267,14 @@ func (in *importIn) job(read *convert.Result, now time.Time) (*importJob, error)
 		}
 	}
 	switch {
+	// The folder of the call takes precedence, even if it is the root of the vault.
 	case trim(in.OutputDir) != "":
 	case j.project != "":
 		j.folder = "projects/" + j.project + "/inbox"
 	default:
 		j.folder = "inbox"
 	}
+	// An element can have several tags, separated by commas, as on a command line.
 	for _, list := range in.Tags {
 		for tag := range strings.SplitSeq(list, ",") {
 			if tag = strings.TrimPrefix(trim(tag), "#"); tag != "" && !slices.Contains(j.tags, tag) {
@@ -260,7 +292,10 @@ func (in *importIn) job(read *convert.Result, now time.Time) (*importJob, error)
 	return j, nil
 }
 
-// run writes the notes that the vault does not have yet.
+// run writes the notes that the vault does not have yet, in one transaction, and lists them in out.
+// Existing ones are counted as skipped.
+//
+// The paths depend on the notes that the vault has, so they are determined here and not in job.
 func (j *importJob) run(ctx context.Context, tx *repo.Tx, out *importOut) error {
 	p := placing{Tx: tx, known: knownSources(tx), next: map[string]int{}}
 	out.Imported = make([]importedNote, 0, len(j.notes))

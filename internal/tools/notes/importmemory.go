@@ -19,7 +19,12 @@ type MemoryReader = func(ctx context.Context, c auth.Caller, to convert.Batch) (
 )
 
 // importMemories imports memories. They are not stored as notes; the output lists them as
-// memories/ID, the path under which the memory tools have them.
+// memories/ID, the path under which the memory tools have them. The files are read before the
+// transaction; its function only writes.
+//
+// The memories are read and checked by the memory family, through tools.memories, so that both
+// imports accept the same files. The faults of that family are converted, because clients of this
+// family do not know the codes of the other.
 func (f tools) importMemories(
 	ctx context.Context, c auth.Caller, in importIn, files []convert.File,
 ) (importOut, error) {

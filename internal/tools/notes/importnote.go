@@ -18,7 +18,11 @@ import (
 )
 
 // finish sets the path in the vault and the whole text of a note. It returns a fault if the note
-// would not be valid, or nil.
+// would not be valid, or nil. The fault names the place in the export and the source id, and never
+// quotes the note.
+//
+// A file of an export can contain private texts. So a fault names only the place, and has no fixes,
+// which can quote a name.
 func (j *importJob) finish(n *convert.Note) *fault.Fault {
 	refuse := func(err error) *fault.Fault {
 		f := *fault.Of(err)
@@ -45,7 +49,12 @@ func (j *importJob) finish(n *convert.Note) *fault.Fault {
 }
 
 // compose sets the text of a note. A note that is Markdown already keeps its text and gets the
-// fields that it lacks. If its frontmatter cannot be edited, it is not changed.
+// fields that it lacks. If its frontmatter cannot be edited, it is not changed: the note is stored,
+// quarantined, and reported with a warning.
+//
+// A note that is built from an export gets the provenance first, then the fields of the export,
+// then those of the call. In a Markdown note the fields of its own take precedence over the
+// provenance: a note that was imported before keeps its first source.
 func (j *importJob) compose(n *convert.Note) (err error) {
 	if n.Date == "" {
 		n.Date = j.today
@@ -69,7 +78,7 @@ func (j *importJob) compose(n *convert.Note) (err error) {
 	return nil
 }
 
-// provenance returns the fields of every imported note.
+// provenance returns the fields of every imported note, by which a later import recognizes it.
 func provenance(n *convert.Note) []markdown.Field {
 	return []markdown.Field{
 		{Key: "source", Value: n.Source}, {Key: "source_id", Value: n.SourceID}, {Key: "date", Value: n.Date},
@@ -77,7 +86,8 @@ func provenance(n *convert.Note) []markdown.Field {
 }
 
 // withOwn adds the project and the tags of the call to fields. tags are the tags that the note has;
-// if they include all tags of the call, they are not written again.
+// if they include all tags of the call, they are not written again. Otherwise all tags of the note
+// are written as one list, the new ones last.
 func (j *importJob) withOwn(fields []markdown.Field, tags []string) []markdown.Field {
 	if j.project != "" {
 		fields = append(fields, markdown.Field{Key: "project", Value: j.project})
@@ -99,9 +109,13 @@ func (j *importJob) withOwn(fields []markdown.Field, tags []string) []markdown.F
 }
 
 // An origin identifies a note in the product from which it was imported.
+//
+// Notes of the same origin are the same note: an import skips one whose origin the vault has
+// already.
 type origin struct{ source, id string }
 
-// knownSources returns the origins of all notes of a vault.
+// knownSources returns the origins of all notes of a vault. It goes through all notes, once for an
+// import.
 func knownSources(tx *repo.Tx) map[origin]bool {
 	known := map[origin]bool{}
 	for n := range tx.Before().Notes("") {
@@ -113,7 +127,7 @@ func knownSources(tx *repo.Tx) map[origin]bool {
 }
 
 // originIn returns the origin that the fields of a note name, or the zero origin if it has no
-// source_id.
+// source_id. It reads the index and no text.
 func originIn(n *index.Note) origin {
 	id, ok := n.Field("source_id")
 	if !ok {
@@ -136,7 +150,8 @@ func fieldText(v any) string {
 	return fmt.Sprint(v)
 }
 
-// A placing finds the paths of new notes.
+// A placing finds the paths of new notes. next makes many notes with the same name take linear
+// time.
 type placing struct {
 	*repo.Tx
 	known map[origin]bool // origins of the notes in the vault and in the draft
@@ -145,7 +160,11 @@ type placing struct {
 
 // place returns the path for a new note: its own or, if that is taken, the next free one: a.md,
 // a-2.md. there reports that the vault already has the note: a note of the same origin anywhere, or
-// a note with the same text at one of these paths.
+// a note with the same text at one of these paths. Paths that differ only in case are the same
+// path.
+//
+// The number in next only grows, so names that were found to be taken are not tried again in the
+// same call.
 func (p placing) place(ctx context.Context, n convert.Note) (at vault.Path, there bool, err error) {
 	from := origin{n.Source, n.SourceID}
 	if p.known[from] {
@@ -167,6 +186,8 @@ func (p placing) place(ctx context.Context, n convert.Note) (at vault.Path, ther
 		if err != nil {
 			return "", false, err
 		}
+		// The index does not have the fields of a quarantined note, so the text is compared as
+		// well.
 		if bytes.Equal(text, n.Text) || originOf(text) == from {
 			return "", true, nil
 		}

@@ -13,14 +13,19 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// A vaultFile is an imported file of a vault. Its bytes are not changed.
+// A vaultFile is an imported file of a vault: a note, a file of settings or an audit log. Its bytes
+// are not changed.
 type vaultFile struct {
 	path vault.Path
 	text []byte
 	told bool // an audit log that adds nothing to the vault's own
 }
 
-// importVault imports the files of another vault at their paths: all of them, or none.
+// importVault imports the files of another vault at their paths: all of them, or none. The notes
+// keep their ids and, through the audit log, their times.
+//
+// The audit log of an export contains the commits of the notes, with their times. It is imported as
+// a file of the vault, which the index reads; so notes that are imported with it keep their dates.
 func (f tools) importVault(
 	ctx context.Context, c auth.Caller, in importIn, files []convert.File,
 ) (importOut, error) {
@@ -51,7 +56,11 @@ func (f tools) importVault(
 }
 
 // vaultFiles returns the files that can be part of a vault, and the names of the others. It returns
-// all problems as one fault.
+// all problems as one fault: an invalid name, a text that is not UTF-8, or a file that is too
+// large. If no file is part of a vault, that is INVALID_PARAMETER.
+//
+// Files that are not part of any vault, such as pictures, are listed in the answer, and not
+// refused.
 func vaultFiles(files []convert.File) (all []vaultFile, left []string, err error) {
 	var problems []*fault.Fault
 	for _, f := range files {
@@ -68,7 +77,8 @@ func vaultFiles(files []convert.File) (all []vaultFile, left []string, err error
 		case !utf8.Valid(f.Data):
 			err = fault.New(fault.InvalidParameter, "the file is not UTF-8")
 		case len(f.Data) > repo.MaxNote:
-			err = fault.New(fault.NoteTooLarge, "the file has %d bytes; a note has at most %d", len(f.Data), repo.MaxNote)
+			err = fault.New(fault.NoteTooLarge,
+				"the file has %d bytes; a note has at most %d", len(f.Data), repo.MaxNote)
 		}
 		if err != nil {
 			problems = append(problems, fault.Of(err).At(f.Path, 0).With("argument", "files"))
@@ -87,7 +97,8 @@ func vaultFiles(files []convert.File) (all []vaultFile, left []string, err error
 	return all, left, nil
 }
 
-// markTold marks the audit logs whose lines are all in the vault's own audit log already.
+// markTold marks the audit logs whose lines are all in the vault's own audit log already. They are
+// skipped, so that an import of a vault into itself changes nothing.
 func markTold(ctx context.Context, v *repo.Vault, files []vaultFile) error {
 	var logs [][]byte
 	var of []*vaultFile
@@ -107,7 +118,8 @@ func markTold(ctx context.Context, v *repo.Vault, files []vaultFile) error {
 }
 
 // bringVault stages the files. A file that exists with the same text is skipped. If any exists with
-// another text, it returns DUPLICATE_ID with all of them.
+// another text, it returns DUPLICATE_ID with all of them. Audit logs are files like the others
+// here; the index reads them.
 func bringVault(ctx context.Context, tx *repo.Tx, files []vaultFile, out *importOut) error {
 	out.Imported = make([]importedNote, 0, len(files))
 	var problems []*fault.Fault
@@ -134,6 +146,8 @@ func bringVault(ctx context.Context, tx *repo.Tx, files []vaultFile, out *import
 		out.Imported = append(out.Imported, importedNote{string(f.path), string(f.path)})
 	}
 	if f := fault.Join(fault.DuplicateID, problems); f != nil {
+		// A merge would change notes of the vault, so all conflicts are reported and nothing is
+		// written.
 		return f.Fix("import into an empty vault, or use vault import with mode replace or skip")
 	}
 	out.Count = len(out.Imported)

@@ -34,6 +34,14 @@ type wanted struct {
 
 // keyword finds the notes that contain the query, and counts them. The result is exact: the search
 // index only reduces the number of texts to read.
+//
+// Each note is in one of three groups: it contains all terms for certain, it cannot contain them,
+// or its text must be read. A query without letters and digits cannot be looked up; then the texts
+// of all notes that the filter selects are read, up to maxScanned.
+//
+// The result is the same as if all texts were searched for the substring; the index only spares
+// reads. What it cannot exclude must be read, so a query of punctuation costs as much as the vault
+// is large, up to the limit.
 func (q *seeker) keyword(ctx context.Context, out *searchOut) ([]found, int, error) {
 	terms := q.terms()
 	all, err := notesWith(ctx, q.Index, q.holds)
@@ -41,6 +49,7 @@ func (q *seeker) keyword(ctx context.Context, out *searchOut) ([]found, int, err
 		return nil, 0, err
 	}
 	sure, maybe := q.divide(all, terms)
+	// Reading that many texts would take longer than a call may.
 	if n := len(maybe); n > maxScanned && slices.ContainsFunc(terms, func(w wanted) bool { return !w.known }) {
 		return nil, 0, fault.New(fault.InvalidParameter,
 			"the query has no letters or digits to narrow the search, and %d notes are too many to read", n).
@@ -51,6 +60,7 @@ func (q *seeker) keyword(ctx context.Context, out *searchOut) ([]found, int, err
 		return nil, 0, err
 	}
 	all = slices.Concat(sure, read)
+	// Sorted by path first, so that notes with the same date are in that order.
 	slices.SortFunc(all, comparePaths)
 	slices.SortStableFunc(all, inOrder(q.in.Order))
 	if q.in.CountOnly {
@@ -64,7 +74,7 @@ func (q *seeker) keyword(ctx context.Context, out *searchOut) ([]found, int, err
 func comparePaths(a, b *index.Note) int { return strings.Compare(a.Path, b.Path) }
 
 // terms returns the texts that a note must contain: the query or, with all-terms, each of its
-// words.
+// words. For each it asks the search index for the notes that contain it and those that can.
 func (q *seeker) terms() []wanted {
 	texts := []string{q.in.Query}
 	if strings.ReplaceAll(q.in.Match, "_", "-") == allTerms {
@@ -90,7 +100,10 @@ func (q *seeker) terms() []wanted {
 }
 
 // divide returns the notes that contain all terms according to the index, and those whose body must
-// be read because it can contain the missing terms.
+// be read because it can contain the missing terms. Other notes cannot match. A term in the path or
+// in a searched field of the frontmatter counts like one in the body.
+//
+// It reads no texts. A note is in at most one of the two lists.
 func (q *seeker) divide(all []*index.Note, terms []wanted) (sure, maybe []*index.Note) {
 	for _, n := range all {
 		missing, possible := false, true
@@ -151,7 +164,8 @@ func isASCII(s string) bool {
 	return true
 }
 
-// verified returns the notes whose body contains the terms that their heads do not contain.
+// verified returns the notes whose body contains the terms that their heads do not contain. It
+// reads the texts in groups of readAhead, which are fetched together.
 func (q *seeker) verified(ctx context.Context, all []*index.Note, terms []wanted) ([]*index.Note, error) {
 	var kept []*index.Note
 	going := state.Going(ctx)
@@ -176,7 +190,8 @@ func (q *seeker) verified(ctx context.Context, all []*index.Note, terms []wanted
 	return kept, nil
 }
 
-// begun returns the found notes with the beginning of their bodies as snippets.
+// begun returns the found notes with the beginning of their bodies as snippets, as the
+// specification has it for keyword searches. All have the score 1.
 func (q *seeker) begun(ctx context.Context, all []*index.Note) ([]found, error) {
 	list := make([]found, 0, len(all))
 	for _, n := range all {
@@ -205,8 +220,11 @@ func shownOf(n *index.Note, text []byte) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "\n")
 }
 
-// lowered returns a text in lower case. Different lower-case forms of one letter become the same
-// form.
+// lowered returns a text in lower case, as JavaScript converts it. Different lower-case forms of
+// one letter become the same form, so that a search does not depend on them.
+//
+// İ and the two forms of sigma are the letters for which the conversion of Go differs from that of
+// JavaScript, or for which a letter has two lower-case forms.
 func lowered(s string) string {
 	if strings.Contains(s, "İ") {
 		s = strings.ReplaceAll(s, "İ", "i\u0307") // strings.ToLower would drop the dot
@@ -215,7 +233,7 @@ func lowered(s string) string {
 }
 
 // truncate returns a text or, if it has more than units UTF-16 code units, its beginning followed
-// by "…". It is cut at the last space, if that is in the second half.
+// by "…". It is cut at the last space, if that is in the second half. It never divides a character.
 func truncate(s string, units int) string {
 	end, space, n := len(s), -1, 0
 	for i, r := range s {

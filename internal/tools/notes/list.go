@@ -25,6 +25,10 @@ const (
 	wholeNote = "full"
 )
 
+// A listIn is the input of notes_list. Pages are selected by an offset, as the specification has
+// it, and not by a token.
+//
+// Limit 0 returns no notes, only the total. An offset beyond the last note returns an empty page.
 type listIn struct {
 	tool.Vault
 	narrowing
@@ -37,6 +41,7 @@ type listIn struct {
 	tool.AsOf
 }
 
+// A listOut is the answer of notes_list. With count_only it has no notes.
 type listOut struct {
 	tool.Aside `json:"-"`
 	Notes      []noteRow `json:"notes,omitzero"`
@@ -78,7 +83,7 @@ func (f tools) list() *tool.Tool {
 
 // listNotes returns one page of the notes that match the call, and their total. If the offset
 // exceeds half the notes of the vault, it counts the matching notes first and picks the page from
-// the end, which keeps fewer notes in memory.
+// the end, which keeps fewer notes in memory. The filter is then applied twice to each row.
 func (f tools) listNotes(ctx context.Context, c auth.Caller, in listIn) (listOut, error) {
 	var out listOut
 	holds, err := in.filter()
@@ -91,6 +96,7 @@ func (f tools) listNotes(ctx context.Context, c auth.Caller, in listIn) (listOut
 	}
 	out.Note("version", v.Version())
 	rows, notes := rowsWith(ctx, v.Index, holds), v.Index.Totals().Notes
+	// The offset is bounded by the number of notes, so that a huge one allocates nothing.
 	p := pick(in.Order, min(in.Offset, notes), in.Limit)
 	if late := in.Offset > notes/2; late || in.CountOnly {
 		total := 0
@@ -112,7 +118,11 @@ func (f tools) listNotes(ctx context.Context, c auth.Caller, in listIn) (listOut
 	return out, out.show(ctx, v, page{p.notes(), min(in.Offset, out.Total), in.Fields})
 }
 
-// rowsWith yields the rows of the notes that a filter selects, by path, until the call ends.
+// rowsWith yields the rows of the notes that a filter selects, by path, until the call ends. The
+// caller must check ctx.Err afterwards: the rows are incomplete if it is not nil. A row is valid
+// until the next one.
+//
+// Sorted by path, and restricted to the folder of the filter: rows outside it are not visited.
 func rowsWith(ctx context.Context, idx *index.Index, holds *filter) iter.Seq[*index.Row] {
 	going := state.Going(ctx)
 	return func(yield func(*index.Row) bool) {
@@ -134,7 +144,8 @@ func notesWith(ctx context.Context, idx *index.Index, holds *filter) ([]*index.N
 }
 
 // inOrder returns the comparison of notes for an order. An unknown order compares paths. Notes with
-// the same date compare as equal, so a stable sort keeps them sorted by path.
+// the same date compare as equal, so a stable sort keeps them sorted by path. Dates are compared as
+// texts; notes without a date have the smallest.
 func inOrder(order string) func(a, b *index.Note) int {
 	switch order {
 	case byDate:
@@ -152,8 +163,13 @@ type page struct {
 	fields string // the requested fields
 }
 
-// show fills the rows of the output. Rows that do not fit into an answer are left for the next
-// page.
+// show fills the rows of the output, and the numbers of the page in its meta. Rows that do not fit
+// into an answer are left for the next page, whose offset is in next_offset; at least one row is
+// always shown.
+//
+// A client that follows next_offset gets every note, also if pages are shorter than the limit. If
+// the vault changes between two pages, notes can be skipped or repeated, unless the call names a
+// version with as_of.
 func (o *listOut) show(ctx context.Context, v state.View, p page) error {
 	o.Notes = make([]noteRow, 0, len(p.notes))
 	if p.fields == wholeNote {
@@ -208,7 +224,8 @@ func rowOf(ctx context.Context, v state.View, n *index.Note, fields string) (not
 // maxShown is the maximum number of bytes of a field in a row.
 const maxShown = 4 << 10
 
-// metadataOf returns the metadata of a note. Long fields are truncated.
+// metadataOf returns the metadata of a note, from its card and not from its text. Long fields are
+// truncated.
 func metadataOf(n *index.Note) *Metadata {
 	c := n.Card()
 	return &Metadata{

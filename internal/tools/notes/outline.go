@@ -23,11 +23,13 @@ const (
 	facetsSchema  = "knowtation.metadata_facets/v0"
 )
 
+// An outlineIn is the input of notes_outline.
 type outlineIn struct {
 	naming
 	tool.AsOf
 }
 
+// An outlineOut is the answer of notes_outline, in the form of the schema that it names.
 type outlineOut struct {
 	tool.Aside `json:"-"`
 	Schema     string    `json:"schema"`
@@ -37,6 +39,7 @@ type outlineOut struct {
 	Truncated  bool      `json:"truncated" jsonschema:"there are more than 500 headings"`
 }
 
+// A heading is one heading of an outline.
 type heading struct {
 	Level int    `json:"level"`
 	Text  string `json:"text"`
@@ -71,7 +74,8 @@ func (f tools) outlineNote(ctx context.Context, c auth.Caller, in outlineIn) (ou
 	return out, err
 }
 
-// document reads the note that a call names, and adds the version of the vault to the answer.
+// document reads the note that a call names, and adds the version of the vault to the answer. It
+// returns INVALID_PATH or NOT_FOUND for the path.
 func (f tools) document(
 	ctx context.Context, c auth.Caller, in naming, at tool.AsOf, a *tool.Aside,
 ) (document, error) {
@@ -92,7 +96,10 @@ func (f tools) document(
 }
 
 // outlined returns the headings of the body, and whether the list is truncated. It returns
-// NOTE_TOO_LARGE if the body is too long or its blocks are too many or too deeply nested.
+// NOTE_TOO_LARGE if the body is too long or its blocks are too many or too deeply nested, with the
+// call that reads the note as a fix.
+//
+// The limits bound the time and the memory of the parse.
 func (d document) outlined() (all []markdown.Outlined, truncated bool, err error) {
 	all, truncated, err = markdown.Outline([]byte(d.body))
 	if errors.Is(err, markdown.ErrOutline) {
@@ -111,8 +118,8 @@ var (
 	wordBreaks = regexp.MustCompile(`[-_]+`)
 )
 
-// title returns the field title or, without it, the words of the file name. It returns nil if both
-// are empty.
+// title returns the field title or, without it, the words of the file name: without its ending, and
+// with spaces for dashes and underscores. It returns nil if both are empty.
 func (d document) title() *string {
 	if v, ok := d.head.Get("title"); ok && v != nil {
 		if text := trim(markdown.TextOf(v)); text != "" {

@@ -15,8 +15,8 @@ var drive = regexp.MustCompile(`^[A-Za-z]:`)
 
 // cleanPath returns the path in an argument in the form of the paths of a vault: without
 // surrounding space, empty segments and `.`, and with / as the separator. The root of the vault is
-// "". It returns INVALID_PATH for a path that could lead out of the vault. The fault does not quote
-// the path.
+// "". It returns INVALID_PATH for a path that could lead out of the vault: an absolute one, one
+// with a drive, and one with `..`, even if it would lead back. The fault does not quote the path.
 func cleanPath(argument, path string) (string, error) {
 	path = strings.ReplaceAll(trim(path), `\`, "/")
 	segments := strings.Split(path, "/")
@@ -49,8 +49,11 @@ func notePath(argument, path string) (string, error) {
 	return path, err
 }
 
-// noteAt returns the note at a path from notePath, which may omit `.md`. It returns NOT_FOUND if
-// there is none.
+// noteAt returns the note at a path from notePath, which may omit `.md`. A path that exists as it
+// is written takes precedence. It returns NOT_FOUND if there is none.
+//
+// The suffix is optional because people type paths without it. Only .md is tried, and only at the
+// end.
 func noteAt(idx *index.Index, path string) (*index.Note, error) {
 	if n, ok := idx.Note(path); ok {
 		return n, nil
@@ -65,7 +68,8 @@ func noteAt(idx *index.Index, path string) (*index.Note, error) {
 const maxNear = 3
 
 // noNote returns the NOT_FOUND fault for a path, with calls that read the notes with the most
-// similar paths.
+// similar paths, or a call that lists notes if there are none. It says so if the setting exclude
+// hides the note.
 func noNote(idx *index.Index, path string) error {
 	message := "there is no note at that path"
 	if idx.Hides(path) || idx.Hides(path+".md") {

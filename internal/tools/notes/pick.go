@@ -11,6 +11,13 @@ import (
 // A picking selects one page of the notes in an order from rows that arrive sorted by path. Its
 // memory is bounded: it keeps the rows of the page and those before it in the order, and a limited
 // number of others.
+//
+// It collects rows until it has twice as many as it needs, and then drops the worse half by
+// quickselect. So each row is compared a few times, and a page of a large vault needs no sort of
+// all notes. For a page near the end, the order is reversed, so that fewer rows are kept.
+//
+// For example, page 3 of 20 notes by date keeps at most 2×60+256 rows, however many notes there
+// are. add rejects most rows of a large vault with one comparison, once full is set.
 type picking struct {
 	order  string
 	turned bool     // the order is reversed: the page is near the end
@@ -27,7 +34,8 @@ func pick(order string, from, limit int) *picking {
 }
 
 // pickFromEnd returns a picking of limit notes from a position, of a known total. It keeps the rows
-// after the page instead of those before it.
+// after the page instead of those before it. In the reversed order, the page begins after the rows
+// that follow it.
 func pickFromEnd(order string, from, limit, total int) *picking {
 	to := min(from+limit, total)
 	return &picking{order: order, turned: true, skip: total - to, most: max(0, total-from)}
@@ -43,13 +51,16 @@ type picked struct {
 // down.
 const sparse = 256
 
-// add adds the next row.
+// add adds the next row. Rows must be added in the order of their paths, because at is the position
+// of the row in that order.
 func (p *picking) add(r *index.Row) {
 	now := picked{r.DayOf, p.seen}
 	p.seen++
+	// In the order of paths, the first rows are the page: later ones are only counted.
 	if p.most == 0 || p.order == byPath && !p.turned && len(p.kept) == p.most {
 		return
 	}
+	// The row is after the last wanted one, so it cannot be on the page.
 	if p.full && p.compare(&now, &p.kept[p.most-1]) > 0 {
 		return
 	}
@@ -59,18 +70,20 @@ func (p *picking) add(r *index.Row) {
 }
 
 // narrow drops the rows that cannot be on the page or before it. The last of the others is then at
-// its place.
+// its place, so that add can reject a worse row with one comparison.
 func (p *picking) narrow() {
 	if len(p.kept) <= p.most {
 		return
 	}
+	// The rows before that position are not sorted: notes sorts the page only.
 	p.place(p.most - 1)
 	p.kept, p.full = p.kept[:p.most], true
 }
 
 // place moves rows so that the row at a position is the one that belongs there in the order, with
 // smaller rows before it and greater ones after it (quickselect). It compares each row a few times;
-// a full sort would take several times as long.
+// a full sort would take several times as long. The pivots are random, with a seed from the
+// arguments, so a call is reproducible and no order of notes is slow.
 func (p *picking) place(at int) {
 	draw := rand.New(rand.NewPCG(uint64(len(p.kept)), uint64(at)))
 	for from, to := 0, len(p.kept)-1; from < to; {
@@ -126,7 +139,8 @@ func (p *picking) compare(a, b *picked) int {
 	return cmp.Or(day, cmp.Compare(a.at, b.at))
 }
 
-// notes returns the notes of the page, in order. No more rows can be added after it.
+// notes returns the notes of the page, in order; an empty list if the page is after the last note.
+// No more rows can be added after it.
 func (p *picking) notes() []*index.Note {
 	p.narrow()
 	if p.skip >= len(p.kept) {

@@ -23,6 +23,11 @@ const (
 	withSnippet = "path+snippet"
 )
 
+// A searchIn is the input of notes_search.
+//
+// Match and Order have an effect on keyword searches: Match decides whether the query is one text
+// or a list of words that must all occur. For a search by rank, Order replaces the ranking of the
+// matches, and Match has no effect.
 type searchIn struct {
 	tool.Vault
 	Query string `json:"query" size:"query" min:"0" jsonschema:"words to look for; with keyword, a text that notes contain"`
@@ -39,6 +44,7 @@ type searchIn struct {
 	tool.AsOf
 }
 
+// A searchOut is the answer of notes_search.
 type searchOut struct {
 	tool.Aside `json:"-"`
 	Count      *int     `json:"count,omitempty" jsonschema:"with count_only: matches"`
@@ -81,7 +87,11 @@ type found struct {
 	twins   []string    // paths of other notes with the same text
 }
 
-// A seeker runs one search at one version.
+// A seeker runs one search at one version. A hit of the search index that the index of notes does
+// not have is skipped.
+//
+// The view and the search index are of the same version. A seeker is used for one call, by one
+// goroutine.
 type seeker struct {
 	state.View
 	search *search.Index
@@ -89,7 +99,8 @@ type seeker struct {
 	holds  *filter // selects the notes to search
 }
 
-// searchNotes searches by rank or, with keyword, for the exact text. An empty query finds nothing.
+// searchNotes searches by rank or, with keyword, for the exact text. An empty query finds nothing
+// and is not an error. The total is that of all matches, also of those that are not shown.
 func (f tools) searchNotes(ctx context.Context, c auth.Caller, in searchIn) (searchOut, error) {
 	in.Query = trim(in.Query)
 	out := searchOut{Query: in.Query, Mode: modeKeyword}
@@ -130,7 +141,8 @@ func (f tools) searchNotes(ctx context.Context, c auth.Caller, in searchIn) (sea
 // viewOf returns the view of a searchable vault.
 func viewOf(v *repo.Vault, s repo.Searchable) state.View { return state.View{Vault: v, Index: s.Index} }
 
-// show fills the results, until the answer is full.
+// show fills the results, until the answer is full. Notes after that are left out without a token:
+// a search has one page.
 func (q *seeker) show(ctx context.Context, out *searchOut, all []found) error {
 	out.Results = make([]result, 0, len(all))
 	for _, n := range all {
@@ -157,10 +169,16 @@ func (q *seeker) show(ctx context.Context, out *searchOut, all []found) error {
 }
 
 // ranked finds the notes that contain words of the query, best first, and counts them. With order,
-// it finds all of them and sorts them by that order instead.
+// it finds all of them and sorts them by that order instead; snippets are then computed only for
+// the notes that are shown. Of notes with the same text, only the best is shown, unless an order is
+// given.
+//
+// With an order, the search returns every match, because the notes that come first in that order
+// can be the last by rank.
 func (q *seeker) ranked(ctx context.Context, out *searchOut) ([]found, int, error) {
 	byRank := q.in.Order == "" && !q.in.CountOnly
 	o := q.options(ctx)
+	// A limit of 0 asks for the total only, but a search needs at least one.
 	o.Limit = max(1, q.in.Limit)
 	if !byRank {
 		o.Limit, o.Snippet = max(1, q.Index.Totals().Notes), -1
@@ -179,11 +197,13 @@ func (q *seeker) ranked(ctx context.Context, out *searchOut) ([]found, int, erro
 	slices.SortFunc(all, func(a, b found) int { return comparePaths(a.Note, b.Note) })
 	compare := inOrder(q.in.Order)
 	slices.SortStableFunc(all, func(a, b found) int { return compare(a.Note, b.Note) })
+	// Only the notes of the answer get snippets.
 	all, err = q.shown(ctx, all[:min(len(all), q.in.Limit)])
 	return all, r.Total, err
 }
 
-// options returns the options of the search index for the call.
+// options returns the options of the search index for the call: which notes to search, how to read
+// texts for snippets, and which notes have the query as a name.
 func (q *seeker) options(ctx context.Context) search.Options {
 	o := search.Options{
 		Filter: func(path string) bool { n, ok := q.Index.Note(path); return ok && q.holds.has(n) },
@@ -216,7 +236,7 @@ func (q *seeker) found(hits []search.Hit) []found {
 }
 
 // withoutTwins returns the notes without duplicates: of notes with the same text it keeps the
-// first, which lists the others.
+// first, which lists the others. It overwrites all.
 func (q *seeker) withoutTwins(all []found) []found {
 	twins, kept := state.NewTwins(q.Index), all[:0]
 	for _, n := range all {
@@ -229,7 +249,8 @@ func (q *seeker) withoutTwins(all []found) []found {
 	return kept
 }
 
-// shown sets the snippets of notes by a second search, restricted to these notes.
+// shown sets the snippets of notes by a second search, restricted to these notes. The first search,
+// over all notes, computes no snippets, because that reads the text of each note.
 func (q *seeker) shown(ctx context.Context, all []found) ([]found, error) {
 	if q.in.Fields == pathOnly || len(all) == 0 {
 		return all, nil

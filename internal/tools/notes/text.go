@@ -10,7 +10,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/tools/state"
 )
 
-// A document is the text of a note, split into frontmatter and body.
+// A document is the text of a note, split into frontmatter and body as the specification reads it.
+// It is not the parsed note of the index: a quarantined note has a document too.
 type document struct {
 	*index.Note
 	head *markdown.Map // empty if there is no frontmatter or it is not a mapping
@@ -27,7 +28,8 @@ func read(ctx context.Context, v state.View, n *index.Note) (document, error) {
 }
 
 // parse splits a text into frontmatter and body. Only frontmatter that markdown.StrictHead accepts
-// counts; without it, the body is the whole text.
+// counts; without it, the body is the whole text. The body has no space at its end if there is
+// frontmatter, as the specification has it.
 func parse(n *index.Note, text []byte) document {
 	head, at := markdown.StrictHead(text)
 	body := string(text[at:])
@@ -37,7 +39,8 @@ func parse(n *index.Note, text []byte) document {
 	return document{n, head, body}
 }
 
-// bodyOf returns the same body as parse, without parsing the frontmatter.
+// bodyOf returns the same body as parse, without parsing the frontmatter. A search reads many
+// bodies and no fields.
 func bodyOf(text []byte) string {
 	at := markdown.StrictBody(text)
 	if at == 0 {

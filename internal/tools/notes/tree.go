@@ -12,11 +12,13 @@ import (
 //go:embed tree.md
 var treeDoc string
 
+// A treeIn is the input of notes_document_tree.
 type treeIn struct {
 	naming
 	tool.AsOf
 }
 
+// A treeOut is the answer of notes_document_tree, in the form of the schema that it names.
 type treeOut struct {
 	tool.Aside `json:"-"`
 	Schema     string   `json:"schema"`
@@ -26,6 +28,7 @@ type treeOut struct {
 	Truncated  bool     `json:"truncated" jsonschema:"there are more than 500 headings"`
 }
 
+// A treeRoot is the note above its headings.
 type treeRoot struct {
 	Children []*HeadingNode `json:"children"`
 }
@@ -62,7 +65,9 @@ func (f tools) treeOfNote(ctx context.Context, c auth.Caller, in treeIn) (treeOu
 }
 
 // nested returns the headings as a tree. A heading is below the nearest earlier heading with a
-// lower level.
+// lower level, which can skip levels. It takes linear time.
+//
+// The root has the level 0, below that of every heading, so it is never removed from the path.
 func nested(all []markdown.Outlined) []*HeadingNode {
 	root := &HeadingNode{Children: []*HeadingNode{}}
 	open := []*HeadingNode{root} // the path to the last heading, from the root

@@ -20,6 +20,10 @@ import (
 //go:embed write.md
 var writeDoc string
 
+// A writeIn is the input of notes_write. At least one of Content and Frontmatter must be given.
+//
+// Content replaces the body or, with Append, is added at its end. Frontmatter changes the given
+// fields and keeps all others; the value null removes a field.
 type writeIn struct {
 	tool.Vault
 	Path        string      `json:"path" complete:"path" names:"target" jsonschema:"inbox/plan.md"`
@@ -29,6 +33,7 @@ type writeIn struct {
 	tool.Mutation
 }
 
+// A writeOut is the answer of notes_write.
 type writeOut struct {
 	tool.Aside  `json:"-"`
 	Path        string                `json:"path"`
@@ -71,7 +76,8 @@ type writing struct {
 	dry      bool        // dry run
 }
 
-// writing checks the arguments of the call. Fields with the value null are to be removed.
+// writing checks the arguments of the call, as far as that is possible without the vault. Fields
+// with the value null are removed. Reserved fields are left out and reported later.
 func (in writeIn) writing() (*writing, error) {
 	switch {
 	case in.Content == nil && len(in.Frontmatter) == 0:
@@ -119,7 +125,12 @@ var reserved = []string{
 	"knowtation_editor", "knowtation_edited_at", "author_kind", "knowtation_proposed_by", "knowtation_approved_by",
 }
 
-// run drafts the change.
+// run drafts the change: the body first, then the fields, so that the fields also apply to new
+// content with a frontmatter of its own. References in the new text that do not resolve are
+// reported as warnings.
+//
+// The new text is built from the text in the transaction, so a call that is drafted again after
+// another commit keeps the changes of that commit, unless if_version forbids it.
 func (w *writing) run(ctx context.Context, tx *repo.Tx, out *writeOut) error {
 	was, there, err := tx.Text(ctx, w.path)
 	if err != nil {
@@ -148,7 +159,8 @@ func (w *writing) run(ctx context.Context, tx *repo.Tx, out *writeOut) error {
 
 // body returns the text with the new content: appended, or in place of everything after the
 // frontmatter. The text of a new note is the content, which can have its own frontmatter, with a
-// newline at its end.
+// newline at its end. Without content it returns the text unchanged. Appended content keeps its
+// bytes.
 func (w *writing) body(was []byte) []byte {
 	switch {
 	case w.content == nil:
@@ -163,7 +175,8 @@ func (w *writing) body(was []byte) []byte {
 	return []byte(*w.content + "\n")
 }
 
-// patch returns the text with the fields set and removed. Everything else is unchanged.
+// patch returns the text with the fields set and removed. Everything else is unchanged. The new
+// values are checked by the type of the note first.
 func (w *writing) patch(tx *repo.Tx, text []byte) ([]byte, error) {
 	if len(w.set)+len(w.unset) == 0 {
 		return text, nil
@@ -203,8 +216,12 @@ func asParameter(f *fault.Fault) *fault.Fault {
 	return (&g).With("argument", "frontmatter")
 }
 
-// check parses the new values according to the type that the note will have. It returns all
-// problems as one fault, also for removed fields that the type requires.
+// check parses the new values according to the type that the note will have, and returns them with
+// references as ids. It returns all problems as one fault, also for removed fields that the type
+// requires. Fields that the call does not mention are not checked.
+//
+// References are stored as ids, so that a note that is renamed later is still found. The clock of
+// the vault resolves relative dates, such as "today".
 func (w *writing) check(tx *repo.Tx, text []byte) (map[string]any, error) {
 	s, err := state.Schema(tx.Index())
 	if err != nil {
@@ -231,6 +248,7 @@ func (w *writing) check(tx *repo.Tx, text []byte) (map[string]any, error) {
 
 // typeOf returns the type that the note will have: from the new fields or, without them, from its
 // frontmatter. If the schema does not have that type, the note is a page, which declares no fields.
+// The type decides which values are valid, so a call can set the type and its fields together.
 func (w *writing) typeOf(s *vault.Schema, text []byte) *vault.Type {
 	name := vault.Page
 	if fm, _ := markdown.ReadHead(text); fm != nil {

@@ -14,18 +14,21 @@ import (
 //go:embed facets.md
 var facetsDoc string
 
-// valued are the fields whose values are listed. The values of all other fields may be private.
+// valued are the fields whose values are listed. The values of all other fields may be private,
+// such as names and addresses.
 var valued = []string{"type", "status"}
 
 // maxValues is the maximum number of listed values of a field.
 const maxValues = 1000
 
+// A facetsIn is the input of vault_facets.
 type facetsIn struct {
 	tool.Vault
 	Limit int `json:"limit,omitempty" default:"50" min:"1" max:"200" jsonschema:"fields to list at most"`
 	tool.AsOf
 }
 
+// A facetsOut is the answer of vault_facets.
 type facetsOut struct {
 	tool.Aside `json:"-"`
 	Facets     []Facet        `json:"facets" jsonschema:"the most common first"`
@@ -34,6 +37,9 @@ type facetsOut struct {
 
 // A Facet is a frontmatter field: its name, the number of notes that have it and, for the fields in
 // valued, its values.
+//
+// Values is nil, and absent from the answer, for a field whose values are not listed; it is empty
+// for a listed field that no note has a value for.
 type Facet struct {
 	Name   string       `json:"name"`
 	Notes  int          `json:"noteCount" title:"notes" jsonschema:"notes with the field, also without a value"`
@@ -46,7 +52,11 @@ type FacetValue struct {
 	Notes int    `json:"noteCount" title:"notes" jsonschema:"notes with the value"`
 }
 
-// facets returns the tool that lists the frontmatter fields of a vault.
+// facets returns the tool that lists the frontmatter fields of a vault, those with the most notes
+// first.
+//
+// For the fields in valued, it also lists the values, so that a caller can choose a filter without
+// reading notes. The limit applies to the fields, and maxValues to the values of each.
 func (f tools) facets() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "vault_facets", Family: Family, Title: "Count the fields of a vault", Doc: facetsDoc,
@@ -73,7 +83,8 @@ func (f tools) facets() *tool.Tool {
 }
 
 // values returns the values of a field with the most notes, at most maxValues, or nil if its values
-// are not listed. It adds a warning if values are omitted.
+// are not listed. It adds a warning if values are omitted, which names the field: the answer can
+// have several warnings with the same code.
 func (out *facetsOut) values(idx *index.Index, field string) []FacetValue {
 	if !slices.Contains(valued, field) {
 		return nil

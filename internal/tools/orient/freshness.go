@@ -10,7 +10,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// A freshness describes how the index of a vault relates to the files in its folder.
+// A freshness describes how the index of a vault relates to the files in its folder. Its zero value
+// has no state; see sets one.
 type freshness struct {
 	state   repo.Freshness // fresh, or the reason why answers may be out of date
 	control repo.Control   // state of the files in the control item
@@ -18,8 +19,9 @@ type freshness struct {
 	told    bool           // every answer already warns that the files are being read
 }
 
-// reading sets the state to Updating if the folder of the vault is being read for the first time. A
-// nil folder means that the vault has no files.
+// reading sets the state to Updating if the folder of the vault is being read for the first time.
+// Then told is set, because the projection adds a warning to every answer. A nil folder means that
+// the vault has no files.
 func (f *freshness) reading(folder *checkout.Checkout) {
 	if folder == nil {
 		return
@@ -29,14 +31,19 @@ func (f *freshness) reading(folder *checkout.Checkout) {
 	}
 }
 
-// files reports whether any files are known to differ from the vault.
+// files reports whether any files are known to differ from the vault: edits that need confirmation,
+// edits that were noticed, files that cannot be ingested, and the differences that the last
+// comparison found. False does not mean that there are none: files change without notice if the
+// vault is not watched.
 func (f *freshness) files() bool {
 	c := f.control
 	return c.Held.Count() > 0 || c.Noticed != nil && c.Noticed.Count > 0 || c.Left != nil && c.Left.Count > 0 ||
 		f.swept() > 0
 }
 
-// swept returns the number of files that differed from the vault at the last comparison.
+// swept returns the number of files that differed from the vault at the last comparison: those that
+// something replaced which cannot be a note, and those that were missing. It is 0 if there was no
+// comparison.
 func (f *freshness) swept() int {
 	if f.control.Sweep == nil {
 		return 0
@@ -45,6 +52,8 @@ func (f *freshness) swept() int {
 }
 
 // notFound returns the INDEX_NOT_FOUND fault of a vault that has files, of which none is indexed.
+// Its fix is the call that ingests the files, or the one that accepts them if they need
+// confirmation.
 func (f *freshness) notFound() error {
 	missing := fault.New(fault.IndexNotFound, "the vault has files, but none of them is indexed").
 		With("state", f.state)
@@ -55,7 +64,10 @@ func (f *freshness) notFound() error {
 }
 
 // warn adds a warning if the state is not fresh. The warning says what the state means and how to
-// correct it.
+// correct it: by a call of raven_reindex, or by waiting. It adds none if told is set.
+//
+// The code of each warning begins with INDEX_ and the state, so a program can handle the states by
+// their codes. A warning has no call as a fix if no call of the caller would help.
 func (f *freshness) warn(a *tool.Aside) {
 	if f.told {
 		return
@@ -71,14 +83,14 @@ func (f *freshness) warn(a *tool.Aside) {
 	case repo.Pending:
 		f.pending(a)
 	case repo.Updating:
-		f.warning(a, "INDEX_UPDATING", "a reindex is running; the answer describes the version before it: repeat the call "+
-			"in a moment")
+		f.warning(a, "INDEX_UPDATING",
+			"a reindex is running; the answer describes the version before it: repeat the call in a moment")
 	case repo.Unknown:
 		f.warning(a, "INDEX_UNKNOWN", "the files have not been compared with the index yet; repeat the call in a "+
 			"moment, or compare them with raven_reindex", compare)
 	case repo.Incompatible:
-		f.warning(a, "INDEX_INCOMPATIBLE", "the format of the stored vault is newer than this release supports; run the "+
-			"release that wrote it, or a newer one")
+		f.warning(a, "INDEX_INCOMPATIBLE", "the format of the stored vault is newer than this release supports; "+
+			"run the release that wrote it, or a newer one")
 	}
 }
 
@@ -99,6 +111,9 @@ func (f *freshness) pending(a *tool.Aside) {
 var compare = fault.Args{}
 
 // warning adds one warning, with the calls of raven_reindex that correct the state as its fixes.
+//
+// A fix is the text of a call, with the vault of this call if it named one. The arguments in
+// reindexes are copied, because they can be shared.
 func (f *freshness) warning(a *tool.Aside, code, message string, reindexes ...fault.Args) {
 	fields := map[string]any{"state": f.state}
 	fixes := make([]string, 0, len(reindexes))

@@ -1,6 +1,12 @@
 // Package orient contains the tools of orientation (spec/vault-orientation.md): they summarize the
 // content of a vault before a caller searches or reads it. All answers are counts that the index
 // keeps: of folders, tags, names of fields, and the values of two fields. No text is read.
+//
+// Every tool begins with tools.see, which returns the vault at one version together with the
+// freshness of its index: whether files of the vault are known to differ from it (freshness.go). An
+// answer that may be out of date has a warning with the call that corrects it. Lists are ranked by
+// the number of notes and cut off (rank.go), and a list that is cut off has a warning with the
+// total.
 package orient
 
 import (
@@ -15,7 +21,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/tools/state"
 )
 
-// Family is the family of these tools.
+// Family is the family of these tools. Every invalid argument has the code INVALID_PARAMETER.
 var Family = &tool.Family{
 	Name: "orient", Base: "/v1/vaults/{vault}",
 	Missing: fault.InvalidParameter, Malformed: fault.InvalidParameter, Several: fault.InvalidParameter,
@@ -27,6 +33,7 @@ func Tools(t *team.Teams) []*tool.Tool {
 	return []*tool.Tool{f.overview(), f.tree(), f.tags(), f.facets(), f.status()}
 }
 
+// A tools has the functions of the tools as methods, and the access to vaults that they share.
 type tools struct{ state.Source }
 
 // A source is the input that every tool has: the vault, and the time as of which it is read.
@@ -44,6 +51,11 @@ type seen struct {
 // see returns the vault of a call. It writes the version, and warnings about the freshness, into
 // the aside. It returns INDEX_NOT_FOUND if the vault has files but none of them is indexed. A past
 // version is always fresh.
+//
+// The steps have an order. The version is noted first, so that an answer with a warning has it too.
+// Then the state is read from the control item, which is the same for all processes, and corrected
+// by the state of the folder in this process. An empty index is an error only if files are known to
+// exist: a new vault is empty and fresh.
 func (f tools) see(ctx context.Context, c auth.Caller, in source, a *tool.Aside) (seen, error) {
 	v, err := f.ViewAt(ctx, c, in.Vault.Vault, in.AsOf)
 	if err != nil {

@@ -21,6 +21,7 @@ const (
 	topFields  = 50
 )
 
+// An overviewOut is the answer of vault_overview.
 type overviewOut struct {
 	tool.Aside `json:"-"`
 	Notes      int            `json:"noteCount" title:"notes" jsonschema:"notes in the vault"`
@@ -43,7 +44,10 @@ type FieldCount struct {
 	Notes int    `json:"noteCount" title:"notes" jsonschema:"notes with the field"`
 }
 
-// overview returns the tool that summarizes a vault.
+// overview returns the tool that summarizes a vault: the number of notes, and the folders, tags and
+// fields that most notes have. It has no arguments except the vault and the version, because it is
+// the first call of an agent that does not know the vault. Each list that is cut off has a warning
+// that names the tool with the whole list.
 func (f tools) overview() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "vault_overview", Family: Family, Title: "Get an overview of a vault", Doc: overviewDoc,

@@ -14,6 +14,8 @@ import (
 //go:embed status.md
 var statusDoc string
 
+// A statusOut is the answer of vault_status. StatusCounts is nil if the stored vault has a newer
+// format.
 type statusOut struct {
 	tool.Aside `json:"-"`
 	Freshness  repo.Freshness `json:"indexFreshness" title:"index" jsonschema:"fresh, stale, pending, updating, incompatible or unknown"`
@@ -37,6 +39,8 @@ type StatusCounts struct {
 }
 
 // Cursors are the versions up to which the copies of a vault are complete.
+//
+// A copy with a lower version than the vault is behind. Image is v0 if there is no image.
 type Cursors struct {
 	Checkout string `json:"checkout" jsonschema:"the files in the folder of the vault"`
 	Image    string `json:"image" jsonschema:"the stored index"`
@@ -44,7 +48,12 @@ type Cursors struct {
 	Audit    string `json:"audit" jsonschema:"the audit log"`
 }
 
-// status returns the tool that reports the state of the index.
+// status returns the tool that reports the state of the index. A stored vault of a newer format is
+// not an error here: the answer says so, without counts, because this tool is the one that a caller
+// uses to find out why others fail.
+//
+// The members reindexRequired and reindexReasons are part of the specified form. They are false and
+// empty in every answer, because the index follows every change.
 func (f tools) status() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "vault_status", Family: Family, Title: "Show the state of an index", Doc: statusDoc,
@@ -82,7 +91,8 @@ func (s seen) counts() *StatusCounts {
 }
 
 // files adds the part of the status that comes from the control item: outside edits, the last
-// comparison, and the cursors.
+// comparison, and the cursors. A past version has none of these, because they describe the files of
+// today.
 func (c *StatusCounts) files(control repo.Control) {
 	c.Held = control.Held.Count()
 	if control.Noticed != nil {

@@ -15,19 +15,22 @@ var tagsDoc string
 // mostListed is the maximum limit of a list of tags or fields.
 const mostListed = 200
 
+// A tagsIn is the input of vault_tags.
 type tagsIn struct {
 	tool.Vault
 	Limit int `json:"limit,omitempty" default:"50" min:"1" max:"200" jsonschema:"tags to list at most"`
 	tool.AsOf
 }
 
+// A tagsOut is the answer of vault_tags.
 type tagsOut struct {
 	tool.Aside `json:"-"`
 	Tags       []TagCount     `json:"tags" jsonschema:"the most common first"`
 	Freshness  repo.Freshness `json:"indexFreshness" title:"index" jsonschema:"fresh, stale, pending, updating or unknown"`
 }
 
-// tags returns the tool that lists the tags that most notes have.
+// tags returns the tool that lists the tags that most notes have, with the number of notes of each.
+// Only tags in the frontmatter are counted, not those in texts.
 func (f tools) tags() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "vault_tags", Family: Family, Title: "Count the tags of a vault", Doc: tagsDoc,

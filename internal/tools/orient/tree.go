@@ -13,6 +13,10 @@ import (
 //go:embed tree.md
 var treeDoc string
 
+// A treeIn is the input of vault_tree.
+//
+// Depth is the number of levels below the root, and Limit the number of folders in the answer, with
+// the root. DirectOnly counts only the notes directly in each folder, and not those below.
 type treeIn struct {
 	tool.Vault
 	Depth      int  `json:"depth,omitempty" default:"2" min:"1" max:"10" jsonschema:"levels of folders below the root"`
@@ -21,6 +25,7 @@ type treeIn struct {
 	tool.AsOf
 }
 
+// A treeOut is the answer of vault_tree.
 type treeOut struct {
 	tool.Aside `json:"-"`
 	Tree       *Node          `json:"tree" jsonschema:"the root of the vault, whose path is empty"`
@@ -35,7 +40,9 @@ type Node struct {
 	Children []*Node `json:"children" jsonschema:"the direct subfolders that are shown, by path"`
 }
 
-// tree returns the tool that returns the tree of folders.
+// tree returns the tool that returns the tree of folders, from the root down to a depth. The number
+// of folders in it is limited; a folder that is not shown still counts in the childFolders of its
+// parent, so a caller sees where to look further.
 func (f tools) tree() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "vault_tree", Family: Family, Title: "Show the folders of a vault", Doc: treeDoc,
@@ -50,6 +57,7 @@ func (f tools) tree() *tool.Tool {
 		}
 		b := treeBuilder{s.Index, in.DirectOnly, in.Limit}
 		out.Tree, out.Freshness = b.build(in.Depth), s.freshness.state
+		// The total is the number of folders down to the depth, shown or not, including the root.
 		total := 1
 		for level := range in.Depth {
 			total += s.Index.FoldersAt(level + 1)
@@ -62,7 +70,8 @@ func (f tools) tree() *tool.Tool {
 	})
 }
 
-// A treeBuilder builds a tree of at most left nodes.
+// A treeBuilder builds a tree of at most left nodes. It reads counts of the index: one for each
+// shown folder, and one seek for each child.
 type treeBuilder struct {
 	idx    *index.Index
 	direct bool // count only the notes directly in a folder

@@ -12,6 +12,13 @@ import (
 
 // An aboutFiles returns the existing files that the arguments of a mutation name. Their versions
 // are compared with if_version before any other check; see mutation.Change.
+//
+// An aboutFiles runs in the transaction before the change is drafted, so it sees the state that the
+// version of the caller is compared with. It must find files leniently: arguments that name
+// nothing, or several objects, give no files and no error, because run reports such arguments
+// afterwards with a better message than a version conflict. Files that the change touches without
+// being named, such as notes with references to a moved note, are not among them; the transaction
+// compares these when they are staged.
 type aboutFiles func(context.Context, *repo.Tx) ([]vault.Path, error)
 
 // named returns an aboutFiles for an argument that names an object, a section or a trait: the file
@@ -23,7 +30,9 @@ func named(ref string) aboutFiles {
 }
 
 // notesOf returns the path of the note that ref names, or whose section or trait ref names. It
-// returns nil if there is no such note, or if ref is ambiguous.
+// returns nil if there is no such note, or if ref is ambiguous. The three readings are tried in
+// this order: the id of a trait, the id or name of an object, and for a text with # the part before
+// it.
 func notesOf(tx *repo.Tx, ref string) []vault.Path {
 	idx := tx.Index()
 	if t, _, err := findTrait(idx, ref); err == nil {
@@ -41,6 +50,10 @@ func notesOf(tx *repo.Tx, ref string) []vault.Path {
 }
 
 // about returns the path of the note that the text is added to.
+//
+// It repeats the choice that spot makes, without reading a text. The note of a day may not exist
+// yet; its path is then still returned, so that a caller who has seen another note there gets a
+// conflict.
 func (in addIn) about(_ context.Context, tx *repo.Tx) ([]vault.Path, error) {
 	in.To = in.destination(tx)
 	if day, ok := in.day(tx); ok {
@@ -49,7 +62,8 @@ func (in addIn) about(_ context.Context, tx *repo.Tx) ([]vault.Path, error) {
 	return notesOf(tx, in.To), nil
 }
 
-// about returns the path of the note that gets the new trait.
+// about returns the path of the note that gets the new trait. For a trait that goes into a daily
+// note that must be created first there is nothing to compare.
 func (in traitCreateIn) about(_ context.Context, tx *repo.Tx) ([]vault.Path, error) {
 	h, err := in.home(tx)
 	switch {
@@ -62,6 +76,10 @@ func (in traitCreateIn) about(_ context.Context, tx *repo.Tx) ([]vault.Path, err
 }
 
 // about returns the path that the new note would have, where a note may already exist.
+//
+// A path is compared although the note should not exist, because the caller may have seen a version
+// of the vault in which it did not. The title can come from the field that names objects of the
+// type, so the fields are read first; their problems are ignored here and reported by run.
 func (in newIn) about(_ context.Context, tx *repo.Tx) ([]vault.Path, error) {
 	t, ok := tx.Index().Schema().Type(in.Type)
 	title := in.Title

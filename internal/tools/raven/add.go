@@ -26,8 +26,14 @@ const (
 
 // An addIn is the input of raven_add. An empty To means the capture destination in the settings, or
 // else today's daily note.
+//
+// The tool is a quick capture: a caller gives a line of text and no place, and the settings of the
+// vault (capture.destination, capture.heading and capture.timestamp in raven.yaml) decide where the
+// text goes and whether it begins with the time.
 type addIn struct {
 	tool.Vault
+	// Text is the text as the caller gives it. With As "items" its line breaks are normalized; with
+	// "text" it is appended byte for byte.
 	Text      string `json:"text" text:"true" jsonschema:"one line, or several"`
 	To        string `json:"to,omitempty" absent:"Today's daily note" what:"path" examples:"projects/website.md,inbox.md,people/alice.md" complete:"id" jsonschema:"projects/website.md, people/freya#notes, or tomorrow; default: today's daily note"`
 	Timestamp bool   `json:"timestamp,omitempty" jsonschema:"put the time before each item"`
@@ -50,6 +56,9 @@ func (f tools) add() *tool.Tool {
 }
 
 // A spot is the place where lines are added: a note, which may not exist yet, and a section of it.
+//
+// For a daily note that does not exist, text is the rendered template, and the commit creates the
+// note and adds the lines in one step.
 type spot struct {
 	path vault.Path
 	slug string // of the section; empty: the end of the note
@@ -62,6 +71,11 @@ type spot struct {
 
 // run drafts the addition. If both the destination and the text are invalid, it reports both
 // problems.
+//
+// The steps are: find the spot, build the block, append the block to the text of the spot, and
+// stage the note. Both of the first two steps always run, so that one answer lists everything that
+// the caller has to correct. A note that is created has no state before the change; the answer then
+// reports it as created, with the side effect that the daily note was made.
 func (in addIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
 	s, err := in.spot(ctx, tx)
 	block, blockErr := in.block(tx)
@@ -95,6 +109,9 @@ func (in addIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
 }
 
 // append returns the text of the note with the block added, and the line of the block's first line.
+// The line is counted from 1 in the new text. A text is appended as it is; list items join a list
+// that the note or section ends with. It returns the errors of the package markdown, such as that
+// of a section whose heading is missing.
 func (s spot) append(block, as string) ([]byte, int, error) {
 	switch {
 	case as == asText:
@@ -107,6 +124,10 @@ func (s spot) append(block, as string) ([]byte, int, error) {
 
 // spot returns the place that the argument `to` selects. A missing daily note is created; any other
 // missing note is an error.
+//
+// The argument is tried as a day first, then as the id or name of an object. Only a day can name a
+// note that does not exist: the template and the path of a daily note are known, those of any other
+// note are not. A path that no note can have is INVALID_PATH rather than NOT_FOUND; see noPath.
 func (in addIn) spot(ctx context.Context, tx *repo.Tx) (spot, error) {
 	idx := tx.Index()
 	in.To = in.destination(tx)
@@ -135,7 +156,8 @@ func (in addIn) spot(ctx context.Context, tx *repo.Tx) (spot, error) {
 
 // destination returns the argument `to` or, if it is empty, the capture destination of the
 // settings, without the brackets of a reference. In a text such as tomorrow#tasks it replaces the
-// word for a day by the id of the daily note.
+// word for a day by the id of the daily note. The default destination of the settings stands for
+// today's daily note and is therefore treated like an absent one.
 func (in addIn) destination(tx *repo.Tx) string {
 	if dest := tx.Index().Config().Capture.Destination; in.To == "" && dest != vault.DefaultDaily {
 		in.To = dest
@@ -153,6 +175,10 @@ func (in addIn) destination(tx *repo.Tx) string {
 
 // day returns the day whose daily note the argument `to` selects, which is today for an empty
 // argument. It returns false if `to` does not select a daily note.
+//
+// A daily note can be given in three forms: as its id with or without the extension, in the folder
+// of daily notes or as a bare date, and as a word such as tomorrow. Words are read in the time zone
+// of the vault, not in that of the server or the caller.
 func (in addIn) day(tx *repo.Tx) (vault.Date, bool) {
 	now := state.Clock(tx.Index(), tx.Now())
 	if in.To == "" {
@@ -171,6 +197,9 @@ func (in addIn) day(tx *repo.Tx) (vault.Date, bool) {
 
 // inside returns the spot for an existing note or section. If the settings have a capture heading,
 // the spot in a daily note is below that heading.
+//
+// An explicit section takes precedence over the capture heading. The heading applies only to daily
+// notes, because other notes have their own structure.
 func (in addIn) inside(ctx context.Context, tx *repo.Tx, p index.Object) (spot, error) {
 	text, _, err := tx.Text(ctx, vault.Path(p.Note.Path))
 	if err != nil {
@@ -190,6 +219,9 @@ func (in addIn) inside(ctx context.Context, tx *repo.Tx, p index.Object) (spot, 
 
 // under returns the spot below a heading of the note. It adds the heading at the end of the text if
 // the note does not have it. A heading without marks gets level 2.
+//
+// The heading is compared without its marks and without letter case. The title of the note is not a
+// candidate, even if it has the same text: everything in the note is below it.
 func (s spot) under(heading string) (spot, error) {
 	title := strings.TrimSpace(strings.TrimLeft(heading, "# "))
 	for _, h := range markdown.Parse(s.text).Headings {
@@ -220,9 +252,15 @@ func lastSlug(text []byte) string {
 }
 
 // maxAdded is the maximum number of lines that one call adds as list items.
+//
+// Text that is appended unchanged has no such limit, only that of a note's size: the cost of list
+// items is in their analysis, line by line.
 const maxAdded = 10_000
 
 // block returns the text as it is written into the note: unchanged, or as list items.
+//
+// Items with a heading among them are refused, because a heading in a list item would be read as a
+// heading of the note and would move the text after it into another section.
 func (in addIn) block(tx *repo.Tx) (string, error) {
 	if strings.TrimSpace(in.Text) == "" {
 		return "", fault.New(fault.MissingRequired, "the text must not be empty").

@@ -22,7 +22,8 @@ type backlinksIn struct {
 	tool.Page
 }
 
-// A backlinksOut is the output of raven_backlinks.
+// A backlinksOut is the output of raven_backlinks. Target is the id of the object or, for a day,
+// the id of its daily note, which may not exist.
 type backlinksOut struct {
 	tool.Aside `json:"-"`
 	Target     string           `json:"target" jsonschema:"the id of the target"`
@@ -44,6 +45,9 @@ func (f tools) backlinks() *tool.Tool {
 }
 
 // listBacklinks runs raven_backlinks on one state of the vault.
+//
+// The texts of the notes on the page are prefetched before the lines are quoted, so that a page
+// costs one round trip to the store and not one for each note.
 func listBacklinks(ctx context.Context, v view, in backlinksIn) (backlinksOut, error) {
 	target, err := locateTarget(v.Index, in.Target, v.Clock)
 	if err != nil {

@@ -18,9 +18,16 @@ import (
 var batchDoc string
 
 // maxOperations is the maximum number of operations in a batch (CONTRACT §9).
+//
+// All operations are drafted in one transaction, which is repeated if another writer commits first;
+// the limit keeps such a repetition short.
 const maxOperations = 100
 
 // A batchIn is the input of raven_batch. An option can be given here or in Options; see choose.
+//
+// The defaults of Atomic and StopOnError are true, so an absent value differs from false; hence the
+// pointers. StopOnError false continues after a failed operation. Together with Atomic true it only
+// collects all problems: nothing is written.
 type batchIn struct {
 	tool.Vault
 	Operations  []operationIn `json:"operations" jsonschema:"1 to 100 operations, done in order; each sees the results of the earlier ones"`
@@ -38,6 +45,9 @@ type batchOptions struct {
 }
 
 // A batchOut is the output of raven_batch. After a failed batch it still contains the results.
+//
+// RolledBack is nil for a batch that succeeded, or that reports failed operations without failing
+// itself. Otherwise it says whether the operations before the failed one were discarded too.
 type batchOut struct {
 	tool.Aside  `json:"-"`
 	DryRun      bool                  `json:"dry_run,omitempty"`
@@ -49,7 +59,8 @@ type batchOut struct {
 // Partly reports whether the answer contains results, which remain valid if the batch failed.
 func (o *batchOut) Partly() bool { return len(o.Results) > 0 }
 
-// A stepResult is the result of one operation.
+// A stepResult is the result of one operation. Exactly one of Data and Error is set. Both are
+// encoded at once, because later operations change the index that the answer refers to.
 type stepResult struct {
 	Index    int             `json:"index"`
 	Op       string          `json:"op"`
@@ -73,6 +84,10 @@ func (f tools) batch() *tool.Tool {
 
 // runBatch parses all operations before it opens the vault, so that a malformed batch changes
 // nothing.
+//
+// If the batch is malformed, the answer contains a result for each malformed operation, and the
+// vault is not opened. Otherwise the operations are drafted one after the other in one transaction,
+// and the commit, if any, contains all of them.
 func (f tools) runBatch(ctx context.Context, c auth.Caller, in batchIn) (batchOut, error) {
 	b := &batch{atomic: true, stop: true}
 	if err := b.choose(&in); err != nil {
@@ -87,8 +102,10 @@ func (f tools) runBatch(ctx context.Context, c auth.Caller, in batchIn) (batchOu
 	}, b.draft)
 }
 
-// A batch is a call of raven_batch whose operations have been parsed.
+// A batch is a call of raven_batch whose operations have been parsed. It does not change while the
+// operations are drafted, because the transaction may run draft several times.
 type batch struct {
+	// steps are the operations in the order of the call.
 	steps []step
 	// atomic: write nothing if an operation fails. stop: do not run the operations after a failed
 	// one.
@@ -96,7 +113,8 @@ type batch struct {
 }
 
 // choose reads the options, each of which can be an argument or a member of options. Two different
-// values for one option are an error.
+// values for one option are an error. A batch that is written as one document has them inside
+// options.
 func (b *batch) choose(in *batchIn) error {
 	var o batchOptions
 	if in.Options != nil {
@@ -131,7 +149,8 @@ func (b *batch) choose(in *batchIn) error {
 }
 
 // read parses the operations. If some are malformed, it returns the fault of the batch, and out
-// contains the results of the malformed ones; nothing is run then.
+// contains the results of the malformed ones; nothing is run then. The fault of the batch is that
+// of the first malformed operation, with its index in failed_at.
 func (b *batch) read(all []operationIn, kinds map[string]operation, out *batchOut) error {
 	if err := countOperations(len(all)); err != nil {
 		return err
@@ -173,6 +192,9 @@ func countOperations(n int) error {
 
 // batchFault returns the fault of a batch whose first failed operation has the index i and the
 // fault f.
+//
+// The location and the fixes are those of the cause, so that a client that shows only the outer
+// fault still leads to the problem.
 func batchFault(i int, f *fault.Fault) *fault.Fault {
 	all := fault.New(fault.BatchFailed, "Operation %d failed: %s", i, f.Message).With("cause", string(f.Code))
 	all.FailedAt, all.Location, all.Fixes = &i, f.Location, f.Fixes
@@ -180,12 +202,18 @@ func batchFault(i int, f *fault.Fault) *fault.Fault {
 }
 
 // failed returns the result of an operation that failed with the fault f.
+//
+// The names that Raven has for the error are those of the operation's own tool, not of raven_batch.
 func (s step) failed(f *fault.Fault) stepResult {
 	data, _ := tool.Marshal(withCodes(s.tool, f)) // a fault can always be encoded
 	return stepResult{Index: s.index, Op: s.op, Entity: s.entity, Error: data}
 }
 
 // about returns the existing files that the arguments of all operations name.
+//
+// Since each step names files independently of the others, the version that a caller sends is
+// compared with the state before the whole batch, even for a file that an earlier step of the batch
+// changes.
 func (b *batch) about(ctx context.Context, tx *repo.Tx) ([]vault.Path, error) {
 	var all []vault.Path
 	for _, s := range b.steps {
@@ -199,6 +227,9 @@ func (b *batch) about(ctx context.Context, tx *repo.Tx) ([]vault.Path, error) {
 }
 
 // draft drafts the operations in order and fills the output.
+//
+// Each operation sees the changes of those before it. A failed operation leaves no change in the
+// draft, so an operation after it, with stop_on_error false, runs as if the failed one were absent.
 func (b *batch) draft(ctx context.Context, tx *repo.Tx, out *batchOut) error {
 	out.Results = []stepResult{}
 	var failed *fault.Fault
@@ -222,6 +253,11 @@ func (b *batch) draft(ctx context.Context, tx *repo.Tx, out *batchOut) error {
 // try drafts one operation and returns its result. If the operation fails, it changes nothing in
 // the draft, and try also returns its fault. The error is one that ends the whole call: the context
 // ended, or an internal error.
+//
+// A fault of the caller's making is a result of the batch. Internal errors, an unavailable store
+// and a cancelled call are not: nothing that the batch could report about the other operations
+// would be reliable. Warnings of the operation are repeated in the answer of the batch with the
+// index of the operation.
 func (s step) try(ctx context.Context, tx *repo.Tx, out *batchOut) (stepResult, *fault.Fault, error) {
 	var made answer
 	err := tx.Try(func() (err error) {
@@ -268,6 +304,18 @@ func (o *batchOut) count(total int) {
 
 // end completes the answer, and decides whether the draft is written (raven.md §6.11). failed is
 // the fault of the batch, nil if every operation succeeded.
+//
+// There are five cases:
+//
+//   - A failure in an atomic batch discards everything, and the call fails.
+//   - No failure: the draft is written.
+//   - Failures without stop_on_error: the successful operations are written, and the call succeeds;
+//     if none of them changed anything, it succeeds without a commit.
+//   - A failure with stop_on_error before anything was changed, or in a dry run: the call fails
+//     without a commit.
+//   - A failure with stop_on_error after a change: what was drafted is written, and the call still
+//     fails. The answer of such a call is stored with the commit, so a repetition with the same
+//     idempotency key returns it and does not run the operations again.
 func (b *batch) end(ctx context.Context, tx *repo.Tx, out *batchOut, failed *fault.Fault) error {
 	rolledBack := failed != nil && b.atomic
 	if failed != nil && (b.atomic || b.stop) {

@@ -15,6 +15,10 @@ import (
 
 // A bulkIn is embedded in the input of a mutation that can change all results of a query instead of
 // one object or trait.
+//
+// A bulk call takes two steps. A dry run reports the changes and returns a plan token; the second
+// call sends the same arguments with the token, and fails with CONFLICT if its result would differ
+// from the plan. So a query never changes more than its caller has seen.
 type bulkIn struct {
 	Query     string         `json:"query,omitempty" size:"query" rare:"true" jsonschema:"in place of id: all objects of this query or saved query; first with dry_run, then with plan_token"`
 	Filter    tool.Structure `json:"filter,omitempty" rare:"true" jsonschema:"the query as JSON"`
@@ -26,6 +30,8 @@ func (b bulkIn) isBulk() bool { return b.Query != "" || len(b.Filter) > 0 }
 
 // one returns an error unless the call has exactly one of an id, a query and a filter. A query or
 // filter also needs a plan token, except in a dry run.
+//
+// It is called before the vault is opened. The plan token is optional for a single id.
 func (b bulkIn) one(id string, dry bool) error {
 	given := 0
 	for _, is := range []bool{id != "", b.Query != "", len(b.Filter) > 0} {
@@ -48,12 +54,17 @@ func (b bulkIn) one(id string, dry bool) error {
 
 // maxBulkNotes is the maximum number of notes that one call changes, limited by the size of a
 // commit.
+//
+// A caller that gets BATCH_TOO_LARGE narrows the query and repeats the call.
 const maxBulkNotes = 5900
 
 // maxBulkItems is the maximum number of results that the answer of a bulk call lists.
 const maxBulkItems = 200
 
 // A BulkAnswer reports the changes of a bulk call.
+//
+// Total is the sum of Modified, Unchanged and Skipped. Items is shortened to maxBulkItems, the
+// counters are complete.
 type BulkAnswer struct {
 	Items     []bulkItem `json:"items" jsonschema:"the result for each, the first 200"`
 	Total     int        `json:"total" jsonschema:"objects or traits that the query found"`
@@ -72,6 +83,10 @@ type bulkItem struct {
 
 // found returns the results of the query in order. All branches of the query must select the given
 // kind, and content() is not allowed. More than maxBulkNotes notes are BATCH_TOO_LARGE.
+//
+// The results come from the draft's own index at the beginning of the call. content() ranks by
+// relevance, and a change of what matches best is nothing that a caller could check in advance;
+// therefore only exact conditions are allowed.
 func (b bulkIn) found(ctx context.Context, tx *repo.Tx, kind query.Kind) ([]query.Item, error) {
 	if _, err := state.Schema(tx.Index()); err != nil {
 		return nil, err
@@ -109,11 +124,19 @@ func (b bulkIn) found(ctx context.Context, tx *repo.Tx, kind query.Kind) ([]quer
 
 // A bulkStep changes the object or trait with an id and returns the action, as in the answer of a
 // call for a single one: updated, unchanged and so on.
+//
+// A step must not shorten or settle its answer; warnings go into a, which is that of the whole
+// call.
 type bulkStep func(ctx context.Context, tx *repo.Tx, id string, a *tool.Aside) (action string, err error)
 
 // run applies step to each result of the query. If some results cannot be changed, it returns one
 // fault with the problem of each, and nothing is written. CONFLICT and internal errors end the call
 // at once.
+//
+// The results are changed from the last to the first. Within a note, a change then never moves the
+// lines of a result that is still to come, and a note that is deleted is deleted after its parts.
+// Each step is a part of the transaction, so that an action of unchanged means that this step
+// staged nothing, whatever the steps before it staged.
 func (b bulkIn) run(
 	ctx context.Context, tx *repo.Tx, kind query.Kind, a *tool.Aside, step bulkStep,
 ) (*BulkAnswer, error) {
@@ -162,6 +185,9 @@ func (o *BulkAnswer) count(status string) {
 
 // bulkFault returns the fault of a bulk call with the problems of the results that cannot be
 // changed.
+//
+// The faults of the single results, at most fault.MaxProblems, have the id of the result in their
+// details.
 func bulkFault(problems []*fault.Fault) *fault.Fault {
 	f := fault.New(Family.Several, "nothing was changed: %s cannot be changed", mutation.Count(len(problems), "result"))
 	f.Errors = firstOf(problems, fault.MaxProblems)
@@ -169,6 +195,10 @@ func bulkFault(problems []*fault.Fault) *fault.Fault {
 }
 
 // A bulkMutated is the output of a tool that changes one object or all results of a query.
+//
+// BulkAnswer is nil for a call with an id; the answer then has the members of mutated only. Its
+// members are on the same level as those of mutated, because it is embedded. plan is the expected
+// result of the call and is not part of the answer.
 type bulkMutated struct {
 	mutated
 	*BulkAnswer
@@ -177,7 +207,8 @@ type bulkMutated struct {
 	plan planned
 }
 
-// A bulkTraitMutated is the output of a tool that changes one trait or all results of a query.
+// A bulkTraitMutated is the output of a tool that changes one trait or all results of a query. Its
+// fields have the same meaning as those of bulkMutated.
 type bulkTraitMutated struct {
 	traitMutated
 	*BulkAnswer
@@ -187,6 +218,9 @@ type bulkTraitMutated struct {
 }
 
 // settle completes the answer and checks or issues the plan token; see answer.
+//
+// The token is checked last, when all files are staged: it is a digest of the staged texts. A
+// conflict therefore discards a complete draft, and nothing is written.
 func (m *bulkMutated) settle(ctx context.Context, tx *repo.Tx) (err error) {
 	if m.BulkAnswer == nil {
 		err = m.mutated.settle(ctx, tx)
@@ -228,6 +262,8 @@ func (o *BulkAnswer) action(done string) string {
 
 // settleBulk records the paths of the changed files in the meta. For a dry run it instead returns
 // the changes of the first files.
+//
+// At most tool.MaxPage files are described, fewer if they do not fit into the answer.
 func settleBulk(ctx context.Context, tx *repo.Tx, a *tool.Aside) ([]mutation.FileChange, error) {
 	if !tx.DryRun() {
 		return nil, mutation.NoteFiles(ctx, tx, a)

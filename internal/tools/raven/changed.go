@@ -6,6 +6,9 @@ import (
 )
 
 // A past is an object that a call changes, in its state before the change.
+//
+// Both values are kept: the object with its position, to find it again in the index after the
+// change, and its rendered form, to compare fields with it.
 type past struct {
 	index.Object
 	// shown is the object as an answer shows it. It is built before the change, because the draft
@@ -19,6 +22,9 @@ func before(idx *index.Index, o index.Object) past { return past{o, objectAt(idx
 // in returns the same object in a later state. A section is identified by its line, because an edit
 // may rename it. If the section no longer exists, in returns the note. It returns false if the note
 // does not exist.
+//
+// The line of a section's heading is stable under all edits that these tools make within a section;
+// the slug is not, because it follows the text of the heading.
 func (p past) in(idx *index.Index) (index.Object, bool) {
 	n, ok := idx.Note(p.Note.Path)
 	if !ok || p.Section == nil {
@@ -33,6 +39,10 @@ func (p past) in(idx *index.Index) (index.Object, bool) {
 }
 
 // updated fills the output of a call that changed an object, or that did not have to change it.
+//
+// The action is unchanged if the call, or this operation of a batch, has staged nothing. If the
+// change made the frontmatter invalid, the answer has a warning instead of an error: the caller
+// asked for exactly this text.
 func (m *mutated) updated(tx *repo.Tx, was past) error {
 	o, ok := was.in(tx.Index())
 	if !ok {

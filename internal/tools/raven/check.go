@@ -20,6 +20,9 @@ import (
 var checkDoc string
 
 // A checkFilter selects the objects and issues of a check.
+//
+// All conditions must be met. They restrict what is reported and counted; except for ID they do not
+// restrict what is examined, because problems such as duplicate names depend on all notes.
 type checkFilter struct {
 	ID      string   `json:"id,omitempty" complete:"id" size:"id" jsonschema:"only this note, object or section, or a folder with a slash at its end"`
 	Type    string   `json:"type,omitempty" complete:"type" jsonschema:"only issues of objects of this type"`
@@ -27,12 +30,17 @@ type checkFilter struct {
 	Issues  []string `json:"issues,omitempty" jsonschema:"only issues of these codes: missing_reference, INVALID_REF"`
 	Exclude []string `json:"exclude,omitempty" jsonschema:"no issues of these codes"`
 
+	// ErrorsOnly drops the warnings from the list and from the counters; with Strict there are none
+	// to drop.
 	ErrorsOnly bool `json:"errors_only,omitempty" jsonschema:"leave out warnings"`
 	Strict     bool `json:"strict,omitempty" jsonschema:"warnings are errors"`
 }
 
 // A checkIn is the input of raven_check. CreateMissing makes the call a mutation, and excludes
 // AsOf.
+//
+// The tool is a read of the reader's role unless CreateMissing is given; the Spec raises the role
+// and the kind for that argument. The members of tool.Mutation have no effect without it.
 type checkIn struct {
 	tool.Vault
 	checkFilter
@@ -42,6 +50,9 @@ type checkIn struct {
 }
 
 // A checkOut is the result of a check.
+//
+// A check that finds errors is a failed call with valid data: the fault lists the errors, and
+// Partly makes the projections send the data beside it.
 type checkOut struct {
 	tool.Aside `json:"-"`
 	Files      int          `json:"file_count" jsonschema:"notes that were checked"`
@@ -61,7 +72,8 @@ type checkOut struct {
 // check did not run.
 func (o *checkOut) Partly() bool { return o.checked }
 
-// A checkIssue is one warning of a check. Errors are in the fault instead.
+// A checkIssue is one warning of a check. Errors are in the fault instead. It has the members of a
+// fault, and its level, so that clients show both in the same way.
 type checkIssue struct {
 	Code     fault.Code      `json:"code"`
 	Level    string          `json:"level" jsonschema:"warning"`
@@ -71,7 +83,10 @@ type checkIssue struct {
 	Fixes    []string        `json:"fixes,omitempty"`
 }
 
-// checkTool returns the tool raven_check, which reports the problems of a vault.
+// checkTool returns the tool raven_check, which reports the problems of a vault. Without
+// create_missing it reads one state of the vault, and the text of schema.yaml for line numbers.
+// Whether files of the folder are synced is only known for the newest state, so a call with as_of
+// does not report that.
 func (f tools) checkTool() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "raven_check", Family: Family, Title: "Check a vault", Doc: checkDoc,
@@ -106,6 +121,9 @@ func (f tools) checkTool() *tool.Tool {
 }
 
 // newVaultCheck returns the check that a filter selects.
+//
+// The check is not yet run. A caller sets keeps before run if it needs the findings themselves and
+// not an answer. On an error the returned check must not be used.
 func newVaultCheck(
 	ctx context.Context, idx *index.Index, c vault.Clock, in checkFilter,
 ) (*vaultCheck, error) {
@@ -113,7 +131,10 @@ func newVaultCheck(
 	return &vaultCheck{idx: idx, clock: c, picks: p}, err
 }
 
-// picker returns the parsed filter. An unknown code, type, folder or id is an error.
+// picker returns the parsed filter. An unknown code, type, folder or id is an error. A type that is
+// missing from the schema is accepted if an object declares it, because issues of such objects are
+// exactly what a caller may look for. The id of a section selects the lines of its subtree, and
+// that of a folder ends in a slash.
 func (in checkFilter) picker(
 	ctx context.Context, idx *index.Index, c vault.Clock,
 ) (p picker, err error) {
@@ -156,6 +177,9 @@ func (in checkFilter) picker(
 
 // declaredAnywhere reports whether some object declares the type typ, which may be missing from the
 // schema. It returns false if the context has ended.
+//
+// It reads the declared types in the index, all notes in the worst case; it is called only for a
+// type that the schema does not have.
 func declaredAnywhere(ctx context.Context, idx *index.Index, typ string) bool {
 	going := state.Going(ctx)
 	for n := range idx.Notes("") {
@@ -193,6 +217,10 @@ const beforeEnd = time.Second
 // answer runs the check and returns its result. If there are errors, it also returns a
 // VALIDATION_FAILED fault with the first of them. A check that runs out of time is reported as an
 // issue, and its result covers only a part of the vault.
+//
+// The lists are limited to the first maxProblems errors and as many warnings, by location; the
+// counters are not. Details that are expensive to compute, such as similar ids, are added only to
+// the listed findings. A deadline of the context less beforeEnd ends the check early.
 func (c *vaultCheck) answer(ctx context.Context, in checkIn) (checkOut, error) {
 	out := checkOut{Issues: []checkIssue{}}
 	if end, ok := ctx.Deadline(); ok {
@@ -221,7 +249,8 @@ func (c *vaultCheck) answer(ctx context.Context, in checkIn) (checkOut, error) {
 		if isError {
 			errs = append(errs, one)
 		} else {
-			out.Issues = append(out.Issues, checkIssue{one.Code, "warning", one.Message, one.Location, one.Details, one.Fixes})
+			out.Issues = append(out.Issues,
+				checkIssue{one.Code, "warning", one.Message, one.Location, one.Details, one.Fixes})
 		}
 	}
 	if out.Errors == 0 {
@@ -243,15 +272,22 @@ type createdNote struct {
 }
 
 // createMissing runs a check with the argument create_missing, which is a mutation.
+//
+// The call names no files, so if_version is compared only with the files that it changes.
 func (f tools) createMissing(ctx context.Context, c auth.Caller, in checkIn) (checkOut, error) {
 	if in.AsOf.AsOf != "" {
-		return checkOut{}, fault.New(fault.InvalidValue, "create_missing cannot be used with as_of").With("argument", "as_of")
+		return checkOut{}, fault.New(fault.InvalidValue, "create_missing cannot be used with as_of").
+			With("argument", "as_of")
 	}
 	return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, false, notesNamed("")}, in.make)
 }
 
 // make drafts the missing notes, checks the vault with them, and fills the output. If that check
 // finds errors, they are only counted, so that the notes are still written.
+//
+// It runs the check twice: first to collect the missing targets of references, and after the
+// creation for the answer, which describes the vault with the new notes. Both use the caller's
+// filter, so only targets of selected references are created.
 func (in checkIn) make(ctx context.Context, tx *repo.Tx, out *checkOut) error {
 	if _, err := state.Schema(tx.Index()); err != nil {
 		return err
@@ -290,6 +326,11 @@ func (in checkIn) make(ctx context.Context, tx *repo.Tx, out *checkOut) error {
 
 // create drafts a note for each kept finding of a missing reference whose type is certain or
 // inferred. It returns the created notes, and the references for which no note was created.
+//
+// Several findings can have the same target; the note is created once, and References counts them.
+// A target that could not be created is not tried again. The required fields that have no default
+// are written as null: the check then reports them as missing, which reminds a person to fill them
+// in.
 func (c *vaultCheck) create(ctx context.Context, tx *repo.Tx) (created []createdNote, unknownRefs []string, err error) {
 	made, skipped := map[string]int{}, map[string]bool{}
 	created, unknownRefs = []createdNote{}, []string{}

@@ -21,6 +21,9 @@ import (
 var checkFixDoc string
 
 // A checkFixIn is the input of raven_check_fix. Without an id it covers the whole vault.
+//
+// A plan token is optional, unlike in a bulk call: each fix is unambiguous, and the call reports
+// all of them.
 type checkFixIn struct {
 	tool.Vault
 	checkFilter
@@ -29,6 +32,7 @@ type checkFixIn struct {
 }
 
 // A checkFixed is the output of raven_check_fix: the fixes, and the number of issues that remain.
+// The counters are those of a second check in the same transaction, after the fixes.
 type checkFixed struct {
 	tool.Aside  `json:"-"`
 	Action      string                `json:"action,omitempty" jsonschema:"updated or unchanged"`
@@ -43,6 +47,9 @@ type checkFixed struct {
 }
 
 // A fixedIssue is an issue that was fixed or, with a Reason, skipped.
+//
+// Old and New are the value or reference before and after, shortened for the answer; for a move
+// they are the ids of the note.
 type fixedIssue struct {
 	File   string     `json:"file_path"`
 	Line   int        `json:"line,omitempty"`
@@ -84,6 +91,12 @@ func (in checkFilter) noteID() string {
 }
 
 // run drafts the fixes and counts the issues that remain.
+//
+// The steps are: check the vault and collect the findings that have a fix; fix the texts, one note
+// at a time; move notes that are in the wrong folder, which updates the references to them; and
+// check again to count what remains. Texts come before moves, because findings are located by the
+// path that the note had during the check. It runs in a transaction, so another writer's commit in
+// between repeats all of it.
 func (in checkFixIn) run(ctx context.Context, tx *repo.Tx, out *checkFixed) error {
 	out.Fixed, out.Skipped = []fixedIssue{}, []fixedIssue{}
 	clock := state.Clock(tx.Index(), tx.Now())
@@ -102,7 +115,8 @@ func (in checkFixIn) run(ctx context.Context, tx *repo.Tx, out *checkFixed) erro
 		x.add(f)
 	}
 	if len(x.paths) > maxBulkNotes {
-		return fault.New(fault.BatchTooLarge, "%d notes have issues to fix; one call changes at most %d", len(x.paths), maxBulkNotes).
+		return fault.New(fault.BatchTooLarge, "%d notes have issues to fix; one call changes at most %d",
+			len(x.paths), maxBulkNotes).
 			With("notes", len(x.paths)).Fix("fix one folder at a time")
 	}
 	for _, path := range x.paths {
@@ -136,6 +150,9 @@ func (in checkFixIn) filterAfter(ctx context.Context, tx *repo.Tx) checkFilter {
 }
 
 // end completes the output, and checks or issues the plan token.
+//
+// In a dry run the answer has no action; the other members are the same as those of the call that
+// makes the changes.
 func (o *checkFixed) end(ctx context.Context, tx *repo.Tx, plan planned) (err error) {
 	if o.Action = "updated"; o.FixedTotal == 0 {
 		o.Action = "unchanged"
@@ -151,6 +168,8 @@ func (o *checkFixed) end(ctx context.Context, tx *repo.Tx, plan planned) (err er
 }
 
 // A fixer drafts the fixes of a check, note by note, and records them in the output.
+//
+// A fixer is used for one run of the draft and by one goroutine.
 type fixer struct {
 	tx      *repo.Tx
 	checked *index.Index // the index that was checked, without the fixes
@@ -189,6 +208,11 @@ func (x *fixer) tell(f finding, reason string) {
 
 // note fixes the findings in the text of one note: first traits, from the last to the first,
 // because they are found by position; then references; then fields. A protected note is skipped.
+//
+// All edits are made on the text in memory, and the note is staged once. An edit that fails leaves
+// the text as it was, and its finding is reported as skipped. If the vault's settings or the
+// caller's token do not allow a change of the note, all its findings are reported as skipped, with
+// that reason.
 func (x *fixer) note(ctx context.Context, path string) error {
 	text, _, err := x.tx.Text(ctx, vault.Path(path))
 	if err != nil {
@@ -240,6 +264,9 @@ func isLocked(err error) bool {
 // respell returns the text with references replaced by full ids, which lead to the same objects as
 // when the vault was checked. It sets failed for the indexes of
 // the findings whose references cannot be rewritten.
+//
+// References are identified by their line and their target as written: the same target twice in one
+// line is rewritten twice, which is right, because both have the same problem.
 func (x *fixer) respell(path string, text []byte, all []finding, failed map[int]bool) []byte {
 	type place struct {
 		line   int
@@ -267,6 +294,10 @@ func (x *fixer) respell(path string, text []byte, all []finding, failed map[int]
 
 // move moves the notes that are in the wrong folder, and updates the references to them. If one of
 // them must not be moved, it moves each note separately and skips that one.
+//
+// All moves are first tried together, so that a note with references to several of them is
+// rewritten once. Of two notes that would get the same path, compared after case folding, the first
+// in the order of the check is moved.
 func (x *fixer) move(ctx context.Context) error {
 	var moves []finding
 	ids, taken := map[string]string{}, map[string]bool{}
@@ -300,6 +331,7 @@ func (x *fixer) move(ctx context.Context) error {
 }
 
 // moveAll drafts the moves of all notes in ids, from old to new id, or of none if one fails.
+// References to the notes are rewritten in all notes of the vault.
 func (x *fixer) moveAll(ctx context.Context, ids map[string]string) error {
 	if len(ids) == 0 {
 		return nil

@@ -15,6 +15,9 @@ import (
 )
 
 // A finding is one problem in a vault.
+//
+// Findings are passed by value, and fault is never modified after it was reported: With and At
+// return copies.
 type finding struct {
 	fault *fault.Fault // with its location
 	code  string       // Raven's name of the issue
@@ -32,7 +35,9 @@ type finding struct {
 	more func(*fault.Fault) *fault.Fault
 }
 
-// A noteFix is a fix of a finding in a note. It has exactly one of ref, edit and to.
+// A noteFix is a fix of a finding in a note. It has exactly one of ref, edit and to, which are
+// applied in three different ways: references of a note are rewritten together, edits are applied
+// to the text one by one, and moves are made for the whole vault at the end. See fixer.
 type noteFix struct {
 	// old and now are the values before and after, as the answer shows them.
 	old, now string
@@ -45,7 +50,11 @@ type noteFix struct {
 }
 
 // A noteCheck finds the problems of one note.
+//
+// It is created for each note and used once. It reads only the index, never a text, so that a check
+// of a large vault needs no access to the store.
 type noteCheck struct {
+	// idx is the state that is checked; refs resolves references in it and caches the results.
 	idx   *index.Index
 	refs  *index.Resolver
 	note  *index.Note
@@ -60,6 +69,10 @@ type noteCheck struct {
 }
 
 // run checks the frontmatter of the note, its objects and traits, and its references.
+//
+// A note whose frontmatter does not parse has no fields and no types, so that problem is its only
+// finding. Without a valid schema, and in templates, whose fields contain placeholders, only
+// references are checked.
 func (c noteCheck) run() {
 	if q := c.note.Quarantine; q != nil {
 		c.tell(finding{fault: fault.New(fault.FileError, "the frontmatter does not parse: %s", q.Message),
@@ -86,13 +99,18 @@ func (c noteCheck) run() {
 	c.references()
 }
 
-// tell reports a finding in a line of the note. Line 0 means line 1.
+// tell reports a finding in a line of the note. Line 0 means line 1. It adds Raven's name of the
+// issue and the location to the fault, and must be the only place that calls found for findings of
+// the note.
 func (c noteCheck) tell(f finding, line int) {
 	f.fault = f.fault.With(codeKey, f.code).At(c.note.Path, max(line, 1))
 	c.found(f)
 }
 
 // object checks the declared type and the fields of an object. line is the line of the declaration.
+//
+// An unknown type is reported once; fields are then not checked, since nothing declares them. A
+// missing required value is reported at the declaration, a present one at its own line.
 func (c noteCheck) object(o index.Object, declared string, line int) {
 	s := c.idx.Schema()
 	if _, ok := s.Type(declared); !ok && declared != "" {
@@ -120,7 +138,8 @@ func (c noteCheck) object(o index.Object, declared string, line int) {
 	}
 }
 
-// field checks the value of a field.
+// field checks the value of a field. A name that the type does not declare is reported with the
+// most similar declared name; the fields that every note can have are not reported.
 func (c noteCheck) field(o index.Object, t *vault.Type, name string, value any, line int) {
 	about := finding{typ: t.Name}
 	if hasTrait(t, name) {
@@ -147,7 +166,9 @@ func (c noteCheck) field(o index.Object, t *vault.Type, name string, value any, 
 	}
 }
 
-// fieldFix returns the fix of an invalid value of a field, or nil if there is none.
+// fieldFix returns the fix of an invalid value of a field, or nil if there is none. The edit does
+// not depend on the text that the check saw: it sets the field by name, so it can follow other
+// edits of the same note.
 func fieldFix(o index.Object, def *vault.Field, name string, value any, c vault.Clock) *noteFix {
 	now, ok := fixedValue(def, value, c)
 	if !ok {
@@ -177,6 +198,10 @@ var looseDate = regexp.MustCompile(`^(\d{4})-(\d{1,2})-(\d{1,2})$`)
 // fixedValue returns a valid value in place of an invalid one, if the correction is unambiguous: an
 // enum value in another case or with quotes or spaces, or a date without leading zeros. Otherwise
 // it returns false.
+//
+// Elements of a list are corrected one by one, and the whole list is then read as the field's type;
+// it is fixed only if all elements are valid. Values of other types than enum, date and time are
+// never guessed.
 func fixedValue(f *vault.Field, v any, c vault.Clock) (any, bool) {
 	if list, ok := v.([]any); ok {
 		if !strings.HasSuffix(f.Type, "[]") {
@@ -201,7 +226,7 @@ func fixedValue(f *vault.Field, v any, c vault.Clock) (any, bool) {
 }
 
 // fixedOne is fixedValue for a value that is not a list. It does not check the result against the
-// field.
+// field. A date must exist in the calendar: 2026-2-30 has no fix.
 func fixedOne(f *vault.Field, v any) (any, bool) {
 	s, ok := v.(string)
 	if !ok {
@@ -253,6 +278,9 @@ func ravenFieldCode(f *fault.Fault, t *vault.Type, name string) string {
 }
 
 // traits checks the annotations of the note.
+//
+// Annotations that come from fields are checked as fields, and tasks have no declaration. A trait
+// that the schema does not have is a warning, because any text with an at sign can look like one.
 func (c noteCheck) traits() {
 	s := c.idx.Schema()
 	for _, t := range c.note.Annotations {
@@ -283,7 +311,8 @@ func (c noteCheck) traits() {
 	}
 }
 
-// traitFix returns the fix of an invalid value of a trait, or nil if there is none.
+// traitFix returns the fix of an invalid value of a trait, or nil if there is none. The edit looks
+// for the annotation by its position and returns an error if the text there has changed.
 func (c noteCheck) traitFix(t *index.Trait, def *vault.Trait) *noteFix {
 	now, ok := fixedValue(&def.Field, t.Value(), c.clock)
 	if !ok {
@@ -308,6 +337,9 @@ type bareRef struct {
 }
 
 // inTraits returns the references in the traits of the note.
+//
+// Traits of other types than ref, and traits that are fields of the note, are not included; fields
+// are in Refs of the note already.
 func (c noteCheck) inTraits() []bareRef {
 	var all []bareRef
 	for _, t := range c.note.Annotations {
@@ -329,9 +361,14 @@ func (c noteCheck) inTraits() []bareRef {
 	return all
 }
 
-// references checks the targets of the note's references.
+// references checks the targets of the note's references. References to files are not checked here.
+// A reference in brackets in the value of a trait is in Refs and among the traits; it is checked
+// once, with the type that the trait requires. A bare one is not in Refs and is checked after the
+// others.
 func (c noteCheck) references() {
 	type place struct {
+		// target is the reference as written, without brackets. line is the line of the note,
+		// counted from 1.
 		target string
 		line   int
 	}
@@ -381,6 +418,12 @@ type checkedRef struct {
 
 // reference checks the spelling and the target of one reference. It reports at most one finding
 // about them, and possibly one about the type of the target.
+//
+// The first case that applies is reported: an ambiguous reference, one that names only a part of
+// its own note, a missing target, a missing section, a Markdown link to a note, or a short name
+// that could be a full id. The type of the target is checked in every case in which there is a
+// target. passed is asked before the fault is built: a vault with many broken references would
+// otherwise spend most of the check on faults that no answer shows.
 func (c noteCheck) reference(r checkedRef) {
 	to := c.refs.From(c.note, r.target)
 	shown := firstRunes(r.target)
@@ -422,8 +465,8 @@ func (c noteCheck) reference(r checkedRef) {
 	case r.form == markdown.MarkdownLink:
 		tell("markdown_link_to_vault_note", false,
 			"the target of the link %q is a note; use a reference in double brackets, which every tool updates", inFull)
-	case to.Source == index.ByShort && !strings.Contains(strings.SplitN(r.target, "#", 2)[0], "/") && to.Object.Note != nil &&
-		strings.Contains(to.Object.Note.ID, "/"):
+	case to.Source == index.ByShort && !strings.Contains(strings.SplitN(r.target, "#", 2)[0], "/") &&
+		to.Object.Note != nil && strings.Contains(to.Object.Note.ID, "/"):
 		tell("short_ref_could_be_full_path", true,
 			"the reference %q is short; a full id stays unambiguous when another note gets the name", inFull)
 	}
@@ -431,7 +474,7 @@ func (c noteCheck) reference(r checkedRef) {
 }
 
 // target reports a finding if the target of a reference does not have the type that its field or
-// trait requires.
+// trait requires. A missing target has no type and is reported elsewhere.
 func (c noteCheck) target(r checkedRef, to index.Resolution) {
 	if r.wants == "" || to.ID == "" || c.idx.SchemaErr() != nil {
 		return
@@ -446,7 +489,8 @@ func (c noteCheck) target(r checkedRef, to index.Resolution) {
 	f := r.about
 	f.code = "wrong_target_type"
 	f.fault = fault.New(fault.InvalidField, "the target of the reference %q is a %s; it must be a %s",
-		firstRunes(r.target), typ, r.wants).With("ref", firstRunes(r.target)).With("target_type", typ).With("expected", r.wants)
+		firstRunes(r.target), typ, r.wants).
+		With("ref", firstRunes(r.target)).With("target_type", typ).With("expected", r.wants)
 	if r.field != "" {
 		f.fault = f.fault.With("field", r.field)
 	}
@@ -454,6 +498,9 @@ func (c noteCheck) target(r checkedRef, to index.Resolution) {
 }
 
 // A missingRef is the target of a reference that does not exist but could be created.
+//
+// typ is never nil: it is the page type if nothing determines the type. id has no fragment and no
+// extension.
 type missingRef struct {
 	id         string
 	typ        *vault.Type
@@ -468,6 +515,10 @@ const (
 )
 
 // missing returns the missing target of a reference.
+//
+// The type is certain if the field or trait that contains the reference requires it, and inferred
+// if the id is in the default folder of a type. Built-in types of sections and days cannot be
+// created this way.
 func (c noteCheck) missing(r checkedRef) missingRef {
 	s := c.idx.Schema()
 	id, _, _ := strings.Cut(r.target, "#")
@@ -485,6 +536,9 @@ func (c noteCheck) missing(r checkedRef) missingRef {
 }
 
 // call returns the input of raven_new that creates the target.
+//
+// The path is omitted where the type's default folder and the title lead to the same id, so that
+// the command is as short as a person would write it.
 func (m missingRef) call() newIn {
 	in := newIn{Type: m.typ.Name, Title: m.id[strings.LastIndexByte(m.id, '/')+1:]}
 	if m.typ.DefaultPath+vault.FileName(in.Title) != m.id {
@@ -494,6 +548,8 @@ func (m missingRef) call() newIn {
 }
 
 // more adds to a fault the command that creates the target, and existing objects with similar ids.
+//
+// The command is left out if no note can have the id as its path.
 func (m missingRef) more(idx *index.Index, f *fault.Fault) *fault.Fault {
 	if near := idx.Nearest(m.id); len(near) > 0 {
 		f = f.With("nearest", near)

@@ -19,6 +19,14 @@ import (
 
 // A vaultCheck finds the problems of a vault: those of its notes, of names and aliases that several
 // notes have, of its schema and of its settings. It runs once.
+//
+// A check examines the notes one by one (noteCheck), then what needs all notes: ids of traits that
+// are declared twice, aliases and short names. The schema, the settings and the saved queries come
+// last, and only if the check was not cut short. Findings arrive through found, in the order of the
+// examination; answers list them by location.
+//
+// The cost is linear in the notes and references. Unless keeps is set, each level stores at most
+// 2*maxProblems findings, however many there are.
 type vaultCheck struct {
 	idx    *index.Index
 	clock  vault.Clock
@@ -50,6 +58,10 @@ const maxLocations = 5
 
 // found accepts a finding if the filter selects it. Findings of undefined traits are combined by
 // trait.
+//
+// A vault that uses an undeclared trait has it in many lines. The combined finding has the location
+// of the first use, the number of uses and at most maxLocations locations; it is counted once, at
+// the end of run.
 func (c *vaultCheck) found(f finding) {
 	if !c.picks.wants(f) {
 		return
@@ -69,6 +81,9 @@ func (c *vaultCheck) found(f finding) {
 }
 
 // take counts a finding, and stores it for the answer or in kept.
+//
+// A kept finding loses the parts of its fault that only an answer needs, because a vault can have
+// very many of them.
 func (c *vaultCheck) take(f finding) {
 	level, count := c.levelOf(f)
 	*count++
@@ -92,6 +107,8 @@ func (c *vaultCheck) levelOf(f finding) (first *firstFindings, count *int) {
 
 // passed reports whether the fault of a finding need not be built: the filter does not select the
 // finding, or the answer has no room for it. In the second case passed also counts it.
+//
+// It must agree with found: a finding for which it returns true is not reported to found at all.
 func (c *vaultCheck) passed(f finding, code fault.Code, file string, line int) bool {
 	if !c.picks.wantsAt(f, code, file, line) {
 		return true
@@ -111,12 +128,16 @@ func (c *vaultCheck) listed() []finding {
 }
 
 // A firstFindings collects findings and keeps the first maxProblems of them by location.
+//
+// Sorting is put off until 2*maxProblems findings are collected, so that adding one takes amortized
+// logarithmic time. The zero value is empty and ready for use.
 type firstFindings struct {
 	all    []finding // at most 2*maxProblems; the first `sorted` of them are sorted
 	sorted int
 }
 
-// full reports whether a new finding at a location would come after the first maxProblems.
+// full reports whether a new finding at a location would come after the first maxProblems. While
+// fewer than maxProblems findings have been sorted, it returns false.
 func (l *firstFindings) full(file string, line int) bool {
 	return l.sorted == maxProblems &&
 		compareLocations(fault.Location{File: file, Line: line}, placeOf(l.all[l.sorted-1].fault)) >= 0
@@ -155,6 +176,9 @@ func (c *vaultCheck) tell(f finding, file string, line int) {
 
 // run checks everything that the filter selects. It returns false if the call ended or ran out of
 // time first; the findings are then incomplete.
+//
+// Even an incomplete check reports the undefined traits that it has seen and sorts kept. It must be
+// called once.
 func (c *vaultCheck) run(ctx context.Context) bool {
 	c.traits = map[string]*undefinedTrait{}
 	going := c.going(ctx)
@@ -174,6 +198,8 @@ func (c *vaultCheck) run(ctx context.Context) bool {
 
 // going returns a function that a loop calls at each step, and that reports whether to continue:
 // the call has not ended, and until has not passed.
+//
+// The clock is read at every 256th step only. The function is for one goroutine.
 func (c *vaultCheck) going(ctx context.Context) func() bool {
 	going, step := state.Going(ctx), 0
 	return func() bool {
@@ -188,8 +214,9 @@ func (c *vaultCheck) pins(going func() bool) bool {
 		if !going() {
 			return false
 		}
-		c.tell(finding{fault: fault.New(fault.DuplicateID, "the id %q is declared twice; this declaration is ignored", t.Pin()).
-			With("id", t.Pin()), code: "duplicate_trait_id", trait: t.Type}, t.Note.Path, t.Line)
+		c.tell(finding{fault: fault.New(fault.DuplicateID,
+			"the id %q is declared twice; this declaration is ignored", t.Pin()).With("id", t.Pin()),
+			code: "duplicate_trait_id", trait: t.Type}, t.Note.Path, t.Line)
 	}
 	return true
 }
@@ -213,7 +240,9 @@ func placeOf(f *fault.Fault) fault.Location {
 	return *f.Location
 }
 
-// notes checks each selected note on its own. It returns false if the check must stop.
+// notes checks each selected note on its own. It returns false if the check must stop. The deadline
+// is compared before each note, which costs little beside the check of a note; within a note only
+// the context is. It also reports a note in the wrong folder, and a conflict copy.
 func (c *vaultCheck) notes(ctx context.Context) bool {
 	refs, going := c.idx.Resolver(), state.Going(ctx)
 	for n := range c.picks.notes(c.idx) {
@@ -225,7 +254,8 @@ func (c *vaultCheck) notes(ctx context.Context) bool {
 			passed: func(f finding, code fault.Code, line int) bool { return c.passed(f, code, n.Path, line) }}.run()
 		c.place(n)
 		if vault.Path(n.Path).IsConflictCopy() {
-			c.tell(finding{fault: fault.New(fault.FileError, "the note is a conflict copy: its text could not be merged into the original"),
+			c.tell(finding{fault: fault.New(fault.FileError,
+				"the note is a conflict copy: its text could not be merged into the original"),
 				code: "conflict_copy", warning: true, typ: n.Type}, n.Path, 1)
 		}
 	}
@@ -234,10 +264,16 @@ func (c *vaultCheck) notes(ctx context.Context) bool {
 
 // place reports a note that is outside the folder that the settings prescribe for it, or in the
 // folder of another type. Only a note outside its folder has a fix.
+//
+// Without the settings directories.type and directories.page every place is allowed. Templates,
+// daily notes and notes with invalid frontmatter are exempt: the first two have prescribed places
+// of their own, and the type of the last is unknown. There is no fix if another note has the path
+// already.
 func (c *vaultCheck) place(n *index.Note) {
 	config := c.idx.Config()
 	dirs := config.Directories
-	if dirs.Type == "" && dirs.Page == "" || n.Quarantine != nil || config.IsTemplate(vault.Path(n.Path)) || n.Type == vault.Daily {
+	if dirs.Type == "" && dirs.Page == "" || n.Quarantine != nil || config.IsTemplate(vault.Path(n.Path)) ||
+		n.Type == vault.Daily {
 		return
 	}
 	root, typ := dirs.Type, n.Type
@@ -259,7 +295,8 @@ func (c *vaultCheck) place(n *index.Note) {
 		c.tell(about, n.Path, 1)
 		return
 	}
-	if t := typeOfFolder(c.idx.Schema(), n.ID); t != nil && t.Name != typ && t.Name != vault.Daily && len(t.DefaultPath) > len(root) {
+	if t := typeOfFolder(c.idx.Schema(), n.ID); t != nil && t.Name != typ && t.Name != vault.Daily &&
+		len(t.DefaultPath) > len(root) {
 		about.fault = fault.New(fault.InvalidValue, "the note is a %s, but in the folder of the type %s", typ, t.Name).
 			With("expected", t.Name)
 		about.code = "directory_type_mismatch"
@@ -277,6 +314,9 @@ func below(id, folder string) string {
 
 // names reports aliases and short names that several notes have. It returns false if the check must
 // stop.
+//
+// It walks over all notes, whatever the filter selects, because a selected note can collide with
+// one that is not selected. Names are compared after case folding, as references are.
 func (c *vaultCheck) names(going func() bool) bool {
 	short, aliases := map[string][]*index.Note{}, map[string][]*index.Note{}
 	shown := map[string]string{}
@@ -303,7 +343,8 @@ func (c *vaultCheck) names(going func() bool) bool {
 	return c.shortNames(short, going)
 }
 
-// aliasesOf returns the aliases in the frontmatter of a note.
+// aliasesOf returns the aliases in the frontmatter of a note. Raven knows the fields alias and
+// aliases; both can have a text or a list of texts. Other values are ignored.
 func aliasesOf(n *index.Note) []string {
 	var all []string
 	for _, name := range []string{"alias", "aliases"} {
@@ -326,6 +367,8 @@ func aliasesOf(n *index.Note) []string {
 
 // alias reports an alias that several notes have, or that is also the short name of another note.
 // in are the notes with the alias, and called the notes with that short name.
+//
+// Each note with the alias has its own finding, at the line of the field.
 func (c *vaultCheck) alias(alias string, in, called []*index.Note) {
 	for _, n := range in {
 		line := 1
@@ -335,12 +378,16 @@ func (c *vaultCheck) alias(alias string, in, called []*index.Note) {
 			}
 		}
 		if len(in) > 1 {
-			c.tell(finding{fault: fault.New(fault.DuplicateID, "the alias %q is one of %d notes", firstRunes(alias), len(in)).
-				With("alias", firstRunes(alias)).With("ids", noteIDs(in)), code: "duplicate_alias", typ: n.Type}, n.Path, line)
+			c.tell(finding{fault: fault.New(fault.DuplicateID,
+				"the alias %q is one of %d notes", firstRunes(alias), len(in)).
+				With("alias", firstRunes(alias)).With("ids", noteIDs(in)),
+				code: "duplicate_alias", typ: n.Type}, n.Path, line)
 		}
 		if others := without(called, n); len(others) > 0 {
-			c.tell(finding{fault: fault.New(fault.DuplicateID, "the alias %q is the name of another note", firstRunes(alias)).
-				With("alias", firstRunes(alias)).With("ids", noteIDs(others)), code: "alias_collision", typ: n.Type}, n.Path, line)
+			c.tell(finding{fault: fault.New(fault.DuplicateID,
+				"the alias %q is the name of another note", firstRunes(alias)).
+				With("alias", firstRunes(alias)).With("ids", noteIDs(others)),
+				code: "alias_collision", typ: n.Type}, n.Path, line)
 		}
 	}
 }
@@ -362,6 +409,9 @@ func noteIDs(notes []*index.Note) []string {
 
 // shortNames reports each ambiguous short name that a reference uses, at the first such reference.
 // It returns false if the check must stop.
+//
+// A name that several notes share is harmless until a reference uses it without a folder; so names
+// that no reference uses are not reported.
 func (c *vaultCheck) shortNames(short map[string][]*index.Note, going func() bool) bool {
 	told := map[string]bool{}
 	for n := range c.idx.Notes("") {
@@ -375,15 +425,19 @@ func (c *vaultCheck) shortNames(short map[string][]*index.Note, going func() boo
 				continue
 			}
 			told[key] = true
-			c.tell(finding{fault: fault.New(fault.DuplicateID, "the name %q is one of %d notes", firstRunes(base), len(short[key])).
-				With("ref", firstRunes(n.Refs[i].Target)).With("ids", noteIDs(short[key])), code: "id_collision", warning: true,
-				typ: n.Type}, n.Path, n.Refs[i].Line)
+			c.tell(finding{fault: fault.New(fault.DuplicateID,
+				"the name %q is one of %d notes", firstRunes(base), len(short[key])).
+				With("ref", firstRunes(n.Refs[i].Target)).With("ids", noteIDs(short[key])),
+				code: "id_collision", warning: true, typ: n.Type}, n.Path, n.Refs[i].Line)
 		}
 	}
 	return true
 }
 
-// definitions checks the schema.
+// definitions checks the schema: the problems of loading it, types and traits that it refers to and
+// does not declare, invalid defaults, types and traits without a single object or use, required
+// references that no first object could have, and missing templates. It reports them at their lines
+// in schema.yaml, or at line 1 if the text is unknown.
 func (c *vaultCheck) definitions() {
 	line := func(path ...string) int { return max(1, yamltext.Line(c.schema, path)) }
 	for _, f := range problemsOf(c.idx.SchemaErr()) {
@@ -415,20 +469,23 @@ func (c *vaultCheck) definitions() {
 			continue
 		}
 		if c.idx.Count(t.Name) == 0 {
-			c.tell(finding{fault: fault.New(fault.SchemaError, "no object has the type %s", t.Name).With("type", t.Name),
+			c.tell(finding{fault: fault.New(fault.SchemaError, "no object has the type %s", t.Name).
+				With("type", t.Name),
 				code: "unused_type", warning: true, typ: t.Name}, vault.SchemaFile, line("types", t.Name))
 		}
 		for _, f := range t.Fields {
 			if f.Required && !f.HasDefault && f.Type == "ref" && f.Target == t.Name {
-				c.tell(finding{fault: fault.New(fault.SchemaError, "the field %s of %s is required and refers to another %s: "+
-					"the first object cannot have a target", f.Name, t.Name, t.Name).With("field", f.Name), code: "self_referential_required",
-					warning: true, typ: t.Name}, vault.SchemaFile, line("types", t.Name, "fields", f.Name))
+				c.tell(finding{fault: fault.New(fault.SchemaError, "the field %s of %s is required and "+
+					"refers to another %s: the first object cannot have a target", f.Name, t.Name, t.Name).
+					With("field", f.Name), code: "self_referential_required", warning: true, typ: t.Name},
+					vault.SchemaFile, line("types", t.Name, "fields", f.Name))
 			}
 		}
 	}
 	for _, t := range s.Traits {
 		if c.idx.TraitCount(t.Name) == 0 {
-			c.tell(finding{fault: fault.New(fault.SchemaError, "the trait %s is not used", t.Name).With("trait", t.Name),
+			c.tell(finding{fault: fault.New(fault.SchemaError, "the trait %s is not used", t.Name).
+				With("trait", t.Name),
 				code: "unused_trait", warning: true, trait: t.Name}, vault.SchemaFile, line("traits", t.Name))
 		}
 	}
@@ -437,6 +494,9 @@ func (c *vaultCheck) definitions() {
 
 // templates reports templates of the schema that do not exist. line returns the line in schema.yaml
 // of a key with the given path.
+//
+// A type can name a template by its id in the schema or by the path of a file; an id that the
+// schema does not have is tried as a path.
 func (c *vaultCheck) templates(s *vault.Schema, line func(...string) int) {
 	missing := func(file, typ string, at int) {
 		if file == "" {
@@ -445,7 +505,8 @@ func (c *vaultCheck) templates(s *vault.Schema, line func(...string) int) {
 		path := strings.TrimSuffix(file, ".md") + ".md"
 		if _, ok := c.idx.File(path); !ok {
 			c.tell(finding{fault: fault.New(fault.NotFound, "the template %q does not exist", firstRunes(file)).
-				With("file", firstRunes(file)), code: "missing_template", warning: true, typ: typ}, vault.SchemaFile, at)
+				With("file", firstRunes(file)), code: "missing_template", warning: true, typ: typ},
+				vault.SchemaFile, at)
 		}
 	}
 	for _, t := range s.Templates {
@@ -459,7 +520,9 @@ func (c *vaultCheck) templates(s *vault.Schema, line func(...string) int) {
 	}
 }
 
-// settings checks raven.yaml and rookery.yaml.
+// settings checks raven.yaml and rookery.yaml: the problems of loading them, settings of Raven that
+// Rookery accepts and does not follow, and saved queries that can never run. Saved queries are not
+// checked while the schema is invalid, because all their types would be unknown.
 func (c *vaultCheck) settings() {
 	for _, f := range problemsOf(c.idx.ConfigErr()) {
 		file, at := vault.ConfigRaven, 1
@@ -470,7 +533,8 @@ func (c *vaultCheck) settings() {
 	}
 	config := c.idx.Config()
 	odd := func(message string) {
-		c.tell(finding{fault: fault.New(fault.SchemaError, "%s", message), code: "config_error", warning: true}, vault.ConfigRaven, 1)
+		c.tell(finding{fault: fault.New(fault.SchemaError, "%s", message), code: "config_error", warning: true},
+			vault.ConfigRaven, 1)
 	}
 	if config.Deletion.Behavior == "permanent" {
 		odd("deletion.behavior permanent is not supported: deleted notes are moved to the trash")
@@ -490,6 +554,9 @@ func (c *vaultCheck) settings() {
 }
 
 // checkSaved returns an error if a saved query is invalid for all values of its inputs.
+//
+// A saved query has either a text in the query language or the older form of lists of types,
+// traits, filters and tags, which is converted first.
 func checkSaved(s vault.Query, w query.World) error {
 	if s.Query == "" {
 		for name := range s.Filters {
@@ -508,10 +575,14 @@ func checkSaved(s vault.Query, w query.World) error {
 
 // onDisk reports files that are not synced with the checked version, according to the control item
 // of the vault.
+//
+// These findings are about files, not about notes: they have no type, and a filter by type or trait
+// excludes them.
 func (c *vaultCheck) onDisk(control repo.Control, fresh repo.Freshness) {
 	// A nil Sweep means that the files were never compared, or that there are none.
 	if control.Sweep != nil && fresh != repo.Fresh {
-		c.tell(finding{fault: fault.New(fault.IndexError, "the files have not been compared with the checked version yet: %s", fresh).
+		c.tell(finding{fault: fault.New(fault.IndexError,
+			"the files have not been compared with the checked version yet: %s", fresh).
 			Try("raven_reindex", nil), code: "stale_index", warning: true}, "", 0)
 	}
 	if control.Left == nil {
@@ -530,6 +601,8 @@ func (c *vaultCheck) incomplete() {
 }
 
 // A picker is a parsed checkFilter.
+//
+// The zero value selects everything. It is not modified after it was built, and can be shared.
 type picker struct {
 	path        string // of the selected note; empty: any
 	folder      string // of the selected notes, with a slash at its end; empty: any
@@ -545,7 +618,8 @@ func (p picker) file(path string) bool {
 	return (p.path == "" || path == p.path) && (p.folder == "" || strings.HasPrefix(path, p.folder))
 }
 
-// notes yields the notes in which the filter selects findings, by path.
+// notes yields the notes in which the filter selects findings, by path. For a folder it starts at
+// the folder's first note and ends after the last, without a walk over the rest of the vault.
 func (p picker) notes(idx *index.Index) iter.Seq[*index.Note] {
 	return func(yield func(*index.Note) bool) {
 		if p.path != "" {
@@ -570,6 +644,9 @@ func (p picker) wants(f finding) bool {
 
 // wantsAt is wants for a finding whose fault may be missing; code, file and line stand for the
 // fault.
+//
+// A code matches by Raven's name or by the fault code of Rookery. exclude takes precedence over
+// issues.
 func (p picker) wantsAt(f finding, code fault.Code, file string, line int) bool {
 	switch {
 	case !p.file(file), p.from > 0 && line < p.from, p.until > 0 && line > p.until:
@@ -587,14 +664,16 @@ var checkCodes = []string{
 	"unknown_type", "parse_error", "missing_required_field", "missing_required_trait", "invalid_field_value",
 	"invalid_enum_value", "invalid_date_format", "invalid_trait_value", "wrong_target_type", "unknown_frontmatter_key",
 	"missing_reference", "ambiguous_reference", "local_fragment_ref", "stale_fragment", "markdown_link_to_vault_note",
-	"broken_file_link", "short_ref_could_be_full_path", "non_canonical_ref", "non_canonical_path", "directory_type_mismatch",
-	"duplicate_object_id", "duplicate_trait_id", "duplicate_alias", "alias_collision", "id_collision", "undefined_trait",
-	"unused_type", "unused_trait", "self_referential_required", "unknown_field_type", "missing_target_type", "stale_index",
-	"check_incomplete", "invalid_default", "config_error", "invalid_saved_query", "missing_template", "conflict_copy",
-	"left_file", "undefined_trait_of_type",
+	"broken_file_link", "short_ref_could_be_full_path", "non_canonical_ref", "non_canonical_path",
+	"directory_type_mismatch", "duplicate_object_id", "duplicate_trait_id", "duplicate_alias", "alias_collision",
+	"id_collision", "undefined_trait", "unused_type", "unused_trait", "self_referential_required",
+	"unknown_field_type", "missing_target_type", "stale_index", "check_incomplete", "invalid_default", "config_error",
+	"invalid_saved_query", "missing_template", "conflict_copy", "left_file", "undefined_trait_of_type",
 }
 
 // ourCodes are the fault codes that an issue can have in Rookery.
+//
+// A filter accepts them beside checkCodes, so that a caller can copy the code of an answer.
 var ourCodes = []fault.Code{
 	fault.InvalidType, fault.FileError, fault.MissingRequired, fault.InvalidValue, fault.InvalidField, fault.InvalidRef,
 	fault.DuplicateID, fault.InvalidTrait, fault.SchemaError, fault.IndexError, fault.InvalidQuery, fault.NotFound,
@@ -619,7 +698,8 @@ func codesIn(argument string, names []string) (map[string]bool, error) {
 			for _, code := range ourCodes {
 				allowed = append(allowed, string(code))
 			}
-			return nil, fault.New(fault.InvalidValue, "%s names an unknown kind of issue", argument).With("argument", argument).
+			return nil, fault.New(fault.InvalidValue, "%s names an unknown kind of issue", argument).
+				With("argument", argument).
 				With("allowed", allowed).Suggest(name, allowed)
 		}
 	}

@@ -4,6 +4,8 @@ import "github.com/rookeryhq/rookery/internal/fault"
 
 // oneOf returns a fault unless exactly one of name and list is given. argument is the name of the
 // argument that name comes from.
+//
+// It is used by tools that either show one definition or list all of them.
 func oneOf(argument, name string, list bool) error {
 	switch {
 	case name == "" && !list:

@@ -14,6 +14,9 @@ const codeKey = "raven_code"
 const ofFile = "(file)"
 
 // A codeRow maps a fault code in a context to Raven's name for the error.
+//
+// The detail narrows a row to the errors that Raven distinguishes and Rookery does not: the fault
+// code NOT_FOUND, for example, is QUERY_NOT_FOUND if the details contain a query.
 type codeRow struct {
 	code   fault.Code
 	tool   string // name of the called tool, or a prefix of it that ends in _; empty: any
@@ -23,6 +26,9 @@ type codeRow struct {
 
 // codes maps faults to Raven's names (reference/raven.md §1.17). The first matching row applies.
 // Raven has no name for a fault that matches no row.
+//
+// The order matters: rows with a detail or a tool come before the general row of the same code.
+// Adding a fault code to the product needs a row here if Raven has a name for it.
 var codes = []codeRow{
 	{fault.NotFound, "", "query", "QUERY_NOT_FOUND"},
 	{fault.NotFound, "", ofFile, "FILE_NOT_FOUND"},
@@ -114,6 +120,9 @@ func ravenCode(tool string, f *fault.Fault) string {
 
 // withCodes returns a fault with Raven's name, in its details, for the fault itself and for each of
 // its problems. It does not replace existing names, and does not modify f.
+//
+// It is the Told function of Family, so every fault of the family passes through it before a
+// projection encodes it.
 func withCodes(tool string, f *fault.Fault) *fault.Fault {
 	if name := ravenCode(tool, f); name != "" && f.Details[codeKey] == nil {
 		f = f.With(codeKey, name)

@@ -16,6 +16,9 @@ import (
 var completeDoc string
 
 // A completeIn is the input of raven_complete. The meaning of Of depends on Kind.
+//
+// The prefix, the limit and the page token are in tool.Completing. The catalogue calls this tool
+// for every argument whose tag complete names one of the kinds.
 type completeIn struct {
 	tool.Vault
 	Kind string `json:"kind" enum:"id,path,type,trait,tag,query,version,field,type_field,trait_value" jsonschema:"the kind of suggestions"`
@@ -58,6 +61,9 @@ func (f tools) complete() *tool.Tool {
 }
 
 // completeValue returns one page of suggestions from the newest state of the vault.
+//
+// A prefix with # completes sections of the note before it. Notes and folders are completed one
+// level at a time, like files in a shell; all other kinds are lists of names.
 func (f tools) completeValue(
 	ctx context.Context, c auth.Caller, in completeIn,
 ) (tool.Values, error) {
@@ -93,6 +99,9 @@ func (f tools) completeValue(
 }
 
 // namesOf returns the names of one kind in a vault: tags, saved queries, traits or types.
+//
+// The names of saved queries are sorted here, the others by pickWords. Types and traits need a
+// valid schema; tags and queries do not.
 func namesOf(idx *index.Index, kind string) ([]string, error) {
 	var names []string
 	if kind == kindTag {
@@ -124,7 +133,8 @@ func namesOf(idx *index.Index, kind string) ([]string, error) {
 	return names, nil
 }
 
-// slugsIn returns the ids of the sections of a note whose slugs begin with slug.
+// slugsIn returns the ids of the sections of a note whose slugs begin with slug. A note that does
+// not exist, or an id that is itself a section, has none.
 func slugsIn(idx *index.Index, note, slug string) []string {
 	o, ok := idx.Find(note)
 	if !ok || o.Section != nil {
@@ -141,6 +151,9 @@ func slugsIn(idx *index.Index, note, slug string) []string {
 
 // pickWords fills a page with the values that begin with the prefix, in byte order, without
 // duplicates. It sorts values in place.
+//
+// after is the last value of the previous page, so a page is stable when values are added before
+// it. Values that are too long for an argument are left out.
 func pickWords(out *tool.Values, values []string, in completeIn, after string) {
 	slices.Sort(values)
 	for _, value := range slices.Compact(values) {
@@ -157,6 +170,10 @@ func pickWords(out *tool.Values, values []string, in completeIn, after string) {
 
 // pickPaths fills a page with the notes and folders that begin with the prefix, by path. It skips
 // the content of a folder, so that the cost does not depend on the size of the folder.
+//
+// It moves a position through the sorted paths: after each suggestion it continues behind the note
+// or behind the folder, so a page needs as many steps as it has suggestions. The page token is the
+// position.
 func pickPaths(out *tool.Values, idx *index.Index, in completeIn, after string) {
 	if _, ok := idx.Note(in.Prefix); ok && after == "" && in.Kind == kindPath {
 		out.Items = append(out.Items, in.Prefix)

@@ -11,6 +11,9 @@ import (
 
 // pairs returns suggestions for a text of the form name=value: names with an equals sign or, after
 // an equals sign, names with values. It returns none if the object, type or trait does not exist.
+//
+// The name part must match a declared name exactly once there is an equals sign; before that
+// pickWords selects the names by their prefix.
 func (v view) pairs(in completeIn) ([]string, error) {
 	s, err := state.Schema(v.Index)
 	if err != nil {
@@ -42,6 +45,9 @@ func (v view) pairs(in completeIn) ([]string, error) {
 
 // fieldsOf returns the fields that the object with an id has or can have, by name. The id can also
 // be that of a trait.
+//
+// Fields that the object has and its type does not declare are included without a type, so only
+// their names are suggested.
 func (v view) fieldsOf(s *vault.Schema, id string) map[string]*vault.Field {
 	o, err := locate(v.Index, id, v.Clock)
 	if err != nil {
@@ -104,6 +110,8 @@ func (v view) valuesFor(f *vault.Field, prefix string) []string {
 }
 
 // maxIDs is the maximum number of ids that idsOf returns.
+//
+// The suggestions are sorted and paged afterwards, so this also limits the memory of a call.
 const maxIDs = 1000
 
 // idsOf returns the ids of the notes of a type that begin with a prefix, in order. An empty type

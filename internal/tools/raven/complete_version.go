@@ -14,10 +14,15 @@ import (
 )
 
 // maxUndoable is the maximum number of versions for which an undo is tried.
+//
+// Each attempt reads a commit and drafts its inverse, which costs about as much as the undo itself.
 const maxUndoable = 20
 
 // undoable fills a page with the newest versions that can be undone, newest first. It tries each of
 // the last maxUndoable versions with a dry run of the undo.
+//
+// Versions that do not begin with the prefix count as tried, so that the cost is bounded for every
+// prefix. out.About gets a description of each suggested version.
 func (f tools) undoable(
 	ctx context.Context, c auth.Caller, v view, in completeIn, out *tool.Values,
 ) error {

@@ -23,6 +23,10 @@ const maxWhole = 3 << 19
 
 // listedFields returns the fields of a list item, shortened if they are too large, and the names of
 // the shortened or omitted fields. Fields that are small enough are returned as they are.
+//
+// The result must not be modified: it can be the map of the index. Fields are taken in the order of
+// their names until maxListedAll bytes are used; each value has at most maxListed. A list item then
+// has a bounded size, and a page of them fits into an answer.
 func listedFields(fields map[string]any) (shown map[string]any, cut []string) {
 	left := maxListedAll
 	if small(fields, &left) {
@@ -60,6 +64,9 @@ func small(fields map[string]any, left *int) bool {
 
 // cutValue returns a value, shortened to about `most` bytes: the beginning of a text, or the first
 // elements of a list.
+//
+// A map of values shares the limit evenly among its members. Numbers, dates and bools are small and
+// never shortened. The value itself is not modified.
 func cutValue(value any, most int) any {
 	switch v := value.(type) {
 	case string:

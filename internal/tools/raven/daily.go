@@ -16,6 +16,9 @@ import (
 // dailyText returns the text of a new daily note: from the daily template of the vault, or else the
 // default of raven.md §6.5. The template is one of the schema, or that of raven.yaml, which is the
 // path of a note or the text itself (raven.md §1.12).
+//
+// A text in raven.yaml and a file are rendered in the same way. The frontmatter of the result has
+// only the type date; that of a template file is not used.
 func dailyText(ctx context.Context, tx *repo.Tx, day vault.Date) ([]byte, error) {
 	t, ok := tx.Index().Schema().Type(vault.Daily)
 	written := tx.Index().Config().DailyTemplate
@@ -40,6 +43,9 @@ func dailyText(ctx context.Context, tx *repo.Tx, day vault.Date) ([]byte, error)
 
 // onDay returns the time of day of the commit on the given day, which is the current time for the
 // day's template.
+//
+// So a template with the time of day shows when the note was created, even if it is the note of
+// another day.
 func onDay(tx *repo.Tx, day vault.Date) time.Time {
 	c := state.Clock(tx.Index(), tx.Now())
 	now := state.Local(c)
@@ -58,6 +64,9 @@ func isNote(tx *repo.Tx, text string) bool {
 // onItsDay sets the template's time of a new daily note from the date in its name. It removes the
 // field date, which a daily note does not store, and returns a fault if the field has another date.
 // It does nothing for a note whose name is not a date.
+//
+// A name that is a date determines the date; a field would be a second source that can contradict
+// it.
 func (n *newNote) onItsDay(tx *repo.Tx, t *vault.Type) *fault.Fault {
 	day, ok := tx.Index().Config().IsDaily(n.path)
 	if !ok || t.Name != vault.Daily {

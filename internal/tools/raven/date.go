@@ -27,6 +27,9 @@ type dateIn struct {
 }
 
 // A dateOut is the output of raven_date. Items is paged; Backlinks is not.
+//
+// The answer describes a day even if it has no daily note: fields and traits elsewhere can have the
+// date, and references can name the day.
 type dateOut struct {
 	tool.Aside  `json:"-"`
 	Date        string           `json:"date"`
@@ -61,6 +64,9 @@ func (f tools) date() *tool.Tool {
 }
 
 // showDate runs raven_date.
+//
+// Only the list of dated fields and traits has pages. The backlinks are repeated on each page, at
+// most tool.MaxPage of them; raven_backlinks lists all.
 func (f tools) showDate(ctx context.Context, c auth.Caller, in dateIn) (dateOut, error) {
 	depth, err := in.level()
 	if err != nil {
@@ -115,6 +121,8 @@ func (d renderer) day(day vault.Date) dateOut {
 }
 
 // A placed is an index.Dated with its number on its line. The number makes its location unique.
+//
+// A line can have several dates, such as two traits; index.Dated has no position within the line.
 type placed struct {
 	index.Dated
 	// number counts the dates on one line, from 0.
@@ -127,6 +135,9 @@ func (p placed) spot() index.Location {
 }
 
 // dated returns the list of the fields and traits with a date.
+//
+// Numbers are counted from the first date of a line, also where a page begins within the line, so
+// the walk starts at the beginning of the note and skips what the page before has shown.
 func (d renderer) dated(day vault.Date) state.Listing[placed] {
 	behind := func(after index.Location) iter.Seq[placed] {
 		return func(yield func(placed) bool) {

@@ -19,6 +19,10 @@ var deleteDoc string
 
 // A deleteIn is the input of raven_delete. Exactly one of ID, Query and Filter is given; Erase
 // needs ID.
+//
+// A normal deletion can be undone, from the trash or with raven_undo. An erasure destroys the texts
+// in the log and cannot; it needs the admin role, and a terminal asks for confirmation unless Force
+// is set.
 type deleteIn struct {
 	tool.Vault
 	ID    string `json:"id,omitempty" complete:"id" jsonschema:"people/freya" alias:"object_id,reference"`
@@ -63,6 +67,9 @@ func (in deleteIn) legal() error {
 }
 
 // removeAll deletes one object, or all results of a query.
+//
+// A call with an id can have a plan token too; it then fails with CONFLICT if the note has changed
+// since the dry run.
 func (f tools) removeAll(ctx context.Context, c auth.Caller, in deleteIn) (bulkMutated, error) {
 	plan, err := planOf(in.PlanToken, "raven_delete", in.ID, in.Query, in.Filter)
 	if err != nil {
@@ -92,6 +99,11 @@ func (in deleteIn) step(
 
 // run drafts the deletion. The trash keeps a note as it is, and a section or embedded object as a
 // note that records its former place (tree.md C7, remove_node).
+//
+// The references to the object are collected before the deletion and classified after it, when it
+// is known whether they now lead to another object of the same name. They are reported and not
+// rewritten. The text is staged in the trash in the same commit, so a deletion is never without its
+// copy.
 func (in deleteIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
 	idx := tx.Index()
 	o, err := locate(idx, in.ID, state.Clock(idx, tx.Now()))

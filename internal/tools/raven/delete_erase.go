@@ -18,6 +18,10 @@ type erasedParts struct {
 
 // erase destroys a note and its history. Its answer is built before, because afterwards only the
 // counts are stored. If the work outlasts the call, the answer has a job.
+//
+// An erasure destroys stored parts of the log, so it cannot be a draft of a commit, and it can
+// outlast the call. While nothing is destroyed yet, the answer has only the job, which a caller
+// polls. A repetition with the same idempotency key returns the counts of the first call.
 func (f tools) erase(ctx context.Context, c auth.Caller, in deleteIn) (mutated, error) {
 	call, err := mutation.Call(c, &in.Mutation, Family)
 	if err != nil {
@@ -60,6 +64,8 @@ func (f tools) erase(ctx context.Context, c auth.Caller, in deleteIn) (mutated, 
 // erasable returns the path of the note that an argument names, and the beginning of the answer. A
 // path without a note is accepted, because a deleted note can be erased too. A part of a note is an
 // error.
+//
+// Parts of a note cannot be erased alone, because the history of the note contains whole texts.
 func erasable(v view, id string) (out mutated, path vault.Path, err error) {
 	o, err := locate(v.Index, id, v.Clock)
 	if fault.Is(err, fault.NotFound) {

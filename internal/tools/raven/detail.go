@@ -10,6 +10,8 @@ import (
 
 // A detail is embedded in the input of every tool that returns objects or traits. It selects how
 // much of their context the answer contains (raven.md §6.3).
+//
+// Slim and Depth 0 mean the same. Slim is the argument that all tools have; Depth is Raven's.
 type detail struct {
 	Depth *int `json:"depth,omitempty" rare:"true" min:"0" max:"2" jsonschema:"0: ids; 1: and parent, file, references (default); 2: and theirs"`
 	Slim  bool `json:"slim,omitempty" jsonschema:"depth 0"`
@@ -37,7 +39,7 @@ func (d detail) level() (int, error) {
 }
 
 // zoned records the time zone of the vault and its first day of the week in the meta (raven.md
-// §6.10).
+// §6.10). Answers whose filters contain words such as today depend on both.
 func zoned(a *tool.Aside, idx *index.Index) {
 	a.Note("timezone", idx.Config().Timezone)
 	a.Note("week_start", strings.ToLower(idx.Config().WeekStart.String()))

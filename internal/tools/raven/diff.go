@@ -14,6 +14,8 @@ import (
 )
 
 // maxDiff is the maximum size in bytes of the diff of one revision.
+//
+// A page has many revisions, and a note that was replaced completely would fill the answer.
 const maxDiff = 16 << 10
 
 // erased is the diff of a revision whose text, or whose previous text, was erased.
@@ -21,6 +23,10 @@ const erased = "\\ the text was erased\n"
 
 // showDiff sets the diff of a revision of the subject. before is the previous revision; nil if r is
 // the first.
+//
+// For a section or trait the diff contains only the hunks that touch its lines; their line numbers
+// remain those of the file. Erased text cannot be compared, and an empty diff would claim that
+// nothing changed, so a note in the diff says so.
 func (item *revision) showDiff(s subject, r, before *repo.Revision) {
 	if r.Erased || before != nil && before.Erased {
 		item.Diff = erased
@@ -50,6 +56,9 @@ func (s span) has(line int) bool { return s.from <= line && line <= s.to }
 
 // touching returns the hunks that change a line in the span `was` of the old text, or in the span
 // `is` of the new one. It reuses the slice.
+//
+// A hunk is kept as a whole, with its context, if one of its removed lines is in `was` or one of
+// its added lines in `is`.
 func touching(hunks []merge.Hunk, was, is span) []merge.Hunk {
 	return slices.DeleteFunc(hunks, func(h merge.Hunk) bool {
 		old, now := h.Old.First(), h.New.First()
@@ -70,6 +79,8 @@ func touching(hunks []merge.Hunk, was, is span) []merge.Hunk {
 }
 
 // linesIn returns the lines of the subject in a revision of its file, or the zero span.
+//
+// A section's lines are those of its whole subtree, to the end of the text for the last section.
 func (s subject) linesIn(r *repo.Revision) span {
 	if r == nil || r.Deleted {
 		return span{}
@@ -86,6 +97,8 @@ func (s subject) linesIn(r *repo.Revision) span {
 }
 
 // lineOfTrait returns the line of the trait with an id in a revision of its file, or the zero span.
+//
+// It parses the revision as an index of one note, with the ids that the log stores for its traits.
 func lineOfTrait(r *repo.Revision, id string) span {
 	x := index.Empty().With(index.Commit{Changes: []index.Change{
 		{Path: r.Path, Text: r.Text, TraitIDs: r.Traits},

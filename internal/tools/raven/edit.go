@@ -23,6 +23,9 @@ import (
 var editDoc string
 
 // An editIn is the input of raven_edit. It has either OldStr and NewStr, or Edits.
+//
+// With an id of a section, the texts are searched only in its subtree, so that a text that is
+// repeated elsewhere in the note is still unambiguous.
 type editIn struct {
 	tool.Vault
 	ID     string  `json:"id" complete:"id" jsonschema:"people/freya, or people/freya#notes: then the text must be in that section" alias:"reference,path"`
@@ -34,6 +37,9 @@ type editIn struct {
 }
 
 // A swap is one requested replacement.
+//
+// OldStr must occur exactly once in the scope, at the time of this replacement; an empty NewStr
+// deletes it.
 type swap struct {
 	OldStr string `json:"old_str" size:"text"`
 	NewStr string `json:"new_str" size:"text"`
@@ -102,6 +108,9 @@ func (in editIn) legal() error {
 }
 
 // swaps returns the replacements of the call, which has either one or a list.
+//
+// Problems of several replacements are joined, each with its index. A single pair has no index in
+// its problem, because the caller has no list.
 func (in editIn) swaps() ([]swap, error) {
 	swaps, one := in.Edits, in.OldStr != nil || in.NewStr != nil
 	switch {
@@ -133,6 +142,9 @@ func (in editIn) swaps() ([]swap, error) {
 }
 
 // run drafts the replacements.
+//
+// The note is staged once, with all replacements. If the replacements leave the text as it was, the
+// status is unchanged and there is no commit.
 func (in editIn) run(ctx context.Context, tx *repo.Tx, out *edited) error {
 	swaps, err := in.swaps()
 	if err != nil {
@@ -170,6 +182,11 @@ func (in editIn) run(ctx context.Context, tx *repo.Tx, out *edited) error {
 
 // replace makes the replacements one after the other, and returns the new text. If some cannot be
 // made, it returns one fault with the problem of each.
+//
+// Each replacement is applied to the result of those before it. After a failed one the others are
+// still tried, on the text without it, so that one answer names everything that does not match; the
+// text is not written then. It works on a copy of text, because the draft's text must not be
+// changed.
 func (in editIn) replace(text []byte, swaps []swap, p index.Object) ([]byte, []change, error) {
 	if n := searchable(swaps, len(text)); n < len(swaps) {
 		return nil, nil, fault.New(fault.BatchTooLarge,
@@ -209,6 +226,9 @@ func searchable(swaps []swap, size int) int {
 }
 
 // shown adds the replacements to the answer as far as they fit. Long texts are shortened.
+//
+// What does not fit is counted in a warning. The replacements are made whether they are shown or
+// not.
 func (e *edited) shown(made []change) {
 	for i, c := range made {
 		c.OldStr, c.NewStr = tool.Beginning(c.OldStr, maxSwapShown), tool.Beginning(c.NewStr, maxSwapShown)
@@ -240,6 +260,8 @@ func scopeOf(text []byte, s *index.Section) scope {
 }
 
 // replace makes one replacement and returns the new text. It may overwrite text.
+//
+// The line in the result is counted from the beginning of the note, not of the scope.
 func (s scope) replace(text []byte, w swap) ([]byte, change, error) {
 	o, err := markdown.FindOnce(text[s.from:len(text)-s.behind], w.OldStr, w.NewStr)
 	if err != nil {

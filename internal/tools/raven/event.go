@@ -19,6 +19,8 @@ type event struct {
 
 // An entry is one stored change: a single event or, for an outside edit, all changes that a reindex
 // found in a file.
+//
+// The three lists contain names of the form KIND:ID; Changes has the changes of each by that name.
 type entry struct {
 	index.Event
 	Discovered []string `json:"discovered"`
@@ -28,6 +30,8 @@ type entry struct {
 
 // eventsOf yields the events of a revision. It decodes them one at a time, because there can be
 // 20,000 of them. After an error it yields nothing more.
+//
+// The log stores them as a JSON array. A revision without events yields nothing.
 func eventsOf(r *repo.Revision) iter.Seq2[event, error] {
 	return func(yield func(event, error) bool) {
 		unread := func(err error) {
@@ -79,6 +83,9 @@ func (e *entry) each(yield func(event) bool) {
 const reindexOp = "reindex"
 
 // one returns the event of one object or trait that a reindex found. name has the form KIND:ID.
+//
+// A discovered trait has all its values as changes from nothing; they become the fields of the
+// event, as in the event of a creation by a tool.
 func (e *entry) one(found, name string) event {
 	kind, id, _ := strings.Cut(name, ":")
 	h := event{index.Event{Op: reindexOp, Entity: kind, ID: id}, found}
@@ -109,6 +116,9 @@ func (h *event) begin(changes map[string]any) {
 
 // A places finds the parents of traits that a reindex entry names, because the entry does not
 // contain them.
+//
+// Parents are found by parsing the texts of the two revisions, which is done at most once for each
+// of them, and only if a trait of the reindex has no parent. The texts must be loaded already.
 type places struct {
 	now, was *repo.Revision // the revision of the reindex, and the one before it
 

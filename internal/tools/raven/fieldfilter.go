@@ -15,6 +15,9 @@ import (
 
 // A fieldFilter is a value that a field must have. It keeps the value in every form in which it can
 // be compared; the field's type determines which one counts.
+//
+// The forms are computed once for a call and compared with many objects. They depend on the clock
+// and on the state of the vault, so a filter is valid for one view only.
 type fieldFilter struct {
 	name  string
 	text  string          // without brackets of a reference; empty: the field must be empty
@@ -44,6 +47,9 @@ func wants(v view, name string, value any) ([]fieldFilter, error) {
 }
 
 // newWanted returns the filter that a field must have the value text.
+//
+// A text can be a reference and a time at the same time: today is a day, and the id of a daily
+// note. The field's type decides.
 func newWanted(v view, name, text string) fieldFilter {
 	w := fieldFilter{name: name, text: text, zone: state.Local(v.Clock).Location()}
 	if ref, ok := vault.ParseRef(text); ok && strings.HasPrefix(text, "[[") {
@@ -74,6 +80,9 @@ func plain(v any) string {
 
 // askable returns a fault if no object of the type can have one of the values: the type does not
 // have the field, or the field cannot have the value.
+//
+// Such a filter would match nothing, and an empty answer would hide a misspelled name. Objects of
+// the page type can have any field, so their fields are not checked.
 func askable(t *vault.Type, values []fieldFilter) error {
 	for _, w := range values {
 		f, ok := t.Field(w.name)
@@ -85,7 +94,8 @@ func askable(t *vault.Type, values []fieldFilter) error {
 			continue
 		case len(f.Values) > 0 && !slices.ContainsFunc(f.Values, w.isText):
 			return fault.New(fault.InvalidValue, "field %q must be one of %s", w.name,
-				strings.Join(vault.Offered(f.Values), ", ")).With("field", w.name).With("allowed", vault.Offered(f.Values))
+				strings.Join(vault.Offered(f.Values), ", ")).
+				With("field", w.name).With("allowed", vault.Offered(f.Values))
 		case f.IsTime() && w.time == nil:
 			return fault.New(fault.InvalidValue, "field %q can only be compared with one of %s", w.name,
 				strings.Join(vault.TimeForms(), ", ")).
@@ -118,6 +128,8 @@ func (w fieldFilter) fits(f *vault.Field) error {
 // in reports whether a field with the value `has` passes the filter: `has`, or an element of it if
 // it is a list, is the wanted value. t is the type of the object; nil if the schema does not
 // contain it.
+//
+// An empty text matches a field that is absent, null, empty or an empty list.
 func (w fieldFilter) in(t *vault.Type, has any) bool {
 	var def *vault.Field
 	if t != nil {
@@ -134,6 +146,9 @@ func (w fieldFilter) in(t *vault.Type, has any) bool {
 // is reports whether one value is the wanted one: a reference to the same target, a day in the
 // wanted time, an equal number, or equal text without regard to case. def is the declaration of the
 // field; nil if there is none.
+//
+// The comparisons are tried in that order. A time covers the day if it is the day itself or a
+// period, such as this-week, that contains it.
 func (w fieldFilter) is(def *vault.Field, has any) bool {
 	text := plain(has)
 	if w.text == "" || text == "" {

@@ -11,7 +11,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// unknownFields warns of written fields that the type does not declare.
+// unknownFields warns of written fields that the type does not declare. The fields are written all
+// the same: Raven accepts undeclared fields, and only a check reports them.
 func unknownFields(a *tool.Aside, t *vault.Type, names []string) {
 	known := fieldsOf(t)
 	for i, name := range names {
@@ -40,6 +41,9 @@ func noType(fields map[string]any) *fault.Fault {
 }
 
 // A writer tries to write one field, and returns an error if its key or value cannot be written.
+//
+// It writes into a throw-away text, so that the fields of a call can be checked before the note
+// exists, and all problems reported together.
 type writer func(markdown.Field) error
 
 // inFrontmatter is the writer for the frontmatter of a note.

@@ -14,6 +14,9 @@ import (
 
 // A timeFilters is embedded in the input of every tool that lists objects or traits. It filters
 // them by the times at which they were first seen and last modified (raven.md §6.10).
+//
+// All filters that are given must pass. A text can be a time, a day, a period or an expression such
+// as "2 days ago", and is read in the time zone of the vault.
 type timeFilters struct {
 	CreatedToday     bool   `json:"created_today,omitempty" rare:"true" jsonschema:"first seen today"`
 	CreatedThisWeek  bool   `json:"created_this_week,omitempty" rare:"true" jsonschema:"first seen this week"`
@@ -28,6 +31,9 @@ type timeFilters struct {
 }
 
 // A window is a parsed timeFilters. An object or trait passes if both its times pass all tests.
+//
+// The times are those of the commits in which the object or trait first appeared and last changed,
+// not fields of the note.
 type window struct {
 	// created and modified are the tests of the two times; none: every time passes.
 	created, modified []func(time.Time) bool
@@ -81,6 +87,9 @@ func (r *windowReader) within(word string, wanted bool, tests *[]func(time.Time)
 
 // bound adds the test of an argument. The end of its name, after, before or since, selects the
 // test.
+//
+// After a period means after its end, before it means before its beginning, and since it means from
+// its beginning on.
 func (r *windowReader) bound(name, text string, tests *[]func(time.Time) bool) {
 	if text == "" {
 		return
@@ -130,13 +139,15 @@ func (w window) holds(created, modified time.Time) bool {
 }
 
 // mayHold reports whether something in a note can pass. No part of a note is modified later than
-// the note.
+// the note. It lets a walk skip whole notes without looking at their parts.
 func (w window) mayHold(n *index.Note) bool {
 	return w.since.IsZero() || !n.Modified.Before(w.since)
 }
 
 // manyNotes is the share of a vault's notes above which a walk over all notes by path is faster
 // than sorting the modified ones.
+//
+// The modified notes are found through an index by time, and must be sorted by path afterwards.
 const manyNotes = 1. / 32
 
 // A noteWalk yields notes by path, starting at a path.
@@ -144,6 +155,9 @@ type noteWalk func(from string) iter.Seq[*index.Note]
 
 // notes returns a walk over the notes in which something can pass. It returns false if these are
 // too many, or if the window has no lower bound.
+//
+// The walk contains whole notes: the caller still tests each object or trait in them with holds.
+// The list is built once and can be walked over several times, from different paths.
 func (w window) notes(idx *index.Index) (noteWalk, bool) {
 	if w.since.IsZero() {
 		return nil, false

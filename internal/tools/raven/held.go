@@ -11,6 +11,9 @@ import (
 
 // A heldBatch is a batch of outside edits that the removal guard stopped, and that needs
 // confirmation (reference/log.md §5).
+//
+// Such a batch waits until raven_reindex accepts or discards it. Other outside edits are still
+// synced (docs/design/0015).
 type heldBatch struct {
 	Since    time.Time `json:"since"`
 	Count    int       `json:"count"`
@@ -37,6 +40,8 @@ func heldOf(h *repo.Held) *heldBatch {
 
 // warn adds an INDEX_PENDING warning with the calls that confirm or discard the batch. It does
 // nothing if h is nil.
+//
+// The fixes are the complete calls, so that an agent can offer both to its user.
 func (h *heldBatch) warn(a *tool.Aside) {
 	if h == nil {
 		return

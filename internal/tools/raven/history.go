@@ -26,6 +26,9 @@ import (
 var historyDoc string
 
 // A historyIn is the input of raven_history.
+//
+// The subject may no longer exist: its history is then found in the log, by a path or by an id that
+// commits contain.
 type historyIn struct {
 	tool.Vault
 	ID   string `json:"id" complete:"id" jsonschema:"people/freya, people/freya#notes, or the id of a trait; also of a deleted one" alias:"object_id,reference,trait_id"`
@@ -44,6 +47,9 @@ type historyOut struct {
 }
 
 // A revision is one commit in the history of a subject (raven.md §6.9).
+//
+// The details of the subject's own event are in told; changes of its parts in the same commit are
+// in Inside. A revision that only moved the file has a change of the field id.
 type revision struct {
 	Version   string    `json:"version"`
 	TS        time.Time `json:"ts" title:"when"`
@@ -93,6 +99,9 @@ func (f tools) history() *tool.Tool {
 }
 
 // showHistory runs raven_history on one state of the vault.
+//
+// An id that never existed is NOT_FOUND. A subject that exists always has at least one revision,
+// the one that created it.
 func showHistory(ctx context.Context, v view, in historyIn) (historyOut, error) {
 	out := historyOut{Items: []revision{}}
 	s, err := v.subject(ctx, in.ID)
@@ -119,6 +128,9 @@ func noHistory(idx *index.Index, id string) error {
 }
 
 // A subject is the note, section, trait or configuration file that a history is about.
+//
+// path and from are a pair: the file has had other paths in earlier commits, and Revisions follows
+// it back through them. The id of a section contains the path, so it changes with it; see calledIn.
 type subject struct {
 	id   string
 	path string // of its file, in commit from
@@ -130,6 +142,9 @@ type subject struct {
 }
 
 // subject returns the subject that an id names. It may have been deleted.
+//
+// It is tried as a configuration file, as a trait, as an object and, if all fail, as something
+// deleted. An ambiguous name is an error, because its history would be that of an arbitrary note.
 func (v view) subject(ctx context.Context, id string) (subject, error) {
 	id = strings.TrimSpace(id)
 	if f, ok := v.settings(id); ok {
@@ -163,6 +178,10 @@ func (v view) settings(name string) (*index.File, bool) {
 
 // lost returns a subject that no longer exists. It searches the log for it: for a note by its path,
 // for a trait by the ids that commits contain.
+//
+// A section is first looked for in the existing note, whose history contains the time at which it
+// had the section. The log is searched from the newest commit back; the first such search of a
+// process reads the whole log, later ones only the parts that may contain the names.
 func (v view) lost(ctx context.Context, id string) (subject, error) {
 	note, slug, _ := strings.Cut(id, "#")
 	stem := strings.TrimSuffix(note, ".md")
@@ -193,6 +212,10 @@ func (v view) lost(ctx context.Context, id string) (subject, error) {
 }
 
 // pageFrom returns the newest commit of a page, and the path of the file in that commit.
+//
+// The key of a page token is SEQ:PATH. If the path is another than today's, the revisions are
+// followed to that commit, which also proves that the token is from this list and not from that of
+// another file.
 func (s subject) pageFrom(
 	ctx context.Context, v *repo.Vault, in tool.Page,
 ) (path string, seq uint64, err error) {
@@ -220,6 +243,10 @@ func (s subject) pageFrom(
 }
 
 // page fills one page. It does not count all revisions, because it would have to read them.
+//
+// A revision is shown as the change from the one before it, so it is added only when the next older
+// one is known. The loop therefore is one revision ahead of the page. A page ends at the limit, or
+// earlier when the answer is full.
 func (s subject) page(
 	ctx context.Context, v *repo.Vault, limit int, out *historyOut,
 ) error {
@@ -259,6 +286,9 @@ func (s subject) page(
 }
 
 // takeFilled is take after it has loaded the texts of both revisions, if they are needed.
+//
+// Revisions of large runs come without their texts. Texts are needed for sections, for diffs and
+// for outside edits; other histories are answered from events and digests alone.
 func (s subject) takeFilled(
 	ctx context.Context, v *repo.Vault, r, before *repo.Revision, out *historyOut,
 ) error {
@@ -272,6 +302,11 @@ func (s subject) takeFilled(
 
 // take adds a revision to the page, if it changed the subject. before is the previous revision; nil
 // if r is the first. It does nothing if r is nil.
+//
+// A revision can touch the file and not the subject: it is left out if neither the texts nor an
+// event show a change. Op comes from the texts where they decide, and from the events otherwise.
+// out.full is set, and the revision not added, if the answer has no room for it; the first revision
+// of a page is always added.
 func (s subject) take(r, before *repo.Revision, out *historyOut) error {
 	if r == nil {
 		return nil
@@ -359,6 +394,9 @@ func (s subject) isIn(r *repo.Revision) bool {
 }
 
 // add adds an event, if it is about the subject or a part of it.
+//
+// An event about something else in the same file is ignored for a section or trait. For a note
+// every other event in its file is about a part of it.
 func (r *revision) add(s subject, e event) {
 	switch {
 	// The event is about the subject itself.

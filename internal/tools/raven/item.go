@@ -13,6 +13,9 @@ var (
 // items returns the list items of a text, each as its lines. A line starts a new item unless it is
 // indented, in a fenced code block, or blank with such a line after it. Indentation that all lines
 // have in common is removed first.
+//
+// Lines of an item are joined with the blank lines between them; blank lines between items are
+// dropped. A code block ends at a line with at least the marks that it began with.
 func items(text string) [][]string {
 	var all [][]string
 	fence, blank := "", 0
@@ -65,6 +68,9 @@ func dedent(text string) string {
 
 // asItem returns an item as it is written: with a list marker, unless it has one, then the time if
 // it is not empty. The other lines are indented so that they belong to the item.
+//
+// An existing marker is kept, so a numbered list stays numbered, unless a time is added: then it
+// becomes a dash.
 func asItem(item []string, time string) string {
 	first := strings.TrimLeft(item[0], " \t")
 	switch {

@@ -65,6 +65,9 @@ func (d renderer) outlinks(o index.Object) state.Listing[index.Link] {
 
 // A quoter returns the lines that contain references. It keeps one text in memory, and reads each
 // text once if the references come in the order of a list.
+//
+// The references of one note are in the order of their lines, so the next line is searched from the
+// last one found, and quoting all references of a note takes time linear in its text.
 type quoter struct {
 	view view
 	// path and text belong to the note that was read last.
@@ -78,6 +81,8 @@ type quoter struct {
 
 // line returns the line that contains a reference, without spaces around it. Of a long line it
 // returns the part around the reference. After an error it returns "".
+//
+// The caller checks err once, after the last line.
 func (q *quoter) line(ctx context.Context, l index.Link) string {
 	if q.err == nil {
 		q.err = q.open(ctx, l.Source.Note)
@@ -97,7 +102,8 @@ func (q *quoter) line(ctx context.Context, l index.Link) string {
 	return excerpt(line, column)
 }
 
-// sources yields the paths of the notes whose references are on one page.
+// sources yields the paths of the notes whose references are on one page. It is the argument of
+// Prefetch, and makes the same walk as the page itself.
 func sources(in tool.Page, l state.Listing[index.Link]) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		after, err := state.SpotAfter(Family, in)

@@ -11,6 +11,9 @@ import (
 // locate returns the object that an argument names: by its id or, as in a reference, by a name, an
 // alias, the end of its path or a word for a day (raven.md §1.9). Several candidates are
 // AMBIGUOUS_REF.
+//
+// Every argument that names an object is read here, so that all tools accept the same forms and
+// return the same faults. An id takes precedence over a name.
 func locate(idx *index.Index, id string, c vault.Clock) (index.Object, error) {
 	to := resolution(idx, id, c)
 	if to.Object.Note == nil {
@@ -40,6 +43,9 @@ func unresolved(idx *index.Index, id string, to index.Resolution) error {
 
 // noPath replaces a NOT_FOUND error by INVALID_PATH if path is written as a path that no note can
 // have. Otherwise it returns err. argument is the argument's name in the new error.
+//
+// A text with a slash or an extension was meant as a path; the reason why it is none helps more
+// than the news that nothing is there.
 func noPath(err error, path, argument string) error {
 	file, _, _ := strings.Cut(strings.TrimSpace(path), "#")
 	written := strings.ContainsAny(file, "/\\\x00") || strings.HasSuffix(file, ".md")
@@ -73,6 +79,8 @@ const (
 func firstOf[T any](all []T, n int) []T { return all[:min(n, len(all))] }
 
 // ambiguous returns AMBIGUOUS_REF with the first candidates.
+//
+// matches is not modified and may be longer than the fault shows.
 func ambiguous(ref string, matches []string) *fault.Fault {
 	some := firstOf(matches, maxMatches)
 	names := strings.Join(some, ", ")
@@ -83,7 +91,8 @@ func ambiguous(ref string, matches []string) *fault.Fault {
 		With("matches", some).Fix("use one of these ids")
 }
 
-// notFound returns NOT_FOUND. The message does not contain the id if it is too long to be one.
+// notFound returns NOT_FOUND. The message does not contain the id if it is too long to be one. Such
+// a text is usually the content of another argument, and can be large or confidential.
 func notFound(format, id string) *fault.Fault {
 	f := fault.New(fault.NotFound, format, id)
 	if len(id) > 600 || strings.ContainsAny(id, "\n\x00") {
@@ -93,12 +102,16 @@ func notFound(format, id string) *fault.Fault {
 }
 
 // maxRetries is the maximum number of ids for which a fault has a call that reads them.
+//
+// A fault with more calls would be longer than most answers.
 const maxRetries = 3
 
 // excludedBy is the reason why a path that the settings exclude has no note.
 const excludedBy = "its path is excluded by " + vault.ConfigRaven
 
 // noObject returns NOT_FOUND with the most similar ids, and calls that read the first of them.
+//
+// If the settings exclude the path, the message says that: the file may well be in the folder.
 func noObject(idx *index.Index, format, id string) *fault.Fault {
 	file, _, _ := strings.Cut(strings.TrimSpace(id), "#")
 	if idx.Hides(file) || idx.Hides(file+".md") {

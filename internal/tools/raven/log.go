@@ -16,6 +16,8 @@ var logDoc string
 
 // A logIn is the input of raven_log. Without Since, Until, ID and All it selects the last
 // usualDays.
+//
+// ID, Op, Entity, Type, Actor and Path must all match. With AsOf the log ends at that version.
 type logIn struct {
 	tool.Vault
 	Since  string `json:"since,omitempty" jsonschema:"only from this time: yesterday, 24 hours ago, 2026-03-01; without since, until, id and all: the last seven days"`
@@ -39,6 +41,9 @@ type logOut struct {
 }
 
 // A logEntry is one entry of the log (raven.md §6.9).
+//
+// The members up to Removed describe the change, as a line of an audit log does; those from Tool on
+// say who made it, and in which call and version.
 type logEntry struct {
 	TS     time.Time `json:"ts" title:"when"`
 	Op     string    `json:"op" title:"change" jsonschema:"create, update or delete; reindex for an outside edit; erase if a history was erased"`
@@ -78,9 +83,15 @@ func (f tools) log() *tool.Tool {
 }
 
 // maxLogged is the maximum number of entries that one page examines.
+//
+// A filter can match rarely; without the limit a page would have to read the whole log. A page that
+// ends at the limit is marked as partial and has a token that continues after the examined entries.
 const maxLogged = 20_000
 
 // showLog runs raven_log.
+//
+// An empty first page that is complete warns with NO_RESULTS; one that is partial does not, because
+// later pages may have entries.
 func (f tools) showLog(ctx context.Context, c auth.Caller, in logIn) (logOut, error) {
 	out := logOut{Entries: []logEntry{}}
 	v, err := f.viewAt(ctx, c, in.Vault.Vault, in.AsOf)
@@ -126,6 +137,9 @@ const usualDays = 7 * 24 * time.Hour
 
 // window returns the requested period. Without any limit in the call it is usualDays before `last`,
 // the time of the newest commit.
+//
+// An end that names a period, such as a day, includes the whole period. The default counts from the
+// newest commit and not from now, so that a vault that has been quiet still shows its last changes.
 func (in logIn) window(c vault.Clock, last time.Time) (logWindow, error) {
 	var w logWindow
 	var problems []*fault.Fault

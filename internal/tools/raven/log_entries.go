@@ -14,6 +14,9 @@ import (
 
 // A commitLog contains the entries of a commit in the order of their ids. A note can have 20,000 of
 // them and a commit 1,000 notes, so only the head of each event is decoded at first.
+//
+// Entries are ordered by id, so that the numbers that page tokens contain stay valid when the same
+// commit is read again.
 type commitLog struct {
 	same logEntry // the fields that are the same in all entries
 	// heads are sorted by id or, for a reindex, by file.
@@ -36,6 +39,9 @@ type logHead struct {
 }
 
 // A noteEvents contains the events of one note in a commit.
+//
+// All heads of a note share one noteEvents, so the array is split at most once for each note, and
+// only if an entry of it is shown or must be compared completely.
 type noteEvents struct {
 	path string
 	text json.RawMessage   // a JSON array
@@ -53,6 +59,9 @@ func (n *noteEvents) one(at int) (json.RawMessage, error) {
 }
 
 // entriesOf returns the entries of a commit. If ids is not empty, there is no entry for an erasure.
+//
+// An erasure has one entry without an id; it says only that a history was erased. The events are
+// sorted stably: those of one id keep the order in which the commit made them.
 func entriesOf(c *repo.Commit, ids []string) (commitLog, error) {
 	l := commitLog{same: logEntry{
 		TS: c.Time.UTC(), Tool: c.Tool, Principal: c.Who.Principal, Agent: c.Who.Agent,
@@ -72,7 +81,8 @@ func entriesOf(c *repo.Commit, ids []string) (commitLog, error) {
 	return l, nil
 }
 
-// add appends the events of a note.
+// add appends the events of a note. The number of heads is estimated from the text, to allocate the
+// list once.
 func (l *commitLog) add(events *noteEvents) error {
 	if len(events.text) == 0 {
 		return nil
@@ -110,6 +120,9 @@ func (l commitLog) entry(i int) logged {
 }
 
 // complete decodes the rest of an entry. It does nothing if the entry is complete.
+//
+// The fields that the commit determines, such as the time and the principal, are not part of the
+// stored event and are kept. It must be called before the other fields of logEntry are read.
 func (e *logged) complete() error {
 	if e.events == nil {
 		return nil

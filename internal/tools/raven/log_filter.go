@@ -8,6 +8,9 @@ import (
 )
 
 // A logFilter selects entries of the log. An empty field selects all.
+//
+// The conditions are tested in two steps: mayHold on the head of an entry, which rejects most of
+// them, and holds after the entry was decoded.
 type logFilter struct {
 	ids                    []string // all ids that the subject has had
 	op, entity, typ, actor string
@@ -30,6 +33,9 @@ type logged struct {
 }
 
 // mayHold reports whether an entry can pass, given only its head.
+//
+// It never rejects an entry that holds would accept. A reindex entry lists its objects and traits
+// only in the complete form, so its head passes whatever entity and id are selected.
 func (f logFilter) mayHold(e *logged) bool {
 	return (f.op == "" || e.Op == f.op) &&
 		(f.actor == "" || e.Principal == f.actor || e.Agent == f.actor) &&
@@ -39,7 +45,9 @@ func (f logFilter) mayHold(e *logged) bool {
 // holds reports whether a complete entry passes.
 func (f logFilter) holds(e *logged) bool { return f.mayHold(e) && f.names(e) && f.ofType(e) }
 
-// inPath reports whether a file is the selected one, or is in the selected folder.
+// inPath reports whether a file is the selected one, or is in the selected folder. A path selects
+// the file with or without the extension, and all files of the folder with that name. An unknown
+// path matches only an empty filter.
 func (f logFilter) inPath(path string) bool {
 	want := strings.Trim(strings.TrimSpace(f.path), "/")
 	if want == "" {
@@ -90,6 +98,8 @@ func (f logFilter) ofType(e *logged) bool {
 
 // pathOf returns the path of the file that an imported entry is about, derived from its ids; "" if
 // they do not determine it.
+//
+// Entries of audit logs contain ids and, except for a reindex, no paths.
 func pathOf(e *logEntry) string {
 	id := e.ID
 	switch {

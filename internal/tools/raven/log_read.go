@@ -20,6 +20,8 @@ import (
 
 // A logReader reads the entries of a log, oldest first. It merges, by time, the entries of the
 // vault's commits with those of imported audit logs.
+//
+// A reader is for one call and one goroutine.
 type logReader struct {
 	view    view
 	window  logWindow
@@ -33,6 +35,9 @@ type logReader struct {
 }
 
 // A logSpot is the position of a page: in the commits, and in the imported entries.
+//
+// The position in each of the two sources is independent, because entries are merged by time and
+// neither source alone determines the order. The zero value is the beginning of the log.
 type logSpot struct {
 	Seq      uint64 // the commit of the last entry before the page; 0: none
 	Number   int    // the number of that entry in the commit
@@ -41,12 +46,14 @@ type logSpot struct {
 	Imported int    // its number
 }
 
-// key returns the position in the form that page tokens contain.
+// key returns the position in the form that page tokens contain. The form is
+// SEQ.NUMBER.TS.VERSION.IMPORTED, in decimal.
 func (s logSpot) key() string {
 	return fmt.Sprintf("%d.%d.%d.%d.%d", s.Seq, s.Number, s.TS, s.Version, s.Imported)
 }
 
-// readLogSpot returns the position at which the requested page begins.
+// readLogSpot returns the position at which the requested page begins. A key that is not written
+// exactly as key writes it is from another list.
 func readLogSpot(in tool.Page) (s logSpot, err error) {
 	key, err := in.After(Family)
 	if err != nil || key == "" {
@@ -70,6 +77,9 @@ func (r *logReader) about(ctx context.Context, id string) error {
 }
 
 // page fills a page. After maxLogged entries it ends early, and records `partial` in the meta.
+//
+// An entry that was examined and rejected moves the position too, so that the next page does not
+// examine it again.
 func (r *logReader) page(ctx context.Context, limit int, out *logOut) error {
 	if err := r.readImported(ctx); err != nil {
 		return err
@@ -127,6 +137,9 @@ func (r *logReader) pass(e *logged) {
 }
 
 // merged yields the entries of both sources after the position, by time.
+//
+// It ends with the first error. The entries of the vault's own commits are read as they are needed,
+// those of imported logs are in memory already.
 func (r *logReader) merged(ctx context.Context) iter.Seq2[logged, error] {
 	return func(yield func(logged, error) bool) {
 		waiting := r.imported
@@ -161,6 +174,9 @@ func (e *logged) before(own *logged) bool {
 }
 
 // isPassed reports whether an imported entry is before the page.
+//
+// On the first page these are the entries before the period, and on later pages those up to the
+// position.
 func (r *logReader) isPassed(e *logged) bool {
 	if r.at.Version == 0 {
 		return e.TS.Before(r.window.from)
@@ -171,6 +187,8 @@ func (r *logReader) isPassed(e *logged) bool {
 }
 
 // own yields the entries of the vault's commits after the position, up to the end of the period.
+//
+// In the commit with which the page begins, the entries that the last page has passed are left out.
 func (r *logReader) own(ctx context.Context) iter.Seq2[logged, error] {
 	return func(yield func(logged, error) bool) {
 		for c, err := range r.commits(ctx) {
@@ -221,6 +239,9 @@ func (r *logReader) commits(ctx context.Context) iter.Seq2[*repo.Commit, error] 
 }
 
 // first returns the commit with which the page begins.
+//
+// A page token names it. On the first page it is the first commit that is not before the period,
+// which is found without reading the commits before it.
 func (r *logReader) first(ctx context.Context) (uint64, error) {
 	first := max(r.at.Seq, 1)
 	if r.window.from.IsZero() || r.at.Seq > 0 {
@@ -232,6 +253,10 @@ func (r *logReader) first(ctx context.Context) (uint64, error) {
 
 // history yields the commits of the subject's history from `first` on, oldest first. Each contains
 // only the subject's note. It adds all ids of the subject to the filter.
+//
+// A history can only be read from the newest commit back, so all its commits since `first` are in
+// memory before the first one is yielded; their texts are not. The subject had other ids before its
+// file was moved, and the entries of that time have those.
 func (r *logReader) history(ctx context.Context, first uint64) iter.Seq2[*repo.Commit, error] {
 	return func(yield func(*repo.Commit, error) bool) {
 		var all []*repo.Commit
@@ -271,6 +296,10 @@ func (e *logged) shown() logEntry {
 // readImported reads the audit logs that were imported into the vault. A line that is in several
 // versions of a file belongs to the first of them. It skips lines that are malformed or have no
 // time, because other programs wrote them.
+//
+// Audit logs grow at their end, so a later version repeats all lines of the earlier ones. Counting
+// equal lines attributes each of them to the version that brought it, also if a log has the same
+// line twice.
 func (r *logReader) readImported(ctx context.Context) error {
 	for _, f := range auditFiles(r.view.Index) {
 		var logs []repo.Revision

@@ -24,6 +24,9 @@ import (
 var moveDoc string
 
 // A moveIn is the input of raven_move. Exactly one of Source, Query and Filter is given.
+//
+// A bulk call moves all results into one folder and keeps their names; the destination then must
+// end in a slash.
 type moveIn struct {
 	tool.Vault
 	Source      string `json:"source,omitempty" complete:"id" size:"id" jsonschema:"people/freya" alias:"id,reference"`
@@ -35,6 +38,8 @@ type moveIn struct {
 }
 
 // A moved is the output of raven_move for one note.
+//
+// The lists are limited to the first tool.MaxPage elements; UpdatedRefsTotal is not.
 type moved struct {
 	mutated
 	Source      string `json:"source,omitempty" jsonschema:"its former id"`
@@ -81,6 +86,8 @@ func (f tools) move() *tool.Tool {
 func (in moveIn) rewrites() bool { return in.UpdateRefs == nil || *in.UpdateRefs }
 
 // legal returns an error if the arguments are invalid. It does not read the vault.
+//
+// The fault of a missing id names the argument source, which id is an alias of.
 func (in moveIn) legal() error {
 	if err := in.one(in.Source, in.DryRun); err != nil {
 		if f := fault.Of(err); f.Details["argument"] == "id" {
@@ -89,13 +96,18 @@ func (in moveIn) legal() error {
 		return err
 	}
 	if in.isBulk() && !strings.HasSuffix(in.Destination, "/") {
-		return fault.New(fault.InvalidValue, "the results of a query are moved into a folder: destination must end with a slash").
+		return fault.New(fault.InvalidValue,
+			"the results of a query are moved into a folder: destination must end with a slash").
 			With("argument", "destination")
 	}
 	return nil
 }
 
 // run drafts the move.
+//
+// A move to the path that the note has already is unchanged. The new path is checked first, then
+// all texts are staged: the note under its new path, and the notes whose references must be
+// rewritten.
 func (in moveIn) run(ctx context.Context, tx *repo.Tx, out *moved) error {
 	idx := tx.Index()
 	o, err := locate(idx, in.Source, state.Clock(idx, tx.Now()))
@@ -133,6 +145,10 @@ func noteAt(idx *index.Index, path vault.Path) *index.Note {
 }
 
 // to returns the new path of a note. A path of another note is DUPLICATE_ID.
+//
+// A path that differs from that of another note only by letter case counts as taken; one that
+// differs so from the note's own does not, so a move can change the case of a name. A daily note
+// must remain at the path of a day, because its path is the only source of its date.
 func (in moveIn) to(tx *repo.Tx, n *index.Note) (vault.Path, error) {
 	id := strings.TrimSpace(in.Destination)
 	if strings.HasSuffix(id, "/") {
@@ -169,7 +185,8 @@ func moveEffects(after *index.Index, o index.Object, to vault.Path) []string {
 }
 
 // typeOfFolder returns the type whose folder contains an id, the innermost one if there are
-// several, or nil.
+// several, or nil. The comparison is with the default_path of the types, and ignores the type of
+// the notes in the folder.
 func typeOfFolder(s *vault.Schema, id string) *vault.Type {
 	var best *vault.Type
 	for _, t := range s.Types {
@@ -196,6 +213,8 @@ func (m *moved) fill(u refUpdates) {
 }
 
 // A refUpdates rewrites references in a draft and counts them.
+//
+// The zero value counts references and rewrites none. It is filled by one call of move or relink.
 type refUpdates struct {
 	rewrite bool // false: only count the references that break
 	// total is the number of rewritten references, and sources the objects that contain them.
@@ -210,6 +229,9 @@ type refUpdates struct {
 
 // move drafts the moves of notes, given as a map from old to new ids, and rewrites the references
 // to them and in them so that the targets stay the same.
+//
+// The targets are compared between the index before the moves and the one after them. All notes are
+// moved before any reference is rewritten, so that references between moved notes are right.
 func (u *refUpdates) move(ctx context.Context, tx *repo.Tx, ids map[string]string) error {
 	was := tx.Index()
 	for _, from := range slices.Sorted(maps.Keys(ids)) {
@@ -229,6 +251,9 @@ func (u *refUpdates) move(ctx context.Context, tx *repo.Tx, ids map[string]strin
 const relinkedAtOnce = 256
 
 // relink drafts the new references. It rewrites relinkedAtOnce notes at a time, in parallel.
+//
+// Only notes that the Relinker lists are read. A note that the draft has removed meanwhile is
+// skipped.
 func (u *refUpdates) relink(ctx context.Context, tx *repo.Tx, r *relink.Relinker) error {
 	for ids := range slices.Chunk(r.Sources(), relinkedAtOnce) {
 		var found []string

@@ -12,6 +12,9 @@ import (
 )
 
 // A bulkMoved is the output of raven_move for one note or for all results of a query.
+//
+// For a single note BulkAnswer is nil. For a query, moved has only the destination, the rewritten
+// references and the side effects.
 type bulkMoved struct {
 	moved
 	*BulkAnswer
@@ -38,6 +41,8 @@ func (m *bulkMoved) settle(ctx context.Context, tx *repo.Tx) (err error) {
 
 // runAll drafts the move of all notes that a query finds into a folder. It moves them together, so
 // that a note with references to several of them is rewritten once.
+//
+// If one of the results cannot be moved, nothing is; the fault has the problem of each.
 func (in moveIn) runAll(ctx context.Context, tx *repo.Tx, out *bulkMoved) error {
 	items, err := in.found(ctx, tx, query.Objects)
 	if err != nil {
@@ -66,12 +71,16 @@ func (in moveIn) runAll(ctx context.Context, tx *repo.Tx, out *bulkMoved) error 
 	answer.Items = firstOf(answer.Items, maxBulkItems)
 	out.BulkAnswer, out.Destination = answer, in.Destination
 	out.fill(u)
-	out.SideEffects = slices.Concat([]string{}, settingsEffects(tx.Index(), slices.Sorted(maps.Keys(ids))...), u.effects())
+	out.SideEffects = slices.Concat([]string{},
+		settingsEffects(tx.Index(), slices.Sorted(maps.Keys(ids))...), u.effects())
 	return nil
 }
 
 // place determines the new id of one result of a query, and adds it to ids and taken. It skips
 // results that are not whole notes.
+//
+// ids maps the old ids of the notes that are moved to their new ones, and taken contains the new
+// ids after case folding. Two results with the same name cannot both be moved into one folder.
 func (in moveIn) place(
 	tx *repo.Tx, id string, ids map[string]string, taken map[string]bool,
 ) (bulkItem, error) {
@@ -92,7 +101,8 @@ func (in moveIn) place(
 		one.Status = "unchanged"
 		return one, nil
 	case taken[vault.Fold(to.ID())]:
-		return one, fault.New(fault.DuplicateID, "another note is moved to %q", to.ID()).With("argument", "destination").
+		return one, fault.New(fault.DuplicateID, "another note is moved to %q", to.ID()).
+			With("argument", "destination").
 			Fix("move them into several folders")
 	}
 	taken[vault.Fold(to.ID())], ids[o.Note.ID] = true, to.ID()

@@ -12,6 +12,9 @@ import (
 
 // settingsEffects returns sentences about the settings that contain one of the former ids. A move
 // does not change settings.
+//
+// Settings are written by people, with comments and patterns that a rewrite could break, so the
+// answer only names them. At most maxMatches are named.
 func settingsEffects(idx *index.Index, ids ...string) []string {
 	var effects []string
 	add := func(file, what, id string) {
@@ -46,6 +49,9 @@ func isFile(setting, id string) bool {
 }
 
 // namesID reports whether the text of a query contains an id that is not a part of a longer one.
+//
+// It compares text only: an id in a string of the query counts too. A false positive costs a
+// sentence in the answer.
 func namesID(text, id string) bool {
 	for at := 0; ; {
 		i := strings.Index(text[at:], id)
@@ -67,5 +73,6 @@ func isOfID(text string, at int) bool {
 		return false
 	}
 	c := text[at]
-	return c >= 0x80 || slices.Contains([]byte("/-_"), c) || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
+	return c >= 0x80 || slices.Contains([]byte("/-_"), c) ||
+		c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
 }

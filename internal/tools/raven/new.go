@@ -22,6 +22,8 @@ import (
 var newDoc string
 
 // A newIn is the input of raven_new. It needs a title, a path, or the name field of the type.
+//
+// The tool never overwrites: a path that is taken is DUPLICATE_ID. raven_upsert creates or changes.
 type newIn struct {
 	tool.Vault
 	Type     string      `json:"type" complete:"type" jsonschema:"type of the object; the schema lists them"`
@@ -51,6 +53,9 @@ func (f tools) create() *tool.Tool {
 }
 
 // run drafts the new object.
+//
+// The text is composed from the frontmatter and the body, and staged as a whole. Fields that the
+// type does not declare, and references without a target, are warnings.
 func (in newIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
 	t, err := noteType(tx, in.Type)
 	if err != nil {
@@ -76,7 +81,8 @@ func (in newIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
 	return out.created(tx, n.path)
 }
 
-// noteType returns the type with a name. It returns an error if notes cannot have it.
+// noteType returns the type with a name. It returns an error if notes cannot have it. A section is
+// a heading in a note and cannot be created on its own.
 func noteType(tx *repo.Tx, name string) (*vault.Type, error) {
 	s, err := state.Schema(tx.Index())
 	if err != nil {
@@ -104,6 +110,9 @@ func noSection(s *vault.Schema) error {
 }
 
 // A newNote is a checked note that does not exist yet.
+//
+// plan builds it; it is valid for the state of the draft that plan saw. path is empty only if plan
+// returns an error.
 type newNote struct {
 	path vault.Path
 	// title is empty if the name field is not given as text.
@@ -116,6 +125,11 @@ type newNote struct {
 
 // plan checks all arguments and returns the new note. If some are invalid, it returns one fault
 // with all problems.
+//
+// The title sets the name field of the type unless the field is given. The fields are read as their
+// types, defaults of the schema are not written, and references are replaced by full ids where they
+// resolve. A missing title is not reported if the missing name field is reported already. Problems
+// of fields have the path of the new note as their location.
 func (in newIn) plan(tx *repo.Tx, t *vault.Type) (newNote, error) {
 	fields := mutation.Typed(in.Fields)
 	var problems []*fault.Fault
@@ -192,6 +206,10 @@ func (in newIn) path(tx *repo.Tx, t *vault.Type, title string) (vault.Path, erro
 }
 
 // place returns the path that follows from the argument `path` or, without one, from the title.
+//
+// The file name that is derived from a title has no characters that file systems do not allow; a
+// title without any usable character needs a path. The argument path is not changed that way, only
+// checked.
 func (in newIn) place(t *vault.Type, title string) (vault.Path, error) {
 	id := strings.TrimSuffix(in.Path, ".md")
 	if in.Path == "" {

@@ -16,6 +16,9 @@ type normalObject struct {
 }
 
 // A normalChange is a change of fields, or of the traits on a line, as it would be written.
+//
+// The values are those after parsing: dates in their standard form, numbers as numbers, references
+// as full ids.
 type normalChange struct {
 	ID    string         `json:"id"`
 	Set   map[string]any `json:"set"`
@@ -32,6 +35,9 @@ type normalTrait struct {
 }
 
 // normal returns the change in the form in which it would be written.
+//
+// raven_validate shows it, so that a caller sees how its arguments are read before anything is
+// written. The content is that of the call; a template is not rendered.
 func (in newIn) normal(tx *repo.Tx) (any, error) {
 	t, err := noteType(tx, in.Type)
 	if err != nil {
@@ -76,6 +82,8 @@ func (in traitCreateIn) normal(tx *repo.Tx) (any, error) {
 }
 
 // normal returns the change in the form in which it would be written.
+//
+// The trait itself is listed as value, under the name of the argument that sets it.
 func (in traitUpdateIn) normal(tx *repo.Tx) (any, error) {
 	t, err := ownTrait(tx.Index(), in.ID)
 	if err != nil {

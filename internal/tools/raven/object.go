@@ -11,6 +11,8 @@ import (
 
 // An object is an object as an answer shows it (raven.md §6.2). At depth 0 only Within is set,
 // otherwise only ObjectContext.
+//
+// A projection writes the members of the embedded structs beside id and type.
 type object struct {
 	ID   string `json:"id"`
 	Type string `json:"type"`
@@ -24,6 +26,9 @@ type Within struct {
 }
 
 // ObjectContext is the context of an object from depth 1 on.
+//
+// Heading, HeadingLevel, Parent and FileRoot are null for a whole note. Lines are counted from 1;
+// LineEnd is null if the object ends with the note, and for a whole note.
 type ObjectContext struct {
 	FilePath     string         `json:"file_path"`
 	Heading      *string        `json:"heading"`
@@ -43,11 +48,16 @@ type ObjectContext struct {
 }
 
 // Subtree is the additional context of a section.
+//
+// Lines up to LineEnd are the section's own text; those up to SubtreeEnd include its subsections.
 type Subtree struct {
 	SubtreeEnd *int `json:"subtree_line_end" jsonschema:"the last line of the section with its subsections; null at the end of the file"`
 }
 
 // An ancestor is an object that contains another one.
+//
+// It has no references and no times, so that the context of an object stays small. Above is set at
+// depth 2 only.
 type ancestor struct {
 	ID      string         `json:"id"`
 	Type    string         `json:"type"`
@@ -79,6 +89,9 @@ type problem struct {
 
 // A renderer builds the objects and traits of answers, from one state of the vault and at one
 // depth. It caches the targets of references. It is for one call and one goroutine.
+//
+// Copies are cheap and share the caches, so methods have value receivers. The values that it
+// returns can share maps with the index and must not be modified.
 type renderer struct {
 	idx   *index.Index
 	refs  *index.Resolver
@@ -88,7 +101,7 @@ type renderer struct {
 	lines *lineOnce
 }
 
-// newDrawer returns a renderer for lists.
+// newDrawer returns a renderer for lists. It shortens large fields; see ofOne.
 func newDrawer(idx *index.Index, depth int) renderer {
 	return renderer{idx: idx, refs: idx.Resolver(), depth: depth, lines: &lineOnce{}}
 }
@@ -103,6 +116,10 @@ func (d renderer) ofOne() renderer {
 func objectAt(idx *index.Index, o index.Object) object { return newDrawer(idx, rich).ofOne().object(o) }
 
 // object returns an object as the answer shows it.
+//
+// At depth 0 it reads nothing but the ids. Otherwise the fields contain the defaults of the schema,
+// and references are resolved. The fields of an answer with a single object are shortened only
+// above maxWhole bytes.
 func (d renderer) object(o index.Object) object {
 	shown := object{ID: o.ID(), Type: o.Type()}
 	if d.depth == slim {
@@ -150,7 +167,8 @@ func (d renderer) place(c *ObjectContext, o index.Object) {
 	c.Parent, c.FileRoot = d.kin(above), d.root(o.Note)
 }
 
-// kin returns an object as the parent of another one.
+// kin returns an object as the parent of another one. At depth 2 it has its own parent too, which
+// is the last one: the nesting does not go on.
 func (d renderer) kin(o index.Object) *ancestor {
 	k := d.plain(o)
 	if d.depth == deep {
@@ -197,6 +215,8 @@ func orNil(line int) *int {
 // fields returns the fields of an object as the answer shows them, and the names of those with a
 // default value. A section without a declaration has the fields title and level, and a daily note
 // has its date. The id in a declaration is not a field.
+//
+// A note with invalid frontmatter has no defaults, because its fields are unknown and not absent.
 func (d renderer) fields(o index.Object) (map[string]any, []string) {
 	if isPlain(o) {
 		return map[string]any{"title": o.Section.Title, "level": o.Section.Level}, nil
@@ -226,6 +246,9 @@ func (d renderer) fields(o index.Object) (map[string]any, []string) {
 
 // field returns the value of one of the fields, or nil if there is none. It does not compute the
 // others.
+//
+// It must return the same value that fields would return under that name. Filters call it for many
+// objects, where resolving the references in all fields would be too slow.
 func (d renderer) field(o index.Object, name string) any {
 	if isPlain(o) {
 		fields, _ := d.fields(o)

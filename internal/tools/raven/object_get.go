@@ -19,7 +19,8 @@ type objectGetIn struct {
 	tool.AsOf
 }
 
-// An objectGetOut is the output of raven_object_get.
+// An objectGetOut is the output of raven_object_get. At the default depth the object has its fields
+// in full, up to maxWhole bytes.
 type objectGetOut struct {
 	tool.Aside `json:"-"`
 	Object     object `json:"object"`

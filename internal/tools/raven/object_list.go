@@ -45,13 +45,16 @@ func (f tools) objectList() *tool.Tool {
 		Commands: []tool.Command{{Words: "object list"}},
 		Columns:  []string{"id", "type", "heading", "last_modified_at", "fields"},
 		Empty: []tool.Empty{
-			{Of: "objects of type {type}", Tool: "raven_new", Args: map[string]string{"type": "{type}", "title": "Title"}},
+			{Of: "objects of type {type}", Tool: "raven_new",
+				Args: map[string]string{"type": "{type}", "title": "Title"}},
 			{Of: "objects", Tool: "raven_new", Args: map[string]string{"type": "page", "title": "Title"}},
 		},
 	}, f.listObjects)
 }
 
 // listObjects runs raven_object_list.
+//
+// Objects are listed by path and, within a note, by line: the note first, then its sections.
 func (f tools) listObjects(
 	ctx context.Context, c auth.Caller, in objectListIn,
 ) (objectListOut, error) {
@@ -76,6 +79,9 @@ func (f tools) listObjects(
 }
 
 // A selection selects the objects of a list.
+//
+// Filters are tested against the fields as answers show them, with the defaults of the schema and
+// with references as full ids.
 type selection struct {
 	drawer renderer // for the state of the vault that is listed
 	typ    string   // empty: all types except sections without a declaration
@@ -88,6 +94,9 @@ type selection struct {
 
 // newSelection returns the selection of a call. If the type, a field, a value or a time is invalid,
 // it returns one fault with all problems.
+//
+// A field that the type does not declare, or a value that it cannot have, is a problem and not an
+// empty list. Without a type every field name is allowed.
 func newSelection(v view, in objectListIn) (selection, error) {
 	q := selection{drawer: newDrawer(v.Index, rich)}
 	if in.Type != "" { // without a type, an invalid schema does not matter
@@ -136,6 +145,10 @@ func faultsIn(err error) []*fault.Fault {
 
 // narrowest returns a walk over the smallest set of notes with all selected objects that is cheap
 // to compute.
+//
+// In order of preference these are the notes that were modified in the window, those that have a
+// wanted field, and those with an object of the type. Each set contains whole notes; holds then
+// tests the objects in them.
 func (q selection) narrowest() noteWalk {
 	if few, ok := q.times.notes(q.drawer.idx); ok {
 		return few
@@ -166,6 +179,9 @@ func (q selection) withField() (noteWalk, bool) {
 }
 
 // listing returns the list of the selected objects.
+//
+// The total is known without a walk only if the type is the only filter. Otherwise state.Listing
+// counts by walking through the list.
 func (q selection) listing() state.Listing[index.Object] {
 	l := state.Listing[index.Object]{Behind: q.behind, Spot: index.Object.Spot}
 	if len(q.fields) == 0 && q.times.open() {
@@ -193,7 +209,8 @@ func (q selection) behind(after index.Location) iter.Seq[index.Object] {
 	}
 }
 
-// count returns the number of objects of the selected type.
+// count returns the number of objects of the selected type. Sections without a declaration are
+// counted only if their type is selected.
 func (q selection) count() int {
 	idx := q.drawer.idx
 	if q.typ != "" {

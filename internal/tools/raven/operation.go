@@ -20,6 +20,9 @@ const (
 )
 
 // A step is one operation of a batch, checked as far as possible without the vault.
+//
+// A step can be drafted several times: run reads only the parsed arguments and builds a new answer
+// each time.
 type step struct {
 	index      int
 	op, entity string
@@ -34,6 +37,9 @@ type step struct {
 
 // An operation defines one kind of steps: the tool whose arguments it has, and the way to read
 // them.
+//
+// The tool is used for the descriptions and names of its arguments; its handler is not called,
+// because it would open the vault and commit by itself.
 type operation struct {
 	entities []string // allowed entities; the first is the default
 	required bool     // a step must name its entity
@@ -43,11 +49,17 @@ type operation struct {
 }
 
 // An input is the input of a tool that makes one change.
+//
+// Every such input can be an operation of a batch. It can also have a method legal, to check
+// arguments without the vault, and normal, for raven_validate.
 type input[P answer] interface {
 	run(ctx context.Context, tx *repo.Tx, out P) error
 }
 
 // reads returns a function that reads the arguments of a tool as a step.
+//
+// Arguments that belong to a whole call are not accepted; see notInSteps. The static types tie the
+// input to the output of the same tool, so that no type assertion is needed later.
 func reads[In input[P], Out any, P answerOf[Out]](
 	about func(In) aboutFiles,
 ) func(t *tool.Tool, data json.RawMessage) (step, error) {
@@ -90,6 +102,8 @@ func notInSteps(a tool.Arg) bool {
 }
 
 // operations returns the kinds of operations, by op and entity, such as "create object".
+//
+// Operations with required false imply their entity.
 func (f tools) operations() map[string]operation {
 	object, trait := []string{anObject}, []string{aTrait}
 	return map[string]operation{
@@ -154,6 +168,9 @@ func (in operationIn) entity(kinds map[string]operation) string {
 }
 
 // kind returns the kind of the operation, or a fault with the allowed names.
+//
+// The lists of allowed names are derived from kinds. An absent entity is filled in only for
+// operations that imply it; for the others it is MISSING_REQUIRED.
 func (in operationIn) kind(kinds map[string]operation) (operation, error) {
 	ops := map[string]bool{}
 	var entities []string

@@ -22,7 +22,8 @@ type outlinksIn struct {
 	tool.Page
 }
 
-// An outlinksOut is the output of raven_outlinks.
+// An outlinksOut is the output of raven_outlinks. The references in the sections of a note are
+// among those of the note.
 type outlinksOut struct {
 	tool.Aside `json:"-"`
 	Source     string    `json:"source" jsonschema:"the id of the object"`
@@ -51,6 +52,8 @@ func (f tools) outlinks() *tool.Tool {
 }
 
 // listOutlinks runs raven_outlinks on one state of the vault.
+//
+// All references are in one note, so its text is read once.
 func listOutlinks(ctx context.Context, v view, in outlinksIn) (outlinksOut, error) {
 	o, err := locate(v.Index, in.Target, v.Clock)
 	if err != nil {

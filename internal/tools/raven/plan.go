@@ -12,6 +12,8 @@ import (
 
 // An answer is the output of a tool that makes one change. It reports the change or, in a dry run,
 // the planned change (CONTRACT §1 and §3, raven.md §6.7 and §6.11).
+//
+// An output is used once: settle and part change it in place and must be called at most once.
 type answer interface {
 	// settle completes the answer after the draft is complete: it records the changed files or, in
 	// a dry run, converts the answer into a plan.
@@ -24,7 +26,8 @@ type answer interface {
 	aside() *tool.Aside
 }
 
-// A did is the beginning of every answer.
+// A did is the beginning of every answer. In a dry run, and in the answer of a bulk call's plan,
+// Action is empty.
 type did struct {
 	tool.Aside `json:"-"`
 	Action     string `json:"action,omitempty" jsonschema:"created, updated, deleted or unchanged"`
@@ -42,6 +45,9 @@ type assigned struct {
 }
 
 // A plan is the answer of a dry run. C describes an object or trait that would be created.
+//
+// At most one of WouldCreate, WouldUpdate and WouldDelete is set. The zero value, which every
+// answer of a real call contains, adds nothing to the JSON.
 type plan[C any] struct {
 	DryRun      bool                  `json:"dry_run,omitempty"`
 	WouldCreate *C                    `json:"would_create,omitempty"`
@@ -51,7 +57,8 @@ type plan[C any] struct {
 	SideEffects []string              `json:"side_effects,omitzero"`
 }
 
-// settle implements answer.settle. turn converts the answer into a plan.
+// settle implements answer.settle. turn converts the answer into a plan. It lists the files before
+// turn, which may clear the answer.
 func settle[C any](ctx context.Context, tx *repo.Tx, a *tool.Aside, p *plan[C], turn func()) error {
 	if !tx.DryRun() {
 		return mutation.NoteFiles(ctx, tx, a)
@@ -66,6 +73,9 @@ func settle[C any](ctx context.Context, tx *repo.Tx, a *tool.Aside, p *plan[C], 
 }
 
 // A mutated is the output of the tools that change one object.
+//
+// All members are optional, because one struct serves creation, update, deletion and erasure.
+// Object is the object after the change; a deletion shows it as it was before.
 type mutated struct {
 	did
 	Type string `json:"type,omitempty"`
@@ -125,7 +135,8 @@ func (m *mutated) part(dry bool) {
 	m.Shorten()
 }
 
-// turn converts the answer into the plan of the same call.
+// turn converts the answer into the plan of the same call. Only the warnings, the meta and the plan
+// remain.
 func (m *mutated) turn() {
 	p := plan[wouldCreate]{DryRun: true, SideEffects: m.effects()}
 	switch m.Action {
@@ -150,6 +161,8 @@ func (m *mutated) effects() []string {
 
 // changes returns the old and new values of the fields that the call sets. The old value is null if
 // it was a default of the schema.
+//
+// The values are those of the answer, in which references are full ids.
 func (m *mutated) changes() map[string]oldNew {
 	all := map[string]oldNew{}
 	for name, now := range m.NewValues {

@@ -26,6 +26,9 @@ const (
 )
 
 // A planned is the expected result of a call with a plan token. The zero value expects nothing.
+//
+// Every call of a tool with plan tokens has one: in a dry run it issues a token, in a call with a
+// token it checks it, and otherwise it does nothing.
 type planned struct {
 	// call is a digest of the tool and its arguments.
 	call [callDigest]byte
@@ -35,6 +38,9 @@ type planned struct {
 
 // planOf returns the expected result of a call. arguments must be all arguments that influence the
 // result. A malformed token, or one of another call, is INVALID_VALUE.
+//
+// The digest covers the JSON of the tool's name and the arguments. Arguments that only shape the
+// answer need not be among them.
 func planOf(token, tool string, arguments ...any) (planned, error) {
 	data, err := json.Marshal(append([]any{tool}, arguments...))
 	if err != nil {
@@ -52,7 +58,8 @@ func planOf(token, tool string, arguments ...any) (planned, error) {
 		return p, fault.New(fault.InvalidValue, "plan_token is not from a dry run").
 			With("argument", "plan_token").Fix("call with dry_run, and use data.plan_token of the answer")
 	case !bytes.Equal(call, p.call[:]):
-		return p, fault.New(fault.InvalidValue, "plan_token is from another call: of another tool, or with other arguments").
+		return p, fault.New(fault.InvalidValue,
+			"plan_token is from another call: of another tool, or with other arguments").
 			With("argument", "plan_token").Fix("repeat the planned call, with plan_token in place of dry_run")
 	}
 	return p, nil
@@ -70,6 +77,10 @@ func readPlanToken(token string) (version uint64, call, plan []byte, ok bool) {
 
 // check returns CONFLICT if the draft differs from the expected result. In a dry run it returns a
 // token for the draft.
+//
+// It compares texts and not versions: a commit of someone else that does not change the result is
+// no conflict. It must be called when the draft is complete. The fault lists the files that changed
+// since the plan was made.
 func (p planned) check(ctx context.Context, tx *repo.Tx) (token string, err error) {
 	if p.token == "" && !tx.DryRun() {
 		return "", nil
@@ -94,6 +105,10 @@ func (p planned) check(ctx context.Context, tx *repo.Tx) (token string, err erro
 
 // planDigest returns the SHA-256 of the staged files: their paths, and the texts before and after.
 // It ignores the trash, because paths in it can depend on the version.
+//
+// The order of staging does not matter. For each file the digest contains the JSON of its path and
+// of the two digests, null where there is no text, followed by nothing: JSON arrays delimit
+// themselves.
 func planDigest(ctx context.Context, tx *repo.Tx) ([]byte, error) {
 	staged, err := tx.Staged(ctx)
 	if err != nil {

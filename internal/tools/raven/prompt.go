@@ -28,6 +28,8 @@ func promptFile(name string) string {
 }
 
 // A promptOut is the output of every prompt.
+//
+// A prompt changes nothing: its text tells a model which tools to call, and in which order.
 type promptOut struct {
 	tool.Aside `json:"-"`
 	Text       string `json:"text" jsonschema:"the instructions, for a model"`
@@ -52,6 +54,9 @@ type weeklySummaryIn struct {
 }
 
 // A promptFacts contains the values that are inserted into the text of a prompt; see fill.
+//
+// They adapt the text to the vault and to the caller, so that it names only traits that exist and
+// asks for changes only where they are allowed.
 type promptFacts struct {
 	Vault  string
 	Given  string   // the argument of the call
@@ -108,6 +113,8 @@ func (f tools) weeklySummary() *tool.Tool {
 
 // newPrompt returns the tool of a prompt. The Spec needs only a name, a title and the commands;
 // facts returns the facts that follow from the input.
+//
+// The kind, the role, the route and the texts follow from the short name.
 func newPrompt[In any](f tools, s tool.Spec, facts func(In) promptFacts) *tool.Tool {
 	s.Family, s.Prompt, s.Role, s.Kind = Family, true, auth.Reader, tool.Read
 	s.Doc = promptFile(s.Short)

@@ -40,6 +40,8 @@ func (p promptFacts) fill(text string) string {
 }
 
 // conditions returns the conditions that the texts use, by name.
+//
+// A text may only use these names; fill panics on others.
 func (p promptFacts) conditions() map[string]bool {
 	writes := p.Given != "" && p.Writes
 	return map[string]bool{
@@ -66,6 +68,8 @@ func (p promptFacts) replacer() *strings.Replacer {
 }
 
 // traitLists returns one query call for each trait. test is appended to each query.
+//
+// The calls are written as a model sees them: the name of the tool and its arguments as JSON.
 func traitLists(traits []string, test string) string {
 	var calls []string
 	for _, name := range traits {

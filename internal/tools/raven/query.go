@@ -16,6 +16,8 @@ import (
 var queryDoc string
 
 // A queryIn is the input of raven_query. Exactly one of Name, Query, Filter and List is given.
+//
+// IDs and CountOnly shorten the answer. Sort cannot be combined with a sort: in the query.
 type queryIn struct {
 	tool.Vault
 	asked
@@ -29,6 +31,9 @@ type queryIn struct {
 }
 
 // An asked is a requested query: the name of a saved query, the text of a query, or a filter.
+//
+// Name also accepts the text of a query, and Query the name of a saved one, because callers confuse
+// the two; see read.
 type asked struct {
 	Name   string         `json:"name,omitempty" complete:"query" size:"query" alias:"query_name,query_string" jsonschema:"a saved query, or the text of a query"`
 	Query  string         `json:"query,omitempty" size:"query" jsonschema:"type:project .status==active contains(trait:due .value<=today)"`
@@ -38,6 +43,8 @@ type asked struct {
 
 // A queryOut contains the results of a query, only their ids, only their number, or the saved
 // queries.
+//
+// Exactly one of the four embedded parts is set.
 type queryOut struct {
 	tool.Aside `json:"-"`
 	QueryName  string `json:"query_name,omitempty" jsonschema:"the saved query"`
@@ -127,6 +134,9 @@ type queryRun struct {
 
 // reading returns the parsed query of a call with the state on which it runs. A query with
 // content() runs on the newest state that can be searched.
+//
+// The search index can be some commits behind the log. The whole query then runs on its state, and
+// the meta of the answer has its version.
 func (f tools) reading(ctx context.Context, c auth.Caller, v view, in queryIn) (queryRun, error) {
 	r := queryRun{view: v, in: in}
 	var err error
@@ -140,6 +150,8 @@ func (f tools) reading(ctx context.Context, c auth.Caller, v view, in queryIn) (
 }
 
 // stateFor returns the state on which a query runs.
+//
+// Only a query with content() needs the search index, so other queries never wait for it.
 func (f tools) stateFor(
 	ctx context.Context, c auth.Caller, v view, name string, at tool.AsOf, q query.Query,
 ) (view, query.State, error) {
@@ -175,6 +187,9 @@ func (r *queryRun) sort() error {
 }
 
 // answer runs the query and fills the output.
+//
+// A count needs no page and no items. Otherwise the page token marks the last item that the answer
+// has room for, which can be earlier than the requested limit.
 func (r queryRun) answer(ctx context.Context, out *queryOut, depth int) error {
 	q := r.found.query
 	if q.Count || r.in.CountOnly {
@@ -221,7 +236,8 @@ func (o *queryOut) setName(b query.Branch) {
 	}
 }
 
-// show adds the results of a page as far as they fit into the answer, and returns their number.
+// show adds the results of a page as far as they fit into the answer, and returns their number. At
+// least one result is shown if there is one, however large it is.
 func (r queryRun) show(out *queryOut, a query.Answer, depth int) int {
 	if r.in.IDs {
 		out.QueryIDs = &QueryIDs{[]string{}}

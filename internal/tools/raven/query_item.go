@@ -9,6 +9,9 @@ import (
 )
 
 // A section is a section without a declaration, as a query returns it (reference/raven.md §2.4).
+//
+// LineEnd and DirectLineEnd have the same value, under the two names that Raven has for it;
+// SubtreeLineEnd includes the subsections. All three are null at the end of the note.
 type section struct {
 	ID              string    `json:"id"`
 	FileObjectID    string    `json:"file_object_id"`
@@ -26,6 +29,8 @@ type section struct {
 }
 
 // A link is a Markdown link, as a query returns it.
+//
+// Positions are offsets in bytes. NormalizedKey is equal for links to the same target.
 type link struct {
 	SourceID      string `json:"source_id"`
 	SourceType    string `json:"source_type"`
@@ -43,6 +48,9 @@ type link struct {
 
 // found returns one result of a query as the answer shows it. If kind is true, it contains its
 // kind.
+//
+// Only a query with several kinds of results needs the kind, which is then the first member of the
+// JSON object.
 func (d renderer) found(i query.Item, kind bool) (tool.Object, error) {
 	var shown any
 	switch i.Kind {

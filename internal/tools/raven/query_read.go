@@ -43,6 +43,10 @@ type wantedQuery struct {
 
 // read returns the parsed query of a call. If name cannot be the name of a saved query, it is read
 // as the text of a query.
+//
+// The order is: a filter as JSON; a saved query, named by either argument; the argument name with a
+// text that has the form of a name, which is NOT_FOUND; and the text of a query. Words that are
+// complete queries, such as section, are never names.
 func (a asked) read(v view) (wantedQuery, error) {
 	if len(a.Filter) > 0 {
 		q, err := query.FromJSON(a.Filter)
@@ -107,6 +111,9 @@ func savedQuery(v view, name string) (vault.Query, bool) {
 }
 
 // bound returns the parsed text of a saved query, with the inputs of the call inserted.
+//
+// The order of the inputs is that of args in the definition or, without it, of the first use in the
+// text.
 func (a asked) bound(s vault.Query) (query.Query, error) {
 	if s.Query == "" {
 		if !a.Inputs.IsEmpty() {
@@ -133,6 +140,9 @@ func (a asked) bound(s vault.Query) (query.Query, error) {
 
 // inputsFor returns the values of the inputs by the names of their arguments. Texts without a name
 // are assigned, in order, to the arguments without a value. Too many inputs are an error.
+//
+// A text NAME=VALUE is named only if the query has an argument NAME, so that a value can contain an
+// equals sign. Missing inputs are reported by Bind, not here.
 func inputsFor(in tool.Inputs, names []string) (map[string]string, error) {
 	values := map[string]string{}
 	for name, value := range in.Named {
@@ -182,6 +192,9 @@ func noQuery(v view, name string) error {
 }
 
 // searcher returns a function that gives a query the search index and a reader of the notes' texts.
+//
+// The query calls it only when it evaluates content(). The texts are those of the state that v has,
+// which must be the one that x was built from.
 func searcher(
 	ctx context.Context, v view, x *search.Index,
 ) func() (*search.Index, func(path string) ([]byte, error), error) {

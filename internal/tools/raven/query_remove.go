@@ -35,6 +35,10 @@ func (f tools) queryRemove() *tool.Tool {
 }
 
 // run drafts the change of raven.yaml.
+//
+// It edits the text of raven.yaml in place, so that comments and the order of other keys stay as
+// they are; see internal/yamltext. A file that cannot be edited that way is left alone, and the
+// fault asks for an edit by hand.
 func (in queryRemoveIn) run(ctx context.Context, tx *repo.Tx, out *querySaved) error {
 	v := view{state.View{Index: tx.Index()}}
 	if err := v.Index.ConfigErr(); err != nil {

@@ -24,6 +24,9 @@ var querySaveDoc string
 
 // A querySaveIn is the input of raven_query_save. It has either Query, or at least one of Types,
 // Traits and Tags.
+//
+// The second form, lists of types, traits, filters and tags, is stored as it is given and converted
+// when the query runs.
 type querySaveIn struct {
 	tool.Vault
 	Name        string      `json:"name" max:"64" jsonschema:"letters, digits, _ and -"`
@@ -60,7 +63,9 @@ func (f tools) querySave() *tool.Tool {
 	})
 }
 
-// aboutConfig returns the path of raven.yaml, which the call changes; see aboutFiles.
+// aboutConfig returns the path of raven.yaml, which the call changes; see aboutFiles. A query that
+// someone else saved in the meantime changes the same file, and is a conflict for a caller with
+// if_version.
 func aboutConfig(context.Context, *repo.Tx) ([]vault.Path, error) {
 	return []vault.Path{vault.ConfigRaven}, nil
 }
@@ -96,6 +101,11 @@ func (in querySaveIn) check() error {
 }
 
 // run drafts the change of raven.yaml.
+//
+// A query is saved only if it could run: types, traits and fields must exist, and the names of its
+// arguments must agree with args. The definition is replaced as a whole; keys that the new one does
+// not have are removed first. If the stored query is the same already, nothing is staged, so an
+// equal call makes no commit.
 func (in querySaveIn) run(ctx context.Context, tx *repo.Tx, out *querySaved) error {
 	if err := in.check(); err != nil {
 		return err
@@ -139,7 +149,8 @@ func (in querySaveIn) run(ctx context.Context, tx *repo.Tx, out *querySaved) err
 	return out.put(ctx, tx, text, now)
 }
 
-// saved returns the query of the call in the form in which raven.yaml stores it.
+// saved returns the query of the call in the form in which raven.yaml stores it. A filter of a
+// trait that traits does not list would have no effect, and is an error.
 func (in querySaveIn) saved() (vault.Query, error) {
 	q := vault.Query{
 		Name: in.Name, Description: in.Description, Query: in.Query, Args: in.Args,
@@ -189,6 +200,8 @@ func (in querySaveIn) valid(s vault.Query, w query.World) error {
 }
 
 // mapOf returns a saved query as a mapping for raven.yaml.
+//
+// Empty members are left out. The order of the keys is fixed, so equal queries give equal text.
 func mapOf(q vault.Query) yamltext.Map {
 	var m yamltext.Map
 	add := func(key string, value any, is bool) {

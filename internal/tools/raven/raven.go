@@ -22,6 +22,8 @@ import (
 )
 
 // Family describes the common properties of the tools.
+//
+// The groups are the words that group several commands, with a description of each group.
 var Family = &tool.Family{
 	Name: "raven", Base: "/v1/vaults/{vault}",
 	Missing: fault.MissingRequired, Malformed: fault.InvalidValue,
@@ -58,6 +60,8 @@ func Tools(t *team.Teams, all func() []*tool.Tool) []*tool.Tool {
 }
 
 // A tools contains the dependencies of the tools of the family. It is safe for concurrent use.
+//
+// kinds and batchTool are set once by Tools and never change.
 type tools struct {
 	state.Source
 	all func() []*tool.Tool
@@ -67,6 +71,8 @@ type tools struct {
 }
 
 // A writing is the common part of the calls of all mutations of a vault.
+//
+// It is the form of mutation.Writing for this family, with a concrete mutation.
 type writing struct {
 	caller   auth.Caller
 	vault    string
@@ -83,6 +89,9 @@ type answerOf[Out any] interface {
 
 // draft drafts a change of the vault and, if the output is an answer, settles it; see
 // mutation.Draft. run may be called several times, each time with an empty output.
+//
+// The answer is settled inside the transaction, after run: it needs the staged files, and a plan
+// token that does not match must prevent the commit.
 func draft[Out any](
 	ctx context.Context, f tools, w writing, run func(context.Context, *repo.Tx, *Out) error,
 ) (Out, error) {
@@ -100,6 +109,9 @@ func draft[Out any](
 }
 
 // A view is one state of a vault, for a call that reads.
+//
+// It adds the methods of this family to state.View. The state does not change while the call runs,
+// whatever is committed meanwhile.
 type view struct{ state.View }
 
 // view returns the newest state of a vault.

@@ -18,6 +18,8 @@ import (
 var readDoc string
 
 // A readIn is the input of raven_read.
+//
+// Lines selects lines of the whole file, also if Path names a section.
 type readIn struct {
 	tool.Vault
 	Path  string `json:"path" complete:"path" jsonschema:"people/freya.md, with or without .md, or people/freya#tasks" alias:"reference,id"`
@@ -29,6 +31,7 @@ type readIn struct {
 }
 
 // A readOut is the output of raven_read. LineStart and LineEnd are 0 if Content is the whole file.
+// Lines are counted from 1, and LineEnd is included.
 type readOut struct {
 	tool.Aside `json:"-"`
 	Path       string `json:"path"`
@@ -71,6 +74,9 @@ func (f tools) read() *tool.Tool {
 }
 
 // readNote runs raven_read on one state of the vault.
+//
+// A section without Lines is the lines of its subtree. Line breaks are kept as the file has them,
+// so a client can write the content back. A last line without a line break counts as a line.
 func readNote(ctx context.Context, v view, in readIn) (readOut, error) {
 	file, o, err := readable(v, in.Path)
 	if err != nil {
@@ -159,6 +165,8 @@ var lineRange = regexp.MustCompile(`^\s*(\d{1,9})\s*(-\s*(\d{1,9})?)?\s*$`)
 
 // spanOf returns the first and the last requested line of a text with n lines: those of the
 // argument or, without one, those of the section. It returns nil for the whole text.
+//
+// An end beyond the text is the last line; a beginning beyond it is INVALID_VALUE.
 func spanOf(lines string, s *index.Section, n int) ([]int, error) {
 	if lines == "" && s == nil {
 		return nil, nil

@@ -22,6 +22,9 @@ import (
 var reclassifyDoc string
 
 // A reclassifyIn is the input of raven_reclassify.
+//
+// A plan token is optional: a single object changes in a predictable way, and the token only
+// protects a caller who has reviewed the plan.
 type reclassifyIn struct {
 	tool.Vault
 	ID     string      `json:"id" complete:"id" size:"id" jsonschema:"people/freya, or an embedded object" alias:"object_id,reference"`
@@ -81,6 +84,10 @@ func (f tools) reclassify() *tool.Tool {
 }
 
 // run drafts the change.
+//
+// The note is not moved, and references to it are not rewritten, because its id stays the same.
+// Fields that the new type does not have are an error unless Force is set; then they are removed,
+// and the answer has their values, so that a caller can restore them.
 func (in reclassifyIn) run(ctx context.Context, tx *repo.Tx, out *reclassified) error {
 	idx := tx.Index()
 	o, err := settable(tx, in.ID)
@@ -128,7 +135,8 @@ func (in reclassifyIn) newType(idx *index.Index) (*vault.Type, error) {
 	case !ok:
 		return nil, s.NoType(in.Type)
 	case t.Name == vault.Section || t.Name == vault.Daily:
-		return nil, fault.New(fault.InvalidType, "no object can be given the type %s: it depends on the place of the object", t.Name).
+		return nil, fault.New(fault.InvalidType,
+			"no object can be given the type %s: it depends on the place of the object", t.Name).
 			With("available_types", vault.Offered(slices.DeleteFunc(s.TypeNames(), func(name string) bool {
 				return name == vault.Section || name == vault.Daily
 			})))
@@ -138,6 +146,9 @@ func (in reclassifyIn) newType(idx *index.Index) (*vault.Type, error) {
 
 // check returns the given fields as the new type reads them, and the names of the object's fields
 // that the new type does not have. If there are problems, it returns one fault with all of them.
+//
+// Values that the object keeps are not checked against the new type; raven_check reports them.
+// Required fields that neither the object nor the call has are problems.
 func (in reclassifyIn) check(tx *repo.Tx, o index.Object, t *vault.Type) (vault.Checked, []string, error) {
 	checked := t.Check(mutation.Typed(in.Fields), state.Clock(tx.Index(), tx.Now()))
 	write := inFrontmatter
@@ -184,6 +195,8 @@ func (in reclassifyIn) unknown(o index.Object, t *vault.Type) []string {
 var freeFields = []string{"type", "id", "tags", "alias", "aliases"}
 
 // apply returns the text with the new type and fields. The rest of the text stays the same.
+//
+// The type is in the frontmatter of a note, or in the declaration of a section.
 func (in reclassifyIn) apply(
 	o index.Object, t *vault.Type, text []byte, fields map[string]any, dropped []string,
 ) ([]byte, error) {

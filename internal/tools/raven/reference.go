@@ -12,6 +12,9 @@ import (
 
 // A reference is a reference as an answer shows it (raven.md §6.2). The target is null if there is
 // none, or if there are several candidates, which Matches lists.
+//
+// TargetRaw is the target as written, without brackets and display text. At depth 2 Leading is set,
+// also if there is no target.
 type reference struct {
 	TargetRaw   string   `json:"target_raw"`
 	Kind        string   `json:"kind" jsonschema:"link: [[target]]; embed: ![[target]]; markdown: [text](target.md); field: a value without brackets; file: names a file that is not a note"`
@@ -35,6 +38,9 @@ type Leading struct {
 const maxRefs = 200
 
 // references returns references in a note as the answer shows them. The result is not nil.
+//
+// At most maxRefs are returned. The fields of targets share a budget of 2*maxListedAll bytes;
+// targets after that have only the names of their fields.
 func (d renderer) references(n *index.Note, refs []*index.Ref) []reference {
 	refs = firstOf(refs, maxRefs)
 	all := make([]reference, 0, len(refs))
@@ -80,6 +86,8 @@ func (d renderer) reference(r *index.Ref, to index.Resolution) reference {
 }
 
 // kindOf returns the syntax of a reference, or "file" if it refers to a file that is not a note.
+//
+// A reference that resolves to a note is never a file, even if its text has an extension.
 func kindOf(r *index.Ref, to index.Resolution) string {
 	switch {
 	case to.ID == "" && len(to.Matches) == 0 && r.IsFile():
@@ -117,6 +125,9 @@ func refsInFields(o index.Object) []*index.Ref {
 
 // shown returns a value in a note as the answer shows it: a reference becomes the id of its target,
 // or its own text if it has none. If isRef is true, a text without brackets is a reference too.
+//
+// A reference in a field is read in the context of its note, since a fragment without a note refers
+// to the same note.
 func (d renderer) shown(n *index.Note, v any, isRef bool) any {
 	return withRefs(v, isRef, func(ref string) string {
 		if r, ok := vault.ParseRef(ref); ok {

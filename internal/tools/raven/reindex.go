@@ -22,6 +22,10 @@ var reindexDoc string
 
 // A reindexIn is the input of raven_reindex. A call with Full runs as a job, unless it is a dry
 // run.
+//
+// The call rebuilds the index from the first commit and then ingests outside edits. With Full it
+// also verifies every part of the log, which can take minutes. A dry run reports the outside edits
+// that the call would ingest and does not rebuild the index.
 type reindexIn struct {
 	tool.Vault
 	Full    bool   `json:"full,omitempty" jsonschema:"rebuild the index from the first commit, and verify the hash chain"`
@@ -38,6 +42,9 @@ type reindexOut struct {
 }
 
 // A Reindexed is the result of a reindex.
+//
+// The counts from Indexed to References describe the vault after the call; the others describe what
+// the call found and did.
 type Reindexed struct {
 	DryRun bool `json:"dry_run,omitempty" jsonschema:"nothing was written; the counts are those of the call without dry_run"`
 
@@ -84,6 +91,9 @@ var errFirst = errors.New("the key was not used before")
 // reindexed runs a reindex between two updates of the log: the first finds the answer of an earlier
 // call with the same key, the second stores the answer of this call. Ingesting makes commits of its
 // own, so it cannot be part of either.
+//
+// A vault has its files in a folder of this machine, in a bucket that others can write to, or only
+// in its log; the steps are the same, and in the last case there is nothing to ingest.
 func (f tools) reindexed(
 	ctx context.Context, c auth.Caller, in reindexIn,
 ) (none reindexOut, err error) {
@@ -107,6 +117,8 @@ func (f tools) reindexed(
 }
 
 // open opens the vault, and its folder or the bucket with its files.
+//
+// At most one of r.folder and r.bucket is set. Both are nil if no one else can edit the files.
 func (r *reindexing) open(ctx context.Context, name string) (err error) {
 	if r.vault, err = r.team.Vault(ctx, name); err != nil {
 		return err
@@ -124,6 +136,8 @@ func (r *reindexing) open(ctx context.Context, name string) (err error) {
 }
 
 // inTurn runs the reindex within the call. The lease only shows others that a reindex is running.
+//
+// A dry run takes no lease and rebuilds nothing, because it must not disturb a running reindex.
 func (r *reindexing) inTurn(ctx context.Context) (none reindexOut, err error) {
 	done, err := r.turn(ctx)
 	if err != nil {
@@ -158,6 +172,10 @@ func (r *reindexing) turn(ctx context.Context) (done func(), err error) {
 }
 
 // once runs work, unless an earlier call with the same key has an answer. It returns the answer.
+//
+// Without an idempotency key it always runs work. If work succeeds and storing the answer fails,
+// the effects of work remain, and a repeated call finds nothing more to do: ingesting and
+// rebuilding can be repeated.
 func (r *reindexing) once(
 	ctx context.Context, work func(context.Context) (reindexOut, error),
 ) (reindexOut, error) {
@@ -213,6 +231,9 @@ func (r *reindexing) files(ctx context.Context) (*Reindexed, error) {
 }
 
 // rebuild rebuilds the index while nothing is appended to the log.
+//
+// It runs in an update that is a dry run, which commits nothing. The index in use is replaced only
+// if the rebuild succeeds.
 func (r *reindexing) rebuild(ctx context.Context) error {
 	_, err := r.vault.Update(ctx, repo.Call{DryRun: true}, func(
 		ctx context.Context, _ *repo.Tx,
@@ -224,6 +245,9 @@ func (r *reindexing) rebuild(ctx context.Context) error {
 }
 
 // takeIn ingests the outside edits and adds the result to out.
+//
+// A decision about a pending batch is part of the same call: accepting or discarding it, and then
+// ingesting what else has changed.
 func (r *reindexing) takeIn(ctx context.Context, out *Reindexed) error {
 	if err := r.pending(ctx); err != nil {
 		return err
@@ -281,6 +305,9 @@ func (r *reindexing) pending(ctx context.Context) error {
 
 // count adds the number of notes, objects and so on, and the files with problems. left are the
 // skipped files; nil: none.
+//
+// Objects are notes and sections together. Each error says why the file is not synced or indexed,
+// and what to do.
 func (out *Reindexed) count(idx *index.Index, left *repo.Left) {
 	t := idx.Totals()
 	out.Indexed, out.Objects = t.Notes, t.Notes+t.Sections

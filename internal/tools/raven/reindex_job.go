@@ -16,6 +16,9 @@ const reindexFull = "reindex_full"
 const mostErrors = 200
 
 // A reindexInput is the input of the job, in addition to its target.
+//
+// It is stored with the job, which may continue in another process, as JSON; fields can be added
+// but not renamed.
 type reindexInput struct {
 	Who     repo.Who `json:"who"`
 	Prefix  string   `json:"prefix,omitempty"`
@@ -23,6 +26,10 @@ type reindexInput struct {
 }
 
 // Jobs returns the kinds of jobs of the family, for a tenant.
+//
+// The job has two steps, the rebuild and the ingestion. Each step opens the vault by itself, waits
+// for its turn and holds the lease of the vault while it runs. A job can be stopped at any time,
+// because both steps can be repeated from their beginning.
 func Jobs(t *team.Team) []job.Kind {
 	step := func(name string, do func(*reindexing, context.Context, *job.Run) error) job.Step {
 		return job.Step{Name: name, Do: func(ctx context.Context, run *job.Run) error {
@@ -79,6 +86,9 @@ func (r *reindexing) settle(ctx context.Context, run *job.Run) error {
 
 // asJob runs the reindex as a job. It returns the result, or the running job if that outlasts the
 // call.
+//
+// The answer that the log stores for the idempotency key contains the job's id, so a repeated call
+// returns the state of the same job instead of starting another.
 func (r *reindexing) asJob(ctx context.Context) (reindexOut, error) {
 	out, err := r.once(ctx, func(ctx context.Context) (reindexOut, error) {
 		it, err := r.team.Jobs().Start(ctx, job.Request{

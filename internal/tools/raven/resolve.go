@@ -21,6 +21,8 @@ type resolveIn struct {
 }
 
 // A resolveOut has one of three forms (raven.md §6.8): the target, several candidates, or neither.
+//
+// A reference that does not resolve is no error: the tool exists to find that out.
 type resolveOut struct {
 	tool.Aside `json:"-"`
 	Resolved   bool `json:"resolved"`
@@ -28,7 +30,8 @@ type resolveOut struct {
 	*Candidates
 }
 
-// Found is the target of a reference.
+// Found is the target of a reference. For a day without a note, ID is that of the daily note it
+// would have.
 type Found struct {
 	ID          string  `json:"id"`
 	Type        string  `json:"type"`

@@ -21,6 +21,9 @@ import (
 var restoreDoc string
 
 // A restoreIn is the input of raven_restore. Without Confirm the call is a dry run.
+//
+// ID can be the former id of an object that was deleted once, or the path of one of several files
+// in the trash with that id.
 type restoreIn struct {
 	tool.Vault
 	ID      string `json:"id" size:"id" jsonschema:"its former id, or its path in the trash"`
@@ -50,6 +53,8 @@ func (f tools) restore() *tool.Tool {
 
 // restored searches the trash before the draft, and reports a failed search only in the draft, so
 // that a repeated call gets its stored answer although the object is no longer in the trash.
+//
+// Only answers such as NOT_FOUND are put off; internal errors are returned at once.
 func (f tools) restored(ctx context.Context, c auth.Caller, in restoreIn) (restored, error) {
 	if !in.Confirm {
 		in.DryRun = true
@@ -75,6 +80,9 @@ func (f tools) restored(ctx context.Context, c auth.Caller, in restoreIn) (resto
 }
 
 // A restoring is one object that is restored.
+//
+// It is found in one state of the vault and applied in a draft, which may be on a newer one; run
+// checks that the file is still in the trash.
 type restoring struct {
 	item trashed
 	back *repo.Reversal // of the deletion; nil: the log does not contain the deletion
@@ -93,6 +101,9 @@ func (r restoring) paths() []vault.Path {
 
 // findRestore returns the object that an argument names in the trash. On an error, the fields that
 // are known are set.
+//
+// Without the commit of the deletion, for example if the file came into the trash from outside, the
+// object can still be restored from its text.
 func findRestore(ctx context.Context, v view, id string) (r restoring, err error) {
 	file, err := findTrashed(v.Index, strings.TrimSpace(id))
 	if err != nil {
@@ -113,6 +124,9 @@ func findRestore(ctx context.Context, v view, id string) (r restoring, err error
 
 // findTrashed returns the file in the trash with a path, or for the former id of an object. Several
 // files for one id are AMBIGUOUS_REF.
+//
+// A path in the trash is tried first. The id is compared with the former ids of the files, not with
+// their names.
 func findTrashed(idx *index.Index, id string) (*index.File, error) {
 	if f, ok := idx.File(id); ok && vault.InTrash(id) {
 		return f, nil
@@ -135,6 +149,9 @@ func findTrashed(idx *index.Index, id string) (*index.File, error) {
 
 // stoodBehind returns the slug of the sibling that was before a section when it was deleted, or ""
 // if it was the first.
+//
+// It reads the state before the deletion, because the text in the trash does not say between which
+// sections it was.
 func stoodBehind(ctx context.Context, v view, item trashed) (string, error) {
 	was, err := v.Vault.At(ctx, item.commit-1)
 	if err != nil {
@@ -158,6 +175,9 @@ func stoodBehind(ctx context.Context, v view, item trashed) (string, error) {
 }
 
 // run drafts the restore: the object returns to its former place, and leaves the trash.
+//
+// The trash keeps nothing of a restored object. References to its id, which had no target while it
+// was deleted, resolve again without being rewritten; the answer counts them.
 func (r restoring) run(ctx context.Context, tx *repo.Tx, out *restored) error {
 	if _, there := tx.Before().File(r.item.TrashPath); !there {
 		return notFound("nothing in the trash has the id %q", r.item.ID).Try("raven_trash_list", nil)
@@ -208,6 +228,10 @@ func (r restoring) free(idx *index.Index) error {
 
 // place drafts the texts. If nothing changed since the deletion, it reverses the commit; otherwise
 // it uses the text in the trash.
+//
+// Reversing the commit takes back everything that the deletion did. Otherwise a note is written as
+// a new file, and a section is inserted behind its former sibling or, if that is gone, at the end
+// of the note.
 func (r restoring) place(ctx context.Context, tx *repo.Tx) error {
 	if r.back != nil {
 		asLeft, err := tx.IsAsLeft(ctx, r.back)

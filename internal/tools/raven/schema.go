@@ -27,6 +27,9 @@ type schemaIn struct {
 }
 
 // A schemaOut is the output of raven_schema.
+//
+// It describes what a client needs to write valid notes in one answer. The built-in types and the
+// defaults of the settings are included, whether the files have them or not.
 type schemaOut struct {
 	tool.Aside `json:"-"`
 	Version    int         `json:"version"`
@@ -45,6 +48,8 @@ type template struct {
 }
 
 // A config is the configuration of the vault as raven_schema shows it.
+//
+// It contains the effective values, with the defaults filled in, not the text of raven.yaml.
 type config struct {
 	DailyDirectory    string      `json:"daily_directory"`
 	Directories       directories `json:"directories"`
@@ -101,12 +106,15 @@ func (f tools) schema() *tool.Tool {
 		Commands:  []tool.Command{{Words: "schema"}},
 		Resources: []tool.Resource{schemaResource},
 		Former: map[string][]string{"subcommand": {
-			"raven_schema_types", "raven_schema_traits", "raven_schema_commands", "raven_schema_type", "raven_schema_trait",
+			"raven_schema_types", "raven_schema_traits", "raven_schema_commands", "raven_schema_type",
+			"raven_schema_trait",
 		}},
 	}, fullSchema)
 }
 
 // schemaTool returns a tool that calls fn with the schema of a vault.
+//
+// An invalid schema.yaml is an error with its location; a vault without one has the built-in types.
 func schemaTool[In state.Input, Out any, O state.Noted[Out]](
 	f tools, spec tool.Spec, fn func(*vault.Schema, In) (Out, error),
 ) *tool.Tool {
@@ -150,6 +158,9 @@ func fullSchema(_ context.Context, v view, _ schemaIn) (schemaOut, error) {
 }
 
 // A typeFull is a type with its complete definition.
+//
+// Members are null where the definition has none. Fields and Traits are empty maps for a type
+// without them.
 type typeFull struct {
 	Name        string              `json:"name"`
 	Builtin     bool                `json:"builtin"`
@@ -181,6 +192,9 @@ type traitUse struct {
 }
 
 // A traitFull is the definition of one trait.
+//
+// Type is the value type as schema.yaml spells it. For a reference Target is the name of a type, or
+// null for any; other traits have no Target.
 type traitFull struct {
 	Name        string   `json:"name"`
 	Type        string   `json:"type"`
@@ -247,6 +261,8 @@ type schemaTypesOut struct {
 }
 
 // A typeRow is a type in a list, with only the names of its fields and traits.
+//
+// raven_schema_type returns the complete definition.
 type typeRow struct {
 	Name           string   `json:"name"`
 	Builtin        bool     `json:"builtin"`

@@ -18,6 +18,9 @@ var unsettableOf = map[string][]string{
 }
 
 // run drafts the change.
+//
+// The change is an edit of the text of schema.yaml, which keeps comments, order and style. Then put
+// checks the new schema as a whole and the objects of the vault against it, and stages the file.
 func (in schemaUpdateIn) run(ctx context.Context, tx *repo.Tx, out *schemaEdited) error {
 	if err := in.complete(); err != nil {
 		return err
@@ -98,6 +101,9 @@ func noField(t *vault.Type, name string) *fault.Fault {
 }
 
 // updateField changes a field or trait: it sets the properties in d and removes those in unset.
+//
+// An explicit null is not possible in the arguments; unset removes a property. Properties are
+// checked together with those that remain.
 func (e *schemaEdit) updateField(thing thingIn, d fieldDefinition, unset []string) error {
 	was, written := e.before(thing)
 	if slices.Contains(unset, "values") {
@@ -114,7 +120,8 @@ func (e *schemaEdit) updateField(thing thingIn, d fieldDefinition, unset []strin
 	}
 	if t, ok := e.was.Type(thing.Type); ok && thing.Kind == kindField && t.NameField() == thing.Name &&
 		d.Type != nil && *d.Type != "string" {
-		return fault.New(fault.InvalidField, "%s is the name field of %s, which must be of type string", thing.Name, t.Name).
+		return fault.New(fault.InvalidField,
+			"%s is the name field of %s, which must be of type string", thing.Name, t.Name).
 			With("argument", "value_type").With("field", thing.Name)
 	}
 	m, err := d.entries()
@@ -196,7 +203,8 @@ func (e *schemaEdit) updateType(in schemaUpdateIn) error {
 	return e.updateUses(was, append(uses, namedUses(in.AddTraits)...), in.RemoveTraits)
 }
 
-// mergeField changes a field, or adds it if the type does not have it.
+// mergeField changes a field, or adds it if the type does not have it. A new field without a type
+// is a string.
 func (e *schemaEdit) mergeField(thing thingIn, d fieldDefinition) error {
 	if fieldNamed(e.was, thing.Type, thing.Name) != nil {
 		return e.updateField(thing, d, nil)
@@ -215,6 +223,9 @@ func (e *schemaEdit) mergeField(thing thingIn, d fieldDefinition) error {
 }
 
 // updateUses adds and changes the traits of a type in more, and removes those in gone.
+//
+// schema.yaml can list traits as a list of names or as a mapping; the form is kept where it can
+// express the result.
 func (e *schemaEdit) updateUses(t *vault.Type, more []namedUse, gone []string) error {
 	for _, name := range gone {
 		if !slices.Contains(t.TraitNames(), name) {
@@ -236,7 +247,8 @@ func (e *schemaEdit) updateUses(t *vault.Type, more []namedUse, gone []string) e
 	return e.updateUseList(t, path, more, gone)
 }
 
-// written returns the name of a type as the text spells it.
+// written returns the name of a type as the text spells it. schema.yaml may call the type of daily
+// notes date.
 func (e *schemaEdit) written(name string) string {
 	if name == vault.Daily && yamltext.IsMapping(e.text, []string{"types", "date"}) {
 		return "date"
@@ -289,6 +301,10 @@ func (e *schemaEdit) updateUseList(t *vault.Type, path []string, more []namedUse
 }
 
 // run drafts the removal.
+//
+// Without Force, a type, trait or field that objects or other definitions use is not removed; the
+// fault lists the uses. With Force the definition and the references to it in the schema are
+// removed. Notes are never changed; what the removal leaves in them is in the side effects.
 func (in schemaRemoveIn) run(ctx context.Context, tx *repo.Tx, out *schemaEdited) error {
 	e, err := newSchemaEdit(ctx, tx, in.thingIn)
 	if err == nil {
@@ -320,6 +336,9 @@ func (in schemaRemoveIn) run(ctx context.Context, tx *repo.Tx, out *schemaEdited
 }
 
 // forget removes the references to the type, trait or name field from the rest of the schema.
+//
+// The definitions that it changes are recorded in e.also, so that the check of the result accepts
+// these changes and no others.
 func (e *schemaEdit) forget() error {
 	switch name := e.thing.Name; e.thing.Kind {
 	case kindType:

@@ -49,6 +49,9 @@ type flag struct {
 }
 
 // schemaCommands returns the tool raven_schema_commands, which lists the commands of all tools.
+//
+// The list is derived from the Specs of all tools of the product, so it cannot differ from the
+// command line. It reads no vault.
 func (f tools) schemaCommands() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "raven_schema_commands", Family: Family, Title: "List commands",
@@ -68,6 +71,8 @@ func (f tools) schemaCommands() *tool.Tool {
 }
 
 // enter adds a command under its first word.
+//
+// A first word can be a command and a group at once, such as query and query save.
 func enter(all map[string]command, words string, c subcommand) {
 	first, rest, deeper := strings.Cut(words, " ")
 	at := all[first]
@@ -88,6 +93,9 @@ func enter(all map[string]command, words string, c subcommand) {
 }
 
 // describe returns the description of a command from the Spec of its tool.
+//
+// Arguments that every tool has, such as vault, and those that the command sets itself are left
+// out.
 func describe(t *tool.Tool, way tool.Command) subcommand {
 	prose := t.Prose()
 	c := subcommand{

@@ -18,6 +18,9 @@ import (
 
 // A fieldDefinition contains the properties of a field or trait in a call. A nil property is not
 // given.
+//
+// The pointers distinguish an absent property from a zero value: an update changes only the
+// properties that are given.
 type fieldDefinition struct {
 	Type        *string         `json:"type"`
 	Required    *bool           `json:"required"`
@@ -77,6 +80,8 @@ var argumentsOf = map[string][]string{
 }
 
 // given returns the names of the arguments that the call has.
+//
+// Values are given even as an empty list, which an enum rejects.
 func (in definitionIn) given() []string {
 	var names []string
 	for _, a := range []struct {
@@ -115,6 +120,8 @@ var (
 var reservedFor = map[string][]string{kindField: {"type", "id", "tags", "alias"}, kindTrait: {"id"}}
 
 // newName returns a fault if a new type, trait or field must not have the name.
+//
+// Existing names are not checked: a schema that Raven or a person wrote may have others.
 func newName(kind, name string) error {
 	form, begins := thingName, "a letter"
 	if kind == kindTrait {
@@ -122,7 +129,8 @@ func newName(kind, name string) error {
 	}
 	switch {
 	case !form.MatchString(name):
-		return fault.New(fault.InvalidValue, "the name of a %s has up to 64 letters, digits, _ and -, and begins with %s",
+		return fault.New(fault.InvalidValue,
+			"the name of a %s has up to 64 letters, digits, _ and -, and begins with %s",
 			kind, begins).With("argument", "name")
 	case slices.Contains(reservedFor[kind], name):
 		return fault.New(fault.InvalidValue, "the name %q is reserved", name).
@@ -132,6 +140,10 @@ func newName(kind, name string) error {
 }
 
 // run drafts the addition.
+//
+// The steps are those of an update: edit the text, check the result, and stage it. Objects that
+// declared the type before it existed, and annotations with the name of a new trait, are named in
+// the side effects.
 func (in schemaAddIn) run(ctx context.Context, tx *repo.Tx, out *schemaEdited) error {
 	if err := in.fits(in.Kind); err != nil {
 		return err
@@ -156,7 +168,8 @@ func (in schemaAddIn) run(ctx context.Context, tx *repo.Tx, out *schemaEdited) e
 	return e.put(ctx, tx, out, "created")
 }
 
-// isNew returns a fault if the type, trait or field exists already or cannot be added.
+// isNew returns a fault if the type, trait or field exists already or cannot be added. The fault
+// for a built-in type says that it cannot be changed, not that the name is taken.
 func (e *schemaEdit) isNew() error {
 	t := e.thing
 	if err := newName(t.Kind, t.Name); err != nil {
@@ -201,6 +214,8 @@ func (e *schemaEdit) exists() error {
 }
 
 // addField adds a field or trait.
+//
+// The default value type is string for a field and boolean for a trait.
 func (e *schemaEdit) addField(d fieldDefinition) error {
 	if d.Type == nil && e.thing.Kind == kindField {
 		d.Type = said("string")
@@ -225,6 +240,9 @@ func (d fieldDefinition) whole(kind string) (yamltext.Map, error) {
 
 // checkAgainst returns a fault if the properties in the call are invalid for a field or trait with
 // the current definition was.
+//
+// Properties that are given apply to the value type that the definition has after the change. The
+// properties values, target, min and max belong to one value type each, or to a list of it.
 func (d fieldDefinition) checkAgainst(was vault.Field, kind string) error {
 	typ := was.Type
 	if d.Type != nil {
@@ -268,7 +286,8 @@ func (d fieldDefinition) checkAgainst(was vault.Field, kind string) error {
 	return nil
 }
 
-// entries returns the given properties in the form of schema.yaml.
+// entries returns the given properties in the form of schema.yaml. The order of the keys is fixed.
+// A default of null counts as absent.
 func (d fieldDefinition) entries() (yamltext.Map, error) {
 	var m yamltext.Map
 	add := func(key string, value any, is bool) {
@@ -329,13 +348,17 @@ func valueOf(raw json.RawMessage) (value any, given bool, err error) {
 			}
 		}
 	case map[string]any:
-		return nil, false, fault.New(fault.InvalidValue, "default must be a string, a number, true or false, or a list of these").
+		return nil, false, fault.New(fault.InvalidValue,
+			"default must be a string, a number, true or false, or a list of these").
 			With("argument", "default")
 	}
 	return value, true, nil
 }
 
 // addType adds a type.
+//
+// A name field that fields does not define is added as a required string, so that a type with a
+// name needs no further arguments. The whole definition is checked before the text is edited.
 func (e *schemaEdit) addType(in definitionIn) error {
 	fields, err := in.fieldsOf()
 	if err != nil {
@@ -410,6 +433,9 @@ func (in definitionIn) entries() (yamltext.Map, error) {
 
 // nameFieldFits returns a fault if the name field is not a field of type string. fields are the
 // fields in the call; was is the current type, nil if it is new.
+//
+// A name field of the call without a type is a string, unless the current definition has another
+// type.
 func nameFieldFits(name string, fields map[string]fieldDefinition, was *vault.Type) error {
 	if name == "" {
 		return nil
@@ -449,7 +475,9 @@ func inField(err error, name string) error {
 	return fault.Of(err).With("argument", "fields").With("field", name)
 }
 
-// fieldsOf returns the parsed argument fields: the definitions by name.
+// fieldsOf returns the parsed argument fields: the definitions by name. Each member is a value
+// type, or an object with the properties of a field. Unknown properties are an error, because a
+// misspelled one would be lost silently.
 func (in definitionIn) fieldsOf() (map[string]fieldDefinition, error) {
 	all := map[string]fieldDefinition{}
 	if len(in.Fields) == 0 {
@@ -507,7 +535,8 @@ func (in definitionIn) usesOf() ([]namedUse, error) {
 		}
 		return all, nil
 	}
-	return nil, fault.New(fault.InvalidValue, "traits must be a list of names, or an object: by name {required, default}").
+	return nil, fault.New(fault.InvalidValue,
+		"traits must be a list of names, or an object: by name {required, default}").
 		With("argument", "traits")
 }
 

@@ -30,6 +30,9 @@ var schemaUpdateDoc string
 var schemaRemoveDoc string
 
 // A thingIn names the type, trait or field of the schema that a call adds, changes or removes.
+//
+// Kind is one of kindType, kindTrait and kindField. The name of a field is unique only within its
+// type.
 type thingIn struct {
 	Kind string `json:"kind" enum:"type,trait,field" jsonschema:"what it is"`
 	Type string `json:"type,omitempty" complete:"type" jsonschema:"for a field: its type of object"`
@@ -37,6 +40,8 @@ type thingIn struct {
 }
 
 // A definitionIn contains the properties of a type, trait or field.
+//
+// Which properties apply depends on the kind; see argumentsOf.
 type definitionIn struct {
 	ValueType   string         `json:"value_type,omitempty" jsonschema:"for a field or trait: string, number, bool, date, datetime, enum, ref or url, or a list such as string[]"`
 	DefaultPath string         `json:"default_path,omitempty" jsonschema:"for a type: the folder of new objects"`
@@ -81,6 +86,9 @@ type schemaRemoveIn struct {
 }
 
 // A schemaEdited is the output of the tools that change a schema.
+//
+// Changes can name other definitions than that of the call, if the removal of a type, trait or
+// field affects them.
 type schemaEdited struct {
 	tool.Aside  `json:"-"`
 	Action      string                `json:"action,omitempty" jsonschema:"created, updated, deleted or unchanged"`
@@ -138,6 +146,8 @@ func (f tools) schemaRemove() *tool.Tool {
 var schemaFlags = map[string]string{"value_type": "type", "type": "of-type"}
 
 // schemaCommands returns the commands of a tool that changes the schema, one for each kind.
+//
+// The command line has one command for each kind, all of which call the same tool.
 func schemaCommands(words string) []tool.Command {
 	of := func(kind string, args ...string) tool.Command {
 		return tool.Command{Words: words + " " + kind, Args: args, Set: map[string]string{"kind": kind}}
@@ -174,6 +184,11 @@ func oldSchemaForms(verb string) map[string]tool.OldForm {
 }
 
 // A schemaEdit is a change of the text of a schema.
+//
+// The text is edited in place instead of being written from the parsed schema, so that comments,
+// order and unknown keys remain. Such an edit could change more than intended, for example where an
+// anchor of YAML is shared, so result parses the edited text and compares all definitions: only
+// that of thing and those in also may differ.
 type schemaEdit struct {
 	thing thingIn
 	was   *vault.Schema // parsed from the text, so without the folders in raven.yaml
@@ -183,6 +198,8 @@ type schemaEdit struct {
 }
 
 // newSchemaEdit returns an edit of the current schema, which must be valid.
+//
+// A vault without schema.yaml gets a new text with the version only.
 func newSchemaEdit(ctx context.Context, tx *repo.Tx, thing thingIn) (*schemaEdit, error) {
 	if err := thing.check(); err != nil {
 		return nil, err
@@ -205,7 +222,8 @@ func newSchemaEdit(ctx context.Context, tx *repo.Tx, thing thingIn) (*schemaEdit
 func (t *thingIn) check() error {
 	switch {
 	case t.Kind == kindField && t.Type == "":
-		return fault.New(fault.MissingRequired, "a field needs type: the type that contains it").With("argument", "type")
+		return fault.New(fault.MissingRequired, "a field needs type: the type that contains it").
+			With("argument", "type")
 	case t.Kind != kindField && t.Type != "":
 		return fault.New(fault.InvalidValue, "type is only for fields; a %s has none", t.Kind).
 			With("argument", "type")
@@ -246,7 +264,8 @@ func (e *schemaEdit) remove(path ...string) (err error) {
 	return byHand(err, vault.SchemaFile)
 }
 
-// owner returns the type with a name, which must not be built-in.
+// owner returns the type with a name, which must not be built-in. The properties of the built-in
+// types are fixed; only types of the schema can have new fields.
 func (e *schemaEdit) owner(name string) (*vault.Type, error) {
 	t, ok := e.was.Type(name)
 	switch {
@@ -266,6 +285,9 @@ func builtin(name string) *fault.Fault {
 
 // result returns the schema in the edited text. It returns an error if that is invalid, or if other
 // definitions changed. Problems that the schema had before are not errors.
+//
+// The problems that it looks for are undefined types and traits, and defaults that their field does
+// not accept. An edit must remain possible in a schema that has such problems already.
 func (e *schemaEdit) result(c vault.Clock) (*vault.Schema, error) {
 	is, err := vault.ParseSchema(e.text)
 	if err != nil {
@@ -296,6 +318,10 @@ func (e *schemaEdit) result(c vault.Clock) (*vault.Schema, error) {
 }
 
 // put checks the effects on the vault, stages the edited text, and completes the output.
+//
+// A change that would make a valid note invalid is refused with the places; nothing is staged then.
+// If no definition changes, the action is unchanged and there is no commit. The index of the draft
+// has the new schema after the staging, and the definition in the answer comes from there.
 func (e *schemaEdit) put(ctx context.Context, tx *repo.Tx, out *schemaEdited, action string) error {
 	is, err := e.result(state.Clock(tx.Index(), tx.Now()))
 	if err != nil {
@@ -378,6 +404,8 @@ func fieldNamed(s *vault.Schema, typ, name string) *vault.Field {
 
 // byHand converts the error of a file that cannot be edited without other changes into a fault. It
 // returns other errors, and nil, unchanged.
+//
+// The file is then unchanged, and the fault contains the reason.
 func byHand(err error, file string) error {
 	if !errors.Is(err, yamltext.ErrByHand) {
 		return err

@@ -29,6 +29,9 @@ func inUse(problems []*fault.Fault, why string) *fault.Fault {
 // impact returns a fault for each place in the vault that is valid now and would be invalid with
 // the schema `is`: values that a field or trait would not accept, missing required fields, and
 // fields that a type would lose with a trait.
+//
+// Only definitions that became narrower are examined, and of these only the objects or traits that
+// they apply to. A place that is invalid already is not counted: the change does not break it.
 func (e *schemaEdit) impact(idx *index.Index, is *vault.Schema, c vault.Clock) []*fault.Fault {
 	var problems []*fault.Fault
 	for _, t := range is.Types {
@@ -44,13 +47,17 @@ func (e *schemaEdit) impact(idx *index.Index, is *vault.Schema, c vault.Clock) [
 	return problems
 }
 
-// narrows reports whether the definition `is` could reject values that `was` accepts.
+// narrows reports whether the definition `is` could reject values that `was` accepts. It may return
+// true for a change that rejects nothing; the values are then read and accepted.
 func narrows(was, is *vault.Field) bool {
 	return was.Type != is.Type || !reflect.DeepEqual(was.Values, is.Values) ||
 		!reflect.DeepEqual(was.Min, is.Min) || !reflect.DeepEqual(was.Max, is.Max)
 }
 
 // typeImpact returns the impact of a changed type.
+//
+// A field that becomes required, or loses its default, breaks objects without it. A trait that the
+// type loses leaves its field undeclared.
 func typeImpact(idx *index.Index, was, is *vault.Type, c vault.Clock) []*fault.Fault {
 	var required []*vault.Field
 	values := map[string][2]*vault.Field{}
@@ -180,6 +187,8 @@ func (e *schemaEdit) removable(idx *index.Index) error {
 
 // users returns a fault for each use of the type, trait or field in the vault and in the rest of
 // the schema.
+//
+// The list is complete, whatever its length; inUse shortens it for the answer.
 func (e *schemaEdit) users(idx *index.Index) []*fault.Fault {
 	var all []*fault.Fault
 	name := e.thing.Name
@@ -233,7 +242,8 @@ func targetsOf(s *vault.Schema, name string) []string {
 	return all
 }
 
-// leaves returns sentences about the effects of a removal on its users.
+// leaves returns sentences about the effects of a removal on its users. It must be called before
+// the edit, on the schema and the index that still have the definition.
 func (e *schemaEdit) leaves(idx *index.Index) []string {
 	effects := []string{}
 	add := func(n int, what, one, many string) {

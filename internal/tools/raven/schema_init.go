@@ -16,6 +16,8 @@ import (
 var schemaInitDoc string
 
 // A schemaInitIn is the input of raven_schema_init.
+//
+// The call fails with DUPLICATE_ID if schema.yaml exists: it never replaces the work of a person.
 type schemaInitIn struct {
 	tool.Vault
 	tool.Mutation
@@ -23,6 +25,9 @@ type schemaInitIn struct {
 
 // A schemaInitOut is the output of raven_schema_init: the schema that was written or, in a dry run,
 // would be.
+//
+// Types and Traits describe the same schema as Text, with the number of notes that each is based
+// on.
 type schemaInitOut struct {
 	tool.Aside `json:"-"`
 	Action     string                `json:"action,omitempty" jsonschema:"created"`
@@ -59,7 +64,7 @@ func aboutSchema(context.Context, *repo.Tx) ([]vault.Path, error) {
 	return []vault.Path{vault.SchemaFile}, nil
 }
 
-// run drafts the schema.
+// run drafts the schema. It walks over all notes of the vault once.
 func (in schemaInitIn) run(ctx context.Context, tx *repo.Tx, out *schemaInitOut) error {
 	if _, exists := tx.Index().File(vault.SchemaFile); exists {
 		return fault.New(fault.DuplicateID, "the vault has a schema already").

@@ -23,7 +23,9 @@ const (
 	maxEnum         = 6  // values of an enum
 )
 
-// A survey counts the types, fields, traits and values in the notes of a vault.
+// A survey counts the types, fields, traits and values in the notes of a vault. The derived schema
+// describes what the vault contains and does not judge it: rare names and values are taken for
+// mistakes and left out.
 type survey struct {
 	idx    *index.Index
 	types  map[string]*group // notes that declare a type, by type
@@ -32,6 +34,9 @@ type survey struct {
 }
 
 // A group is a set of notes that may become objects of one type.
+//
+// Notes with a declared type form the group of that type, in whatever folder they are. Other notes
+// form the group of their folder, whose name then becomes the name of the type.
 type group struct {
 	notes int
 	// folders counts the notes by folder.
@@ -40,6 +45,9 @@ type group struct {
 }
 
 // A values counts the values of a field or trait.
+//
+// texts stops at maxEnum+1 different strings, because only the question whether there are more than
+// maxEnum matters; the counts of strings after that are incomplete.
 type values struct {
 	// count is the number of occurrences.
 	count int
@@ -48,6 +56,8 @@ type values struct {
 }
 
 // newSurvey returns the survey of a vault. It ignores daily notes and excluded notes.
+//
+// Notes without a type in the root folder belong to no group. Checkboxes do not count as traits.
 func newSurvey(idx *index.Index) *survey {
 	s := &survey{idx, map[string]*group{}, map[string]*group{}, map[string]*values{}}
 	for n := range idx.Notes("") {
@@ -151,6 +161,9 @@ func listType(list []any) string {
 
 // typ returns the common type of all values, or "" if there is none. Texts of different types are
 // strings.
+//
+// Date, url and string are all written as text, so a mixture of them is string, or string[] for
+// lists.
 func (v *values) typ() string {
 	all := slices.Sorted(maps.Keys(v.kinds))
 	if len(all) == 1 {
@@ -167,6 +180,8 @@ func (v *values) typ() string {
 
 // enum returns the values for an enum, sorted, with done last. It returns nil if there are too many
 // different texts, or if one of them does not recur.
+//
+// The order puts done last because it is the last state of a task.
 func (v *values) enum() []string {
 	if len(v.texts) < 2 || len(v.texts) > maxEnum {
 		return nil
@@ -193,6 +208,9 @@ func doneLast(value string) int {
 
 // draft returns the derived schema: a type for each declared type and for each folder whose notes
 // have common fields, and the traits in the texts.
+//
+// The result depends only on the notes, not on the order of maps: all lists are sorted before they
+// are shortened.
 func (s *survey) draft() vault.SchemaDraft {
 	d := vault.SchemaDraft{Types: s.draftTypes(), Traits: []vault.FieldDraft{}}
 	for name, v := range s.traits {
@@ -207,7 +225,8 @@ func (s *survey) draft() vault.SchemaDraft {
 	return d
 }
 
-// draftTypes returns the types, those with the most notes first.
+// draftTypes returns the types, those with the most notes first. A folder becomes a type only if
+// its notes have a common field and the name is not in use.
 func (s *survey) draftTypes() []vault.TypeDraft {
 	all := []vault.TypeDraft{}
 	for name, g := range s.types {

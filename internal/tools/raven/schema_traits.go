@@ -85,6 +85,8 @@ func (f tools) schemaTrait() *tool.Tool {
 var schemaValidateDoc string
 
 // A schemaValidateOut is the output of raven_schema_validate.
+//
+// Issues are not faults: the call succeeds, and Valid says whether there are any.
 type schemaValidateOut struct {
 	tool.Aside `json:"-"`
 	Valid      bool    `json:"valid"`
@@ -134,7 +136,7 @@ func problemsOf(err error) []*fault.Fault {
 }
 
 // dangling returns a fault for each undefined name in a schema: targets of references, and traits
-// of types.
+// of types. The detail where of each fault is the key of the definition that contains the name.
 func dangling(s *vault.Schema) []*fault.Fault {
 	var all []*fault.Fault
 	missing := func(where, target string) {
@@ -160,6 +162,7 @@ func dangling(s *vault.Schema) []*fault.Fault {
 }
 
 // unfit returns a fault for each default value in a schema that its field or trait does not accept.
+// The detail where is as in dangling.
 func unfit(s *vault.Schema, c vault.Clock) []*fault.Fault {
 	var all []*fault.Fault
 	check := func(where string, of vault.Field, byDefault any) {

@@ -69,6 +69,9 @@ func (f tools) search() *tool.Tool {
 }
 
 // searchNotes runs raven_search.
+//
+// The search runs on the newest state that has a search index, which can be older than the head of
+// the log; the version in the meta says which. A note whose name is exactly the query comes first.
 func (f tools) searchNotes(ctx context.Context, c auth.Caller, in searchIn) (searchOut, error) {
 	out := searchOut{Query: in.Query, Items: []hit{}}
 	if strings.TrimSpace(in.Query) == "" {
@@ -96,6 +99,8 @@ func (f tools) searchNotes(ctx context.Context, c auth.Caller, in searchIn) (sea
 
 // ofType returns a function that reports whether the note at a path has a type. For an empty name
 // it returns the result of visible. A type that does not exist is INVALID_TYPE.
+//
+// The result is a filter for the search, or nil if every file can be a hit.
 func ofType(idx *index.Index, name string) (func(path string) bool, error) {
 	if name == "" {
 		return visible(idx), nil
@@ -127,6 +132,8 @@ func visible(idx *index.Index) func(path string) bool {
 }
 
 // A finder runs a search on one version of a vault.
+//
+// It is for one call. search and Index are of the same version.
 type finder struct {
 	view
 	search *search.Index
@@ -139,6 +146,9 @@ type finder struct {
 }
 
 // page fills one page with the hits after a place.
+//
+// Notes with identical text are one item: those after the first are in its duplicates. They still
+// count towards the limit, so a page can have fewer items than the limit and a next page.
 func (q finder) page(ctx context.Context, out *searchOut, limit int, after place) error {
 	// One hit more than the limit shows whether another page follows.
 	r, err := q.search.Search(q.query, search.Options{
@@ -195,6 +205,9 @@ func (q finder) hit(h search.Hit) hit {
 // cursor returns the position of the page in the search index. A commit since the previous page may
 // have changed all scores; the page then begins after the last note of that page, at its new
 // position.
+//
+// If that note no longer matches, the old score is used, which is approximately where the page
+// ended.
 func (q finder) cursor(ctx context.Context, after place) *search.Cursor {
 	if after.Doc == "" {
 		return nil
@@ -219,6 +232,8 @@ type place struct {
 }
 
 // key returns the place in the form that page tokens contain.
+//
+// The form is VERSION:SCORE:PATH; the score is written with all its digits, because it is compared.
 func (p place) key() string {
 	return fmt.Sprintf("%d:%s:%s", p.version, strconv.FormatFloat(p.Score, 'g', -1, 64), p.Doc)
 }

@@ -30,6 +30,10 @@ const (
 
 // A sectionIn is the input of raven_section. Op determines which arguments are required; see
 // complete.
+//
+// ID and File exclude each other: create names the note that gets the section, the other operations
+// name the section. At most one of After, Before and Under is given; without one, the section goes
+// to the end of the note.
 type sectionIn struct {
 	tool.Vault
 	Op     string `json:"op" enum:"create,move,rename,delete" jsonschema:"what to do"`
@@ -108,6 +112,9 @@ func (in sectionIn) complete() error {
 }
 
 // run drafts the operation.
+//
+// Every operation moves or removes a section together with its subsections. References to a section
+// are by its slug, so create, move and delete leave them alone and rename rewrites them.
 func (in sectionIn) run(ctx context.Context, tx *repo.Tx, out *sectioned) error {
 	if in.Op == sectionDelete {
 		return in.remove(ctx, tx, out)
@@ -158,7 +165,7 @@ func (in sectionIn) place(idx *index.Index, n *index.Note) (to markdown.SectionP
 }
 
 // slugIn returns the slug of a section of the note n, which name gives as an id, a slug or a
-// heading.
+// heading. The title of the note is a section too in this respect: its slug is returned.
 func slugIn(idx *index.Index, n *index.Note, name string) (string, error) {
 	id, fragment, inside := strings.Cut(name, "#")
 	if !inside {
@@ -205,6 +212,9 @@ func (in sectionIn) move(
 }
 
 // rename drafts a new heading, and rewrites the references to the section if its id changes.
+//
+// Other sections keep their slugs. If the new heading has the same slug, nothing but the heading
+// changes.
 func (in sectionIn) rename(
 	ctx context.Context, tx *repo.Tx, o index.Object, text []byte, out *sectioned,
 ) error {
@@ -229,6 +239,8 @@ func (in sectionIn) rename(
 }
 
 // done fills the output for the section whose heading is in a line of the note.
+//
+// The section is found by its line, because its slug may be new.
 func (in sectionIn) done(
 	tx *repo.Tx, o index.Object, line int, to markdown.SectionPlace, out *sectioned, action string,
 ) error {
@@ -271,6 +283,9 @@ func (m *sectioned) placed(n *index.Note, to markdown.SectionPlace) {
 const maxRemoved = 4000
 
 // remove drafts the deletion of a section, as raven_delete does.
+//
+// The section and its subsections go to the trash. The answer also has the beginning of the text,
+// so that a caller sees what was removed without reading the trash.
 func (in sectionIn) remove(ctx context.Context, tx *repo.Tx, out *sectioned) error {
 	idx := tx.Index()
 	o, err := locate(idx, in.ID, state.Clock(idx, tx.Now()))

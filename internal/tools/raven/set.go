@@ -26,6 +26,8 @@ var unsetDoc string
 
 // A setIn is the input of raven_set. Exactly one of ID, Query and Filter is given, and at least one
 // of Set and Unset.
+//
+// A value is a text as a person types it, or a typed JSON value; the type of the field reads both.
 type setIn struct {
 	tool.Vault
 	ID    string      `json:"id,omitempty" complete:"id" jsonschema:"people/freya" alias:"object_id,reference,trait_id"`
@@ -110,6 +112,9 @@ func (in unsetIn) asSet() setIn {
 }
 
 // change sets and removes fields of one object, or of all results of a query.
+//
+// It serves raven_set and raven_unset. name is the name of the tool, to which plan tokens are
+// bound.
 func (f tools) change(
 	ctx context.Context, c auth.Caller, name string, in setIn,
 ) (bulkMutated, error) {
@@ -143,6 +148,11 @@ func (in setIn) step(
 }
 
 // run drafts the change.
+//
+// It reads the values as the type declares them, checks all of them, edits the frontmatter of the
+// note or the declaration of the section, and stages the note. Fields that the type does not
+// declare are written with a warning. Unsetting a field that is not there is no error; the answer
+// lists it.
 func (in setIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
 	o, err := settable(tx, in.ID)
 	if err != nil {
@@ -174,7 +184,8 @@ func (in setIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
 	return out.updated(tx, was)
 }
 
-// setFields adds the names of the changed fields, and their new values, to the output.
+// setFields adds the names of the changed fields, and their new values, to the output. A removed
+// field has the value null.
 func (m *mutated) setFields(tx *repo.Tx, in setIn, t *vault.Type, checked vault.Checked) {
 	m.UpdatedFields, m.NewValues = in.names(), map[string]any{}
 	d := newDrawer(tx.Index(), rich)
@@ -188,6 +199,8 @@ func (m *mutated) setFields(tx *repo.Tx, in setIn, t *vault.Type, checked vault.
 
 // settable returns the object with an id that has fields: a note, or an embedded object. A plain
 // section is an error.
+//
+// If the id is that of a trait, the fault names the tool that changes traits.
 func settable(tx *repo.Tx, id string) (index.Object, error) {
 	o, err := locate(tx.Index(), id, state.Clock(tx.Index(), tx.Now()))
 	if _, isTrait := tx.Index().Trait(id); isTrait && fault.Is(err, fault.NotFound) {
@@ -204,6 +217,10 @@ func settable(tx *repo.Tx, id string) (index.Object, error) {
 
 // check returns the type of the object and the given values as the type reads them. If there are
 // problems, it returns one fault with all of them.
+//
+// Problems are invalid values, references to an object of the wrong type, values that YAML or the
+// syntax of declarations cannot express, and fields that this tool does not change. References are
+// replaced by full ids, so that they stay unambiguous.
 func (in setIn) check(tx *repo.Tx, o index.Object) (*vault.Type, vault.Checked, error) {
 	s, err := state.Schema(tx.Index())
 	if err != nil {
@@ -258,6 +275,8 @@ func (in setIn) unchangeable(t *vault.Type, o index.Object, name string) *fault.
 
 // inFields adds locations to problems with fields: the line of the field or, if the object does not
 // have it, the first line of the object. It modifies and returns the slice.
+//
+// Other problems are not changed.
 func inFields(problems []*fault.Fault, o index.Object) []*fault.Fault {
 	for i, p := range problems {
 		name, ok := p.Details["field"].(string)
@@ -284,6 +303,8 @@ func unsettable(t *vault.Type, name string) *fault.Fault {
 }
 
 // apply returns the text with the fields set and removed. The rest of the text stays the same.
+//
+// Values are set first and removed afterwards; a call cannot do both with one field.
 func (in setIn) apply(o index.Object, text []byte, fields map[string]any) ([]byte, error) {
 	if o.Section != nil {
 		text, err := markdown.SetArguments(text, o.Section.Slug, mutation.Sorted(fields))

@@ -29,6 +29,8 @@ func (in newIn) call() fault.Call {
 }
 
 // command returns the same call as a command line for a POSIX shell. Arguments are quoted.
+//
+// It is for people and for clients that run the command line; call is for those that call tools.
 func (in newIn) command() string {
 	words := []string{"rookery object create", tool.ShellWord(in.Type), "--title", tool.ShellQuote(in.Title)}
 	if in.Path != "" {

@@ -22,6 +22,9 @@ type statsIn struct {
 }
 
 // A statsOut is the output of raven_stats. The members about files are absent for a past state.
+//
+// The index keeps the totals, so they cost no walk over the notes. Lists name only the first of
+// each kind; the counters beside them are complete.
 type statsOut struct {
 	tool.Aside  `json:"-"`
 	Files       int      `json:"file_count" jsonschema:"notes"`
@@ -94,6 +97,9 @@ func (f tools) stats() *tool.Tool {
 
 // files adds the state of the files to the answer, from the control item: freshness, pending edits,
 // skipped files, and a batch that needs confirmation.
+//
+// Nothing is read from the folder: the control item has the state that the last comparison of the
+// files found. A nil part of it means that there is nothing of that kind.
 func (out *statsOut) files(control repo.Control, now time.Time) {
 	out.Freshness = control.Freshness(now)
 	if s := control.Sweep; s != nil {

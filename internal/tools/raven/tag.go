@@ -31,6 +31,8 @@ type tagIn struct {
 }
 
 // A tagOut contains the notes with a tag, or the tags.
+//
+// Exactly one of the two embedded parts is set.
 type tagOut struct {
 	tool.Aside `json:"-"`
 	*TaggedObjects
@@ -102,6 +104,8 @@ func (f tools) tagged() *tool.Tool {
 }
 
 // objectsTagged returns a page of the notes with a tag.
+//
+// A note is listed once, however often it has the tag.
 func objectsTagged(
 	ctx context.Context, a *tool.Aside, d renderer, in tagIn,
 ) (*TaggedObjects, error) {
@@ -124,6 +128,9 @@ func objectsTagged(
 }
 
 // countTags returns a page of the tags.
+//
+// The key of a page token is COUNT:TAG. If a count changes between two pages, the next page begins
+// where the old key would be in the new order.
 func countTags(a *tool.Aside, idx *index.Index, in tool.Page) (*TagCounts, error) {
 	all := []tagCount{}
 	for name, n := range idx.Tags() {

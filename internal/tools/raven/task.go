@@ -67,6 +67,10 @@ func tasksIn(text []byte) int { return len(markdown.Parse(text).Tasks) }
 // tick removes from fields the values that set the checkbox of the line, and sets the mark of the
 // rewrite from them. These are value, task and status for a task, and status for another trait if
 // the schema does not have a trait with that name.
+//
+// A line can have a checkbox and a status annotation. Where both exist and the call sets the
+// status, both are updated, so that they do not contradict each other. A word that no mark stands
+// for is a problem.
 func (c *traitChecker) tick(fields map[string]any) {
 	t := c.rewrite.trait
 	if t.Checkbox == "" {
@@ -119,7 +123,8 @@ func wordOf(v any) string {
 func isStatus(t *index.Trait) bool { return t.Type == statusTrait }
 
 // applyTask sets the checkbox of the line. If the trait is the checkbox, it also changes the
-// annotations on the line.
+// annotations on the line. The mark is changed first. A task that becomes done can get a date,
+// today. The line is parsed again after each step, because the positions in it have changed.
 func (w rewrite) applyTask(text []byte) ([]byte, error) {
 	line := w.trait.Line
 	if w.mark != "" {

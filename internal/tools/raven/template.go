@@ -14,6 +14,10 @@ import (
 
 // template returns the body of a new note from a template, with the variables replaced (raven.md
 // §1.20): title, slug, type, date, datetime, year, month, day, weekday, field.NAME.
+//
+// The template is a file of the vault in the state of the draft. Only its body is used; the
+// frontmatter of the new note follows from the call and the type. A variable that is unknown stays
+// as it is.
 func (in newIn) template(
 	ctx context.Context, tx *repo.Tx, t *vault.Type, n newNote,
 ) (string, error) {
@@ -41,7 +45,9 @@ func fill(body string, t *vault.Type, n newNote) string {
 	return strings.NewReplacer(variables(n, t)...).Replace(body)
 }
 
-// templateFile returns the path of the template: the one of the call, else the type's own.
+// templateFile returns the path of the template: the one of the call, else the type's own. The id
+// is looked up among the templates of the schema. A template in the definition of the type is a
+// path.
 func (in newIn) templateFile(tx *repo.Tx, t *vault.Type) (vault.Path, error) {
 	s := tx.Index().Schema()
 	id := in.Template
@@ -62,7 +68,8 @@ func (in newIn) templateFile(tx *repo.Tx, t *vault.Type) (vault.Path, error) {
 		With("argument", "template").With("allowed", ids)
 }
 
-// variables returns the variables of a template, each followed by its value.
+// variables returns the variables of a template, each followed by its value. Values of fields are
+// as the call gave them; a field without a value is empty.
 func variables(n newNote, t *vault.Type) []string {
 	at := n.at
 	pairs := []string{

@@ -9,6 +9,9 @@ import (
 
 // A trait is a trait as an answer shows it (raven.md §6.3). At depth 0 only Within is set,
 // otherwise only TraitContext.
+//
+// The id of a trait is stable: it stays the same when its line moves or changes. Its position does
+// not.
 type trait struct {
 	ID        string `json:"id"`
 	TraitType string `json:"trait_type"`
@@ -39,6 +42,9 @@ type TraitContext struct {
 }
 
 // trait returns a trait as the answer shows it.
+//
+// The value has the type of the schema, and is the default of the trait if the text has none.
+// Siblings and Others are the same map.
 func (d renderer) trait(t *index.Trait) trait {
 	value, fromDefault := d.idx.TraitValue(t)
 	if !d.whole {
@@ -108,6 +114,9 @@ type lineOnce struct {
 }
 
 // of makes l the line of a trait, and returns it.
+//
+// Two consecutive calls for traits of one line cost one walk over the line. Checkboxes are not
+// siblings.
 func (l *lineOnce) of(t *index.Trait) *lineOnce {
 	line := t.Line
 	if t.Field {

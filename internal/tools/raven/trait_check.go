@@ -15,6 +15,10 @@ import (
 
 // check returns the rewrite that the call asks for. If there are problems, it returns one fault
 // with all of them.
+//
+// For an annotation the names are traits of the schema. For a trait in the frontmatter they are the
+// traits of the type of the note, and fields that are not traits cannot be changed this way. All
+// problems have the line of the trait as their location.
 func (in traitUpdateIn) check(tx *repo.Tx, t *index.Trait) (rewrite, error) {
 	idx := tx.Index()
 	c := traitChecker{
@@ -44,6 +48,9 @@ func (in traitUpdateIn) check(tx *repo.Tx, t *index.Trait) (rewrite, error) {
 }
 
 // A traitChecker builds a rewrite from the arguments of a call.
+//
+// It is used once. Names are given in the order: values that set the checkbox, values to set, and
+// names to unset.
 type traitChecker struct {
 	traitReader
 	rewrite rewrite
@@ -53,6 +60,8 @@ type traitChecker struct {
 }
 
 // give adds a new value. nil means a trait without a value.
+//
+// The trait itself comes first in the rewrite, which other parts rely on.
 func (c *traitChecker) give(name string, v any) {
 	def, ok := c.define(name)
 	if !ok {

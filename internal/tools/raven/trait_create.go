@@ -24,6 +24,8 @@ import (
 var traitCreateDoc string
 
 // A traitCreateIn is the input of raven_trait_create.
+//
+// ParentID also accepts a day, whose daily note is created if it does not exist.
 type traitCreateIn struct {
 	tool.Vault
 	TraitType   string      `json:"trait_type" complete:"trait" jsonschema:"trait: due, priority, status or another of the schema"`
@@ -49,6 +51,9 @@ func (f tools) traitCreate() *tool.Tool {
 }
 
 // run drafts the new line.
+//
+// The new line is appended to the text of the parent, after the lines that it has before its first
+// subsection. The id of the new trait is known only from the index of the draft.
 func (in traitCreateIn) run(ctx context.Context, tx *repo.Tx, out *traitMutated) error {
 	line, h, err := in.plan(tx)
 	if err != nil {
@@ -115,6 +120,8 @@ func (in traitCreateIn) line(r *traitReader) markdown.NewTrait {
 }
 
 // notOneLine returns a fault if a text is empty or has several lines.
+//
+// Line separators of Unicode count as line breaks: some programs show them as such.
 func notOneLine(content string) *fault.Fault {
 	breaks := func(r rune) bool {
 		return unicode.IsControl(r) && r != '\t' || r == '\u2028' || r == '\u2029'
@@ -138,6 +145,8 @@ type home struct {
 }
 
 // home returns the parent that the call names. Only a daily note may be missing.
+//
+// An exact id is tried before a day, so a note named today is found.
 func (in traitCreateIn) home(tx *repo.Tx) (home, error) {
 	idx := tx.Index()
 	if o, ok := idx.Find(strings.TrimSpace(in.ParentID)); ok {
@@ -180,6 +189,8 @@ type made struct {
 }
 
 // created fills the output of a call that created a trait.
+//
+// The written trait must be in the index; if it is not, the error is internal.
 func (m *traitMutated) created(tx *repo.Tx, at made) error {
 	n, ok := tx.Index().Note(string(at.path))
 	if !ok {

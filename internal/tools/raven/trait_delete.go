@@ -39,6 +39,9 @@ func (f tools) traitDelete() *tool.Tool {
 }
 
 // run drafts the removal of the annotation, and of its line if that contains nothing else.
+//
+// The text around the annotation stays. The ids of the other traits are passed along with the text,
+// because the index could not tell equal lines apart after one of them is gone.
 func (in traitDeleteIn) run(ctx context.Context, tx *repo.Tx, out *traitMutated) error {
 	s, err := state.Schema(tx.Index())
 	if err != nil {
@@ -85,7 +88,7 @@ func idsWithout(t *index.Trait, text []byte) []string {
 }
 
 // withoutTrait returns the text of a note without a trait. Removing a field that the type of the
-// note requires is an error.
+// note requires is an error. A trait in the frontmatter is a field and is removed as one.
 func withoutTrait(text []byte, t *index.Trait, s *vault.Schema) ([]byte, error) {
 	if !t.Field {
 		own, err := annotationOf(text, t)

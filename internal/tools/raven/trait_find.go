@@ -18,6 +18,9 @@ var (
 // findTrait returns the trait with an id, or at a current position (raven.md §6.4): `path:line` is
 // the first trait of a line, and `path:trait:n` the trait with n traits of the schema before it in
 // its note. stable reports whether it was found by its id.
+//
+// Positions change with every edit of the note, so they are accepted for reading only; see
+// ownTrait.
 func findTrait(idx *index.Index, id string) (t *index.Trait, stable bool, err error) {
 	id = strings.TrimSpace(id)
 	if t, ok := idx.Trait(id); ok {
@@ -108,6 +111,9 @@ func nearTraits(idx *index.Index, id string) []string {
 }
 
 // annotationOf returns the annotation of a trait in the text of its note.
+//
+// It compares the position and the name, and returns NOT_FOUND if the text has changed since it was
+// indexed.
 func annotationOf(text []byte, t *index.Trait) (markdown.Trait, error) {
 	for _, a := range markdown.Parse(text).Traits {
 		if a.Span.Start == t.Position && a.Name == t.Type {

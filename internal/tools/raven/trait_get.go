@@ -36,7 +36,8 @@ func (f tools) traitGet() *tool.Tool {
 	}, f.getTrait)
 }
 
-// getTrait runs raven_trait_get.
+// getTrait runs raven_trait_get. It needs a valid schema, because the schema determines the type of
+// the value.
 func (f tools) getTrait(ctx context.Context, c auth.Caller, in traitGetIn) (traitGetOut, error) {
 	var out traitGetOut
 	depth, err := in.level()

@@ -18,6 +18,8 @@ import (
 var traitListDoc string
 
 // A traitListIn is the input of raven_trait_list. All its filters must match.
+//
+// On the command line Done is false by default, and the flag --all selects both.
 type traitListIn struct {
 	tool.Vault
 	TraitType  string `json:"trait_type" complete:"trait" jsonschema:"due, priority or another of the schema; task: checkboxes"`
@@ -87,6 +89,8 @@ func (f tools) listTraits(
 }
 
 // A traitSelection selects the traits of a list.
+//
+// Traits are listed by path and by their position in the note. The zero value is not usable.
 type traitSelection struct {
 	idx    *index.Index
 	values traitLookup // the traits of the type, with the value if one is given
@@ -150,6 +154,9 @@ func (q traitSelection) listing() state.Listing[*index.Trait] {
 
 // notes returns a walk over the smallest set of notes with all selected traits that is cheap to
 // compute.
+//
+// The candidates are the notes modified in the window, the notes with objects of the parent type,
+// and those with the value.
 func (q traitSelection) notes() noteWalk {
 	if few, ok := q.times.notes(q.idx); ok {
 		return few
@@ -196,12 +203,17 @@ func (q traitSelection) holds(t *index.Trait) bool {
 
 // standsIn reports whether the parent of a trait has a type or, if the parent is a section without
 // a declaration, the nearest typed object that contains it (raven.md §6.3).
+//
+// So a trait below a plain heading of a meeting is in the meeting.
 func standsIn(t *index.Trait, typ string) bool {
 	o := t.Parent()
 	return o.Type() == typ || o.Typed().Type() == typ
 }
 
 // An area is a part of a vault: everything, one note, or a folder.
+//
+// Paths in an area are consecutive in the order of paths, so a walk begins at from and ends with
+// the first path that is not in the area.
 type area struct {
 	from string // the smallest path in the area; empty: everything
 	note bool   // the area is the note at that path; otherwise it is a folder or everything

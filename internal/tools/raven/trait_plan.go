@@ -10,6 +10,9 @@ import (
 )
 
 // A traitMutated is the output of the tools that change one trait.
+//
+// TraitFacts is set only for a new trait. Trait is the state after the change, or before a
+// deletion.
 type traitMutated struct {
 	did
 	*TraitFacts
@@ -78,6 +81,8 @@ func (m *traitMutated) turn() {
 }
 
 // changes returns the old and new values of the traits that the call sets.
+//
+// The name value stands for the trait itself, as in the arguments.
 func (m *traitMutated) changes() map[string]oldNew {
 	all := map[string]oldNew{}
 	for name, now := range m.NewValues {

@@ -89,6 +89,10 @@ func (in traitUpdateIn) step(
 }
 
 // run drafts the change.
+//
+// The trait is found by its id, the arguments become a rewrite of its line or its field, and the
+// note is staged with the new text. Other lines are not touched. Removing a trait that the line
+// does not have is no error; the answer lists its name.
 func (in traitUpdateIn) run(ctx context.Context, tx *repo.Tx, out *traitMutated) error {
 	if _, err := state.Schema(tx.Index()); err != nil {
 		return err
@@ -131,6 +135,9 @@ func (in traitUpdateIn) names() []string {
 }
 
 // A rewrite is a change of the line of a trait or, for a trait in the frontmatter, of the fields.
+//
+// It is independent of the text: apply looks for the annotation or the checkbox again, and fails if
+// it is gone.
 type rewrite struct {
 	trait *index.Trait
 	mark  string           // the new mark of the checkbox; "": unchanged
@@ -153,6 +160,8 @@ func (w rewrite) ticks(name string) bool {
 }
 
 // apply returns the text with the change. The rest of the text stays the same.
+//
+// Annotations are written before the checkbox is set, since setting it can add a date to the line.
 func (w rewrite) apply(text []byte) (_ []byte, err error) {
 	if w.trait.Field {
 		return w.applyFields(text)
@@ -193,6 +202,9 @@ func (w rewrite) applyFields(text []byte) ([]byte, error) {
 }
 
 // updated fills the output of a call that changed a trait, or that did not have to change it.
+//
+// The new values are those of the index after the change, not those of the call: a date such as
+// tomorrow is shown as the day that was written.
 func (m *traitMutated) updated(tx *repo.Tx, before *trait, w rewrite) error {
 	t, ok := tx.Index().Trait(before.ID)
 	if !ok {

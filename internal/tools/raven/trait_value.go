@@ -15,6 +15,9 @@ import (
 )
 
 // A traitLookup finds the traits of a type, all of them or those with a value.
+//
+// has compares a TraitValue, which all traits with the same type and text share, so that a walk
+// tests pointers instead of reading values.
 type traitLookup struct {
 	idx   *index.Index
 	typ   string
@@ -35,6 +38,9 @@ func (l traitLookup) most() int {
 // lookupOf returns the lookup for a requested value: traits with exactly this value or, for dates
 // and times, those whose day is in the requested time (raven.md §6.10). A list matches if one of
 // its elements does. An empty text selects all traits of the type.
+//
+// Single values are found through the index of values. Lists have no such index; all traits of the
+// type are then tested.
 func lookupOf(v view, def *vault.Trait, text string) (traitLookup, error) {
 	switch {
 	case text == "":
@@ -151,6 +157,9 @@ const behindDay = "~"
 
 // daysOf returns the first and last values, as texts, whose days are in a period. An empty text
 // means no limit.
+//
+// The texts bound the values in the sorted index of values; the values between them are still
+// tested.
 func daysOf(i vault.Interval, zone *time.Location) (from, to string) {
 	if !i.From.IsZero() {
 		from = string(vault.DateOf(i.From.In(zone)))
@@ -185,6 +194,9 @@ func (r *traitReader) read(name string, v any) any {
 
 // readAs returns the value as the definition reads it. A missing value is allowed if there is a
 // default, or if the trait has a meaning without a value.
+//
+// A reference becomes the full id of its target. The result is meaningless if a problem was
+// recorded.
 func (r *traitReader) readAs(def *vault.Field, v any) any {
 	read, err := def.Read(v, r.clock)
 	switch b, isBool := read.(bool); {

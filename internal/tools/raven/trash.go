@@ -36,6 +36,9 @@ type trashListOut struct {
 }
 
 // A trashed is a deleted note or section that raven_restore can restore.
+//
+// A file that came into the trash without a deletion that the log has, for example one that
+// Obsidian put there, is listed without time, version and principal.
 type trashed struct {
 	ID          string     `json:"id" jsonschema:"that it had"`
 	Reference   string     `json:"reference" jsonschema:"argument for raven_restore: the id, or the path in the trash if several have this id"`
@@ -109,13 +112,16 @@ func pathsOf(files []*index.File) func(func(string) bool) {
 
 // trashFiles returns the files in the trash, the newest first. With an id, it returns only files of
 // objects that had it. It stops early if going returns false.
+//
+// The order is that of the commits that wrote the files, so the last deletion comes first.
 func trashFiles(idx *index.Index, id string, going func() bool) []*index.File {
 	var all []*index.File
 	for f := range idx.FilesAfter(vault.Trash) {
 		if !vault.InTrash(f.Path) || !going() {
 			break
 		}
-		if id == "" || trashName(f.Path) == strings.TrimSuffix(strings.Replace(strings.TrimSpace(id), "#", "/", 1), ".md") {
+		if id == "" || trashName(f.Path) ==
+			strings.TrimSuffix(strings.Replace(strings.TrimSpace(id), "#", "/", 1), ".md") {
 			all = append(all, f)
 		}
 	}
@@ -153,6 +159,10 @@ func trashReference(files []*index.File, item trashed) string {
 
 // readTrashed returns the description of a file in the trash, from its text and from the commit
 // that wrote it.
+//
+// Whether the file is a note or a section follows from its frontmatter: a section was stored with
+// its former id and line. The time and the principal are those of the commit that wrote the file,
+// if that commit also removed the note or changed the note of the section.
 func readTrashed(ctx context.Context, v *repo.Vault, f *index.File) (trashed, error) {
 	item := trashed{Kind: "note", TrashPath: f.Path, Size: f.Size}
 	text, err := v.Text(ctx, f.Body)

@@ -25,6 +25,8 @@ type typeIn struct {
 }
 
 // A typeOut contains the objects of a type, or the types.
+//
+// Exactly one of the two embedded parts is set.
 type typeOut struct {
 	tool.Aside `json:"-"`
 	*TypeObjects
@@ -58,7 +60,8 @@ func (f tools) ofType() *tool.Tool {
 		Commands: []tool.Command{{Words: "type", Args: []string{"name?"}}},
 		Columns:  []string{"id", "type", "heading", "last_modified_at", "fields"},
 		Empty: []tool.Empty{
-			{Of: "objects of type {name}", Tool: "raven_new", Args: map[string]string{"type": "{name}", "title": "Title"}},
+			{Of: "objects of type {name}", Tool: "raven_new",
+				Args: map[string]string{"type": "{name}", "title": "Title"}},
 		},
 	}, func(ctx context.Context, c auth.Caller, in typeIn) (typeOut, error) {
 		if err := oneOf("name", in.Name, in.List); err != nil {
@@ -106,7 +109,7 @@ func objectsOfType(
 	return &TypeObjects{t.Name, items}, err
 }
 
-// countTypes returns a page of the types.
+// countTypes returns a page of the types. All types are listed, also those without objects.
 func countTypes(a *tool.Aside, idx *index.Index, in tool.Page) (*TypeCounts, error) {
 	s, err := state.Schema(idx)
 	if err != nil {

@@ -23,6 +23,8 @@ var undoDoc string
 const undoName = "raven_undo"
 
 // An undoIn is the input of raven_undo.
+//
+// An undo is a new commit; the log keeps both. Undoing an undo repeats the change.
 type undoIn struct {
 	tool.Vault
 	Version string `json:"version" complete:"version" jsonschema:"the version to undo: v42"`
@@ -69,6 +71,8 @@ func (f tools) undo() *tool.Tool {
 
 // undoOrExplain undoes a commit. If the files have changed since, the fault explains which commits
 // did that.
+//
+// The explanation reads the commits since, so it is computed only for a failed undo.
 func (f tools) undoOrExplain(ctx context.Context, c auth.Caller, in undoIn) (undoOut, error) {
 	out, err := f.undoCommit(ctx, c, in)
 	if err == nil || fault.Of(err).Details["changed"] == nil {
@@ -88,6 +92,10 @@ func (f tools) undoOrExplain(ctx context.Context, c auth.Caller, in undoIn) (und
 
 // undoCommit computes the reversal before the draft, and reports a failure only in the draft, so
 // that a repeated call gets its stored answer although the undo is no longer possible.
+//
+// The reversal restores files as they were before the commit, so it is allowed only if they are as
+// the commit left them. Protected paths may be reversed, because the commit has changed them
+// already. A dry run reports the same faults.
 func (f tools) undoCommit(ctx context.Context, c auth.Caller, in undoIn) (undoOut, error) {
 	version, ok := repo.ParseVersion(strings.TrimSpace(in.Version))
 	if !ok {
@@ -145,6 +153,9 @@ const maxSince = 50
 
 // explained adds to the conflict of an undo the commits that changed the files since, and a fix. It
 // never suggests to undo an undo, because that would repeat a change.
+//
+// The fix names the first of the commits that must be undone before, if undoing them in turn would
+// make this undo possible; otherwise it names the history of a changed note.
 func explained(ctx context.Context, v *repo.Vault, r *repo.Reversal, f *fault.Fault) error {
 	o, err := v.Obstacles(ctx, r, func(c *repo.Commit) bool { return c.Tool == undoName })
 	if err != nil {

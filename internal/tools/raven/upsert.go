@@ -17,6 +17,9 @@ import (
 var upsertDoc string
 
 // An upsertIn is the input of raven_upsert.
+//
+// Repeating the call leads to the same note, so an agent can store an object without knowing
+// whether it exists.
 type upsertIn struct {
 	tool.Vault
 	Type    string      `json:"type" complete:"type" jsonschema:"type of the object; the schema lists them"`
@@ -49,6 +52,9 @@ func (f tools) upsert() *tool.Tool {
 }
 
 // run drafts the new object, or the change of the existing one.
+//
+// A new note is created as raven_new does. An existing one keeps its other fields and, without
+// content, its text.
 func (in upsertIn) run(ctx context.Context, tx *repo.Tx, out *upserted) error {
 	t, err := noteType(tx, in.Type)
 	if err != nil {
@@ -94,6 +100,9 @@ func (in upsertIn) asNew() newIn {
 // find returns the note that the call changes: the note at its path, or else the only note of the
 // type with the title as a name. It returns nil if there is none. A note of another type at the
 // path is DUPLICATE_ID, and several notes with the name are AMBIGUOUS_REF.
+//
+// With an explicit path only that path counts. Otherwise the title is first tried as the file name
+// that a new note would get, and then as a name or alias.
 func (in upsertIn) find(idx *index.Index, t *vault.Type) (*index.Note, error) {
 	path, err := in.asNew().place(t, in.Title)
 	switch {
@@ -150,6 +159,8 @@ func notesCalled(idx *index.Index, title string, t *vault.Type) []*index.Note {
 
 // update drafts the change of a note: it sets the fields and, if the call has content, replaces the
 // body.
+//
+// It stages the note once, with the fields and the body.
 func (in upsertIn) update(
 	ctx context.Context, tx *repo.Tx, n *index.Note, out *mutated,
 ) error {

@@ -24,6 +24,8 @@ type validateIn struct {
 }
 
 // A validateOut is the output of raven_validate. Normalized is nil if the input is invalid.
+//
+// A call with an invalid input succeeds: the problems are its result.
 type validateOut struct {
 	tool.Aside `json:"-"`
 	Valid      bool              `json:"valid"`
@@ -50,6 +52,9 @@ func (f tools) validate() *tool.Tool {
 }
 
 // check tries the input on a draft that is not written.
+//
+// The draft is a dry run of the newest state, so the answer also covers rules of the vault, such as
+// protected paths and limits. It is correct only for that state; the real call checks again.
 func (f tools) check(ctx context.Context, c auth.Caller, in validateIn) (validateOut, error) {
 	v, err := f.Vault(ctx, c, in.Vault.Vault)
 	if err != nil {
@@ -80,6 +85,9 @@ func (f tools) check(ctx context.Context, c auth.Caller, in validateIn) (validat
 
 // tryInput adds the problems of the input to out. It returns only errors that are not about the
 // input.
+//
+// The input of an object or trait is checked as an operation of a batch: with an id as an update,
+// otherwise as a creation.
 func (f tools) tryInput(ctx context.Context, tx *repo.Tx, in validateIn, out *validateOut) error {
 	if !strings.HasPrefix(strings.TrimSpace(string(in.Input)), "{") {
 		out.wrong(fault.New(fault.InvalidValue, "the input must be an object").With("argument", "input").
@@ -131,6 +139,8 @@ func (s step) check(ctx context.Context, tx *repo.Tx, out *validateOut) error {
 }
 
 // take adds an error about the input to the problems. It returns other errors.
+//
+// An invalid schema counts as a problem of the input: no input of a type can be valid then.
 func (o *validateOut) take(ctx context.Context, err error) error {
 	f := fault.Of(err)
 	ours := f.Status() == fault.StatusInternal && f.Code != fault.SchemaError
@@ -177,6 +187,9 @@ func problemsJSON(all []*fault.Fault) []json.RawMessage {
 var onTop = []string{"index", "field", "expected", "allowed", "nearest"}
 
 // problemJSON returns a fault as an element of the list of errors.
+//
+// The elements have the form of an error, with the details in onTop repeated beside the code, where
+// Raven has them.
 func problemJSON(f *fault.Fault) json.RawMessage {
 	// Many messages have the form "X must be Y".
 	if _, expected, ok := strings.Cut(f.Message, " must be "); ok && f.Details["expected"] == nil {

@@ -24,6 +24,9 @@ type normalSteps struct {
 }
 
 // tryBatch tries a batch. It continues after an operation that fails.
+//
+// The operations run one after the other in one draft, so that each is checked against the results
+// of those before it. The options of the batch are checked, but have no effect here.
 func (f tools) tryBatch(
 	ctx context.Context, tx *repo.Tx, raw json.RawMessage, out *validateOut,
 ) error {

@@ -25,6 +25,9 @@ type normalNote struct {
 }
 
 // tryNote adds the problems that a note would have after it is written.
+//
+// The note is written to the draft and checked as raven_check does, without the problems that
+// concern other notes. The path may be that of an existing note, which the text would replace.
 func (f tools) tryNote(
 	ctx context.Context, tx *repo.Tx, raw json.RawMessage, out *validateOut,
 ) error {
@@ -67,6 +70,8 @@ func (f tools) tryNote(
 
 // found returns a function that adds the findings of a note. It adds each spelling of a reference,
 // and each undefined trait, only once.
+//
+// A text with the same broken reference in many lines would otherwise fill the answer.
 func (o *validateOut) found() func(finding) {
 	told := map[string]bool{}
 	return func(f finding) {

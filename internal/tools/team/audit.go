@@ -20,6 +20,10 @@ import (
 //go:embed audit.md
 var auditDoc string
 
+// An auditIn is the input of team_audit. Since and Until are times in one of the forms of
+// vault.ParseTime, such as "2026-03" or "today"; each stands for an interval. Since begins with its
+// interval, and Until ends with its interval, so Until includes it. The other fields are compared
+// as a whole; empty ones select all entries.
 type auditIn struct {
 	Since     string `json:"since,omitempty" jsonschema:"not before this time: 2 days ago, 2026-11-20, RFC 3339"`
 	Until     string `json:"until,omitempty" jsonschema:"before this time; with a date: to the end of that day"`
@@ -31,12 +35,15 @@ type auditIn struct {
 	tool.Page
 }
 
+// An auditOut is the output of team_audit: one page of entries, the newest first.
 type auditOut struct {
 	tool.Aside `json:"-"`
 	Entries    []audit.Entry `json:"entries"`
 }
 
-// audit returns the tool that lists changes and refused calls of the tenant.
+// audit returns the tool that lists changes and refused calls of the tenant. The changes are in the
+// logs of the vaults and of the tenant, and refused calls in a log of their own; package audit
+// merges them by time.
 func (f tools) audit() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "team_audit", Family: Family, Title: "List changes and refusals", Doc: auditDoc,
@@ -54,7 +61,9 @@ func (f tools) audit() *tool.Tool {
 	}, f.listAudit)
 }
 
-// listAudit returns one page of the audit entries of the tenant, newest first.
+// listAudit returns one page of the audit entries of the tenant, newest first. The page can be
+// shorter than the limit, or even empty, although more follow: the search for matching entries ends
+// after a number of entries, and the metadata then reports partial. The last page has no token.
 func (f tools) listAudit(ctx context.Context, c auth.Caller, in auditIn) (auditOut, error) {
 	out := auditOut{Entries: []audit.Entry{}}
 	t, err := f.teams.Team(ctx, c.Tenant)
@@ -89,7 +98,8 @@ func (f tools) listAudit(ctx context.Context, c auth.Caller, in auditIn) (auditO
 }
 
 // query returns the filters of the call as a query. Relative times count from now, in UTC. It
-// returns INVALID_PARAMETER for a time that cannot be parsed.
+// returns INVALID_PARAMETER for a time that cannot be parsed. They are resolved again for each
+// page, so "today" can become another day between two pages.
 func (in auditIn) query(now time.Time) (audit.Query, error) {
 	q := audit.Query{
 		Agent: in.Agent, Principal: in.Principal, Tool: in.Tool, Target: in.Target,
@@ -105,7 +115,8 @@ func (in auditIn) query(now time.Time) (audit.Query, error) {
 }
 
 // intervalOf parses the time text of an argument, in UTC. An empty text is the open interval. It
-// returns INVALID_PARAMETER, with the accepted forms, for any other text that is not a time.
+// returns INVALID_PARAMETER, with the accepted forms, for any other text that is not a time. A
+// tenant has no time zone of its own, unlike a vault.
 func intervalOf(argument, text string, now time.Time) (vault.Interval, error) {
 	if text == "" {
 		return vault.Interval{}, nil
@@ -119,13 +130,15 @@ func intervalOf(argument, text string, now time.Time) (vault.Interval, error) {
 	return i, nil
 }
 
-// An entryToken is the content of a page token.
+// An entryToken is the content of a page token, as JSON. The digest detects that the caller changed
+// the filters between two pages, which would make the list inconsistent.
 type entryToken struct {
 	Filters string         `json:"f"` // digest of the filters of the call
 	After   audit.Position `json:"a"`
 }
 
-// filters returns a digest of all arguments except those that select the page.
+// filters returns a digest of all arguments except those that select the page: 16 hexadecimal
+// digits. It protects against mistakes only; a caller can compute it.
 func (in auditIn) filters() string {
 	in.Page = tool.Page{}
 	text, _ := json.Marshal(in) // a struct of strings always marshals
@@ -141,6 +154,8 @@ func (in auditIn) token(next audit.Position) (string, error) {
 
 // after returns the position after which the page begins; the zero Position is the start. It
 // returns INVALID_PARAMETER if the page token comes from a call with other filters.
+//
+// A token with a zero time is refused too: it would be the start of the list, which has no token.
 func (in auditIn) after() (audit.Position, error) {
 	text, err := in.After(Family)
 	if err != nil || text == "" {

@@ -15,10 +15,13 @@ import (
 //go:embed audit_verify.md
 var auditVerifyDoc string
 
+// An auditVerifyIn is the input of team_audit_verify.
 type auditVerifyIn struct {
 	tool.Vault
 }
 
+// An auditVerifyOut is the output of team_audit_verify: the result, or the job if it takes longer
+// than the call. A verification that found problems is not an output but a fault, which lists them.
 type auditVerifyOut struct {
 	tool.Aside       `json:"-"`
 	*VerifiedHistory // nil while the job runs
@@ -26,7 +29,9 @@ type auditVerifyOut struct {
 	Job *job.Brief `json:"job,omitempty" jsonschema:"the job that verifies; the only member while it runs"`
 }
 
-// VerifiedHistory is the result of a verification that found no problem.
+// VerifiedHistory is the result of a verification that found no problem. Commits is the version of
+// the vault up to which its log was read. AuditLog and Tenant are verified, or none if there was
+// nothing to verify or no permission to do so; Changes and Refusals are nil then.
 type VerifiedHistory struct {
 	Verified bool   `json:"verified" jsonschema:"always true: a failed verification is an error"`
 	Commits  uint64 `json:"commit_count" jsonschema:"of the log, all of which were read"`
@@ -37,13 +42,16 @@ type VerifiedHistory struct {
 	Refusals *int    `json:"refusal_count,omitempty" jsonschema:"archived entries of refused calls, all of which were read"`
 }
 
-// The values of AuditLog and Tenant.
+// The values of AuditLog and Tenant of a VerifiedHistory.
 const (
 	verified = "verified"
 	none     = "none"
 )
 
-// auditVerify returns the tool that verifies the history of a vault.
+// auditVerify returns the tool that verifies the history of a vault: the digests and the chain of
+// the commits of its log, and the audit log among its files.
+//
+// It reads the whole log, so for a large vault it takes longer than a call may. It changes nothing.
 func (f tools) auditVerify() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "team_audit_verify", Family: Family, Title: "Verify the history",
@@ -55,7 +63,8 @@ func (f tools) auditVerify() *tool.Tool {
 
 // verifyAudit starts the job that verifies the history of the vault, and returns its result if the
 // job ends within the call. Otherwise it returns the job. The log of the tenant is verified too if
-// the caller is an admin of all vaults.
+// the caller is an admin of all vaults. That the vault exists is checked first, so that a wrong
+// name creates no job.
 func (f tools) verifyAudit(
 	ctx context.Context, c auth.Caller, in auditVerifyIn,
 ) (auditVerifyOut, error) {

@@ -12,19 +12,22 @@ import (
 // auditVerify is the kind of the job that verifies a history.
 const auditVerify = "audit_verify"
 
-// A verifyInput is the input of the job, in addition to its target.
+// A verifyInput is the input of the job, in addition to its target. It records the permission that
+// the caller had when it started the job.
 type verifyInput struct {
 	Tenant bool `json:"tenant"` // verify the tenant's own log and its refused calls too
 }
 
-// A verifying is the stored state of the job between its steps.
+// A verifying is the stored state of the job between its steps: the result so far, and the problems
+// found so far.
 type verifying struct {
 	VerifiedHistory
 	Problems []*fault.Fault `json:"problems,omitempty"`
 }
 
 // Jobs returns the kinds of jobs of this family, for one tenant. Each step reads the state of the
-// job before it and stores its own.
+// job before it and stores its own. A step that is repeated after a crash computes the same again.
+// The job changes nothing, so it can be cancelled at any time.
 func Jobs(t *team.Team) []job.Kind {
 	step := func(
 		name string, do func(*verifying, context.Context, *team.Team, *job.Run) error,
@@ -48,7 +51,8 @@ func Jobs(t *team.Team) []job.Kind {
 	}}
 }
 
-// vault verifies the log of the vault and, if the vault has files, the audit log among them.
+// vault verifies the log of the vault and, if the vault has files, the audit log among them. It is
+// the first step, so it replaces the whole state.
 func (v *verifying) vault(ctx context.Context, t *team.Team, r *job.Run) error {
 	name := r.Item.Target.Vault
 	log, err := t.Vault(ctx, name)
@@ -68,7 +72,11 @@ func (v *verifying) vault(ctx context.Context, t *team.Team, r *job.Run) error {
 }
 
 // tenant verifies the tenant's own log and the log of refused calls, if the input requests it. As
-// the last step, it returns all problems found as one INDEX_ERROR fault.
+// the last step, it returns all problems found as one INDEX_ERROR fault. A problem of the tenant's
+// own log is marked with log: tenant, because the message alone does not distinguish the logs.
+//
+// A failed verification does not end the step before its end, so that one job reports the problems
+// of all logs. The job then fails, with these problems as its fault.
 func (v *verifying) tenant(ctx context.Context, t *team.Team, r *job.Run) error {
 	var in verifyInput
 	if err := r.Input(&in); err != nil {

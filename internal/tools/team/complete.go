@@ -14,6 +14,7 @@ import (
 //go:embed complete.md
 var completeDoc string
 
+// A completeIn is the input of team_complete. Vaults are the only kind.
 type completeIn struct {
 	Kind string `json:"kind,omitempty" enum:"vault" default:"vault" jsonschema:"the kind of suggestions"`
 	tool.Completing
@@ -30,7 +31,8 @@ func (f tools) complete() *tool.Tool {
 	}, f.completeName)
 }
 
-// completeName completes the names of the active vaults that the caller can see. It opens no vault.
+// completeName completes the names of the active vaults that the caller can see. It opens no vault,
+// because a shell calls it at each press of the tab key.
 func (f tools) completeName(
 	ctx context.Context, c auth.Caller, in completeIn,
 ) (tool.Values, error) {
@@ -46,7 +48,7 @@ func (f tools) completeName(
 }
 
 // completed returns one page of the values that begin with the typed prefix. The function values
-// returns all values, sorted.
+// returns all values, sorted. The token of the next page is the last value of the page.
 func (f tools) completed(
 	ctx context.Context, c auth.Caller, in tool.Completing,
 	values func(*team.Team, *team.State) ([]string, error),

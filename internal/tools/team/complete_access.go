@@ -14,13 +14,14 @@ import (
 //go:embed complete_access.md
 var completeAccessDoc string
 
+// A completeAccessIn is the input of team_complete_access.
 type completeAccessIn struct {
 	Kind string `json:"kind" enum:"token,member,issuer,tool,job" jsonschema:"the kind of suggestions"`
 	tool.Completing
 }
 
 // completeAccess completes names that only admins can see. It is a separate tool so that its Spec
-// can require that role.
+// can require that role. The role is that of an admin of all vaults.
 func (f tools) completeAccess() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "team_complete_access", Family: Family, Title: "Complete access entries",
@@ -43,10 +44,13 @@ func (f tools) completeEntry(
 	})
 }
 
-// mostJobs is the maximum number of jobs that are completed: the newest ones.
+// mostJobs is the maximum number of jobs that are completed: the newest ones. There can be many
+// jobs, and only recent ones are of interest.
 const mostJobs = 200
 
-// entries returns the values of a kind, unsorted. It omits tokens that are revoked or expired.
+// entries returns the values of a kind, unsorted: ids of tokens and jobs, subjects of members,
+// names of issuers and tools. It omits tokens that are revoked or expired. An unknown kind has no
+// values. A subject that members of several issuers have occurs several times.
 func (f tools) entries(
 	ctx context.Context, t *team.Team, s *team.State, kind string,
 ) (all []string, err error) {

@@ -2,17 +2,24 @@ package team
 
 import "sync"
 
-// manyOpen is the maximum number of vaults that a call reads at once.
+// manyOpen is the maximum number of vaults that a call reads at once. The limit bounds the memory
+// and the requests of one call.
 const manyOpen = 16
 
 // A row describes one vault. refused reports whether the vault could not be opened because of the
 // memory limit.
+//
+// The tools that list vaults and report usage have a row type each, whose error of this kind is a
+// value of the row and not an error of the call.
 type row interface{ refused() bool }
 
 // ofEach returns the row that of returns for each element of all, in order. It runs at most
 // manyOpen calls of of at once. A refused row is requested a second time after all calls are done,
 // one vault at a time, because the other vaults may have used the memory. ofEach returns the first
 // error in the order of all.
+//
+// It always waits for all calls that it started, also after an error, so that none of them uses the
+// context of the call after its end.
 func ofEach[E any, R row](all []E, of func(E) (R, error)) ([]R, error) {
 	rows, errs := make([]R, len(all)), make([]error, len(all))
 	var reading sync.WaitGroup

@@ -12,18 +12,27 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// A grant is the part of the input of every tool that gives roles to a principal.
+// A grant is the part of the input of every tool that gives roles to a principal. Without Vaults,
+// Role applies in all vaults. Otherwise it applies in the named ones, and an entry such as
+// "notes=reader" has a role of its own; see grant.roles.
 type grant struct {
 	Role   auth.Role `json:"role" enum:"reader,editor,admin" jsonschema:"the role"`
 	Vaults []string  `json:"vaults,omitempty" complete:"vault" absent:"all vaults, also later ones" jsonschema:"vaults: NAME, or NAME=ROLE for another role there; default: all, also later ones"`
 }
 
-// maxGrants is the maximum number of vaults in a grant.
+// maxGrants is the maximum number of vaults in a grant. It is greater than the number of vaults
+// that a tenant can have, because a grant can name vaults that do not exist yet.
 const maxGrants = 2 * team.MaxVaults
 
 // roles returns the roles of the grant, by vault; the key auth.AllVaults stands for all vaults. A
 // vault does not have to exist yet. It returns INVALID_PARAMETER for an empty list, an invalid name
 // or role, and a vault that is named twice.
+//
+// An entry of the list is the name of a vault, which gets Role, or "name=role". The name can be
+// that of all vaults, so one grant can give a role in all vaults and another one in a single vault.
+//
+// A grant that names vaults does not include all vaults: the principal has no role in the others.
+// The number of entries is limited because the log of the tenant stores them.
 func (g grant) roles() (map[string]auth.Role, error) {
 	switch {
 	case g.Vaults != nil && len(g.Vaults) == 0: // an empty list must not mean all vaults
@@ -52,7 +61,7 @@ func (g grant) roles() (map[string]auth.Role, error) {
 }
 
 // separate splits each text of a list at its commas, because people type several names that way.
-// Spaces around a name are removed.
+// Spaces around a name are removed. Empty names are kept, so that they are reported as invalid.
 func separate(list []string) []string {
 	var names []string
 	for _, entry := range list {
@@ -63,13 +72,14 @@ func separate(list []string) []string {
 	return names
 }
 
-// badVaults returns an INVALID_PARAMETER fault about the argument vaults.
+// badVaults returns an INVALID_PARAMETER fault about the argument vaults, with a message in the
+// format of fmt.Sprintf.
 func badVaults(format string, args ...any) *fault.Fault {
 	return fault.New(fault.InvalidParameter, format, args...).With("argument", "vaults")
 }
 
 // checkGrant returns a fault if the name is not a valid vault name or the role does not exist. The
-// fault suggests the nearest role.
+// fault suggests the nearest role. The name auth.AllVaults is valid.
 func checkGrant(name string, role auth.Role) error {
 	if name != auth.AllVaults {
 		if err := vault.CheckName(name); err != nil {
@@ -92,7 +102,12 @@ func checkGrant(name string, role auth.Role) error {
 }
 
 // within returns PERMISSION_DENIED if the roles exceed those of the caller: a caller can give only
-// roles that it has itself.
+// roles that it has itself. The fault names the first vault, in the order of names, in which they
+// do, and the role of the caller there.
+//
+// It compares vault by vault, not only the entries of the two maps: a role in all vaults also
+// applies in those where the caller has an entry of its own, which can be a lower role. For the
+// same reason, an admin of one vault cannot give a role in all vaults.
 func within(c auth.Caller, roles map[string]auth.Role) error {
 	named := maps.Clone(roles)
 	if all, ok := roles[auth.AllVaults]; ok {
@@ -122,7 +137,7 @@ func where(name string) string {
 }
 
 // unknown returns the names of the vaults in roles that do not exist or are in the trash, sorted.
-// Grants for them are allowed; the answer reports them.
+// Grants for them are allowed; the answer reports them, because such a name can be a mistake.
 func unknown(s *team.State, roles map[string]auth.Role) []string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(roles)) {
@@ -135,7 +150,9 @@ func unknown(s *team.State, roles map[string]auth.Role) []string {
 }
 
 // folderOf checks the prefix under which writes are allowed and returns it as the path of a folder
-// of notes, with a slash at its end. An empty prefix allows all paths and is returned as it is.
+// of notes, with a slash at its end. An empty prefix allows all paths and is returned as it is. A
+// prefix is valid if a note can have a path below it; otherwise the fault is that of such a path.
+// The slash matters: without it, "projects/mill" would also allow "projects/mills.md".
 func folderOf(prefix string) (string, error) {
 	if prefix == "" {
 		return "", nil

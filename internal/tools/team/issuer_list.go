@@ -11,7 +11,9 @@ import (
 //go:embed issuer_list.md
 var issuerListDoc string
 
-// An issuerRow is one rule of a list of issuers.
+// An issuerRow is one rule of a list of issuers. A rule says which tokens of an identity provider
+// are accepted, and which roles they get. Disabled is the reason why a rule accepts no tokens, or
+// empty. Principal is set for a rule for workloads, such as CI jobs.
 type issuerRow struct {
 	Name       string               `json:"name"`
 	Issuer     string               `json:"issuer"`
@@ -25,7 +27,7 @@ type issuerRow struct {
 	Principal  string               `json:"principal,omitempty" jsonschema:"the principal of a workload; absent: each person is a principal"`
 }
 
-// issuerList returns the tool that lists the issuers of the tenant.
+// issuerList returns the tool that lists the issuers of the tenant, sorted by name.
 func (f tools) issuerList() *tool.Tool {
 	return lists(f, tool.Spec{
 		Name: "team_issuer_list", Family: Family, Title: "List issuers", Doc: issuerListDoc,
@@ -44,7 +46,8 @@ func (f tools) issuerList() *tool.Tool {
 	})
 }
 
-// disabledReason is the value of Disabled for every disabled rule.
+// disabledReason is the value of Disabled for every disabled rule. There is only one reason; see
+// team.Team.Disabled.
 const disabledReason = "the issuer is in the configuration of the server, and the rule has other keys"
 
 // rowOfIssuer returns the row of a rule. The principal is set only for a rule for workloads, whose

@@ -14,6 +14,7 @@ import (
 //go:embed issuer_remove.md
 var issuerRemoveDoc string
 
+// An issuerRemoveIn is the input of team_issuer_remove.
 type issuerRemoveIn struct {
 	Name string `json:"name" max:"63" complete:"issuer" jsonschema:"name of the rule"`
 	tool.Mutation
@@ -29,7 +30,9 @@ func (f tools) issuerRemove() *tool.Tool {
 	}, f.removeIssuer)
 }
 
-// removeIssuer removes a rule. Tokens of its issuer are no longer accepted by it.
+// removeIssuer removes a rule. Tokens of its issuer are no longer accepted by it, although another
+// rule can still accept them. Members that the issuer authenticated stay members. A name without a
+// rule is NOT_FOUND.
 func (f tools) removeIssuer(
 	ctx context.Context, c auth.Caller, in issuerRemoveIn,
 ) (issuerOut, error) {

@@ -19,6 +19,10 @@ import (
 //go:embed issuer_set.md
 var issuerSetDoc string
 
+// An issuerSetIn is the input of team_issuer_set. It describes the whole rule: a rule of the same
+// name is replaced, and fields that are omitted become empty. With ClientID or RolesClaim the rule
+// is for people: each subject is a principal of its own. Otherwise it is for a workload, such as a
+// CI job: all its tokens act as one principal, and Claims must restrict them.
 type issuerSetIn struct {
 	Name     string      `json:"name" max:"63" complete:"issuer" jsonschema:"a to z, 0 to 9 and -, not beginning with -; a workload acts as workload:NAME"`
 	Issuer   string      `json:"issuer" max:"2048" what:"url" jsonschema:"iss of the tokens: a public https URL"`
@@ -39,7 +43,8 @@ type issuerOut struct {
 	planned[issuerRow]
 }
 
-// issuerSet returns the tool that creates or replaces an issuer.
+// issuerSet returns the tool that creates or replaces an issuer, which is a rule of the tenant for
+// tokens of an identity provider.
 func (f tools) issuerSet() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "team_issuer_set", Family: Family, Title: "Trust an issuer", Doc: issuerSetDoc,
@@ -50,7 +55,8 @@ func (f tools) issuerSet() *tool.Tool {
 }
 
 // setIssuer creates or replaces a rule. A rule that is invalid today may have been accepted at the
-// first attempt of the same call, which then gets the recorded answer.
+// first attempt of the same call, which then gets the recorded answer. PERMISSION_DENIED is
+// returned at once, also for a repeated call: a caller that lost its role gets no earlier answers.
 func (f tools) setIssuer(
 	ctx context.Context, c auth.Caller, in issuerSetIn,
 ) (issuerOut, error) {
@@ -91,6 +97,10 @@ func (f tools) setIssuer(
 // rule returns the requested rule for a tenant whose tokens have this audience. It returns
 // PERMISSION_DENIED if the rule could give more than the caller's own roles, and INVALID_PARAMETER
 // if a rule for workloads would accept every token of its issuer.
+//
+// The second check is needed because an issuer such as a CI service signs tokens for all its
+// customers: a rule without a restriction would let any of them in. With a roles claim the tokens
+// themselves name the roles, so the caller must be an admin of all vaults.
 func (in issuerSetIn) rule(c auth.Caller, audience string) (team.Issuer, error) {
 	i := team.Issuer{
 		Name: in.Name, URL: in.Issuer, JWKS: in.JWKS, RolesClaim: in.RolesClaim, ClientID: in.ClientID,
@@ -117,7 +127,10 @@ func (in issuerSetIn) rule(c auth.Caller, audience string) (team.Issuer, error) 
 	return i, within(c, most)
 }
 
-// check returns a fault with all problems of the names and URLs of the input, or nil.
+// check returns a fault with all problems of the names and URLs of the input, or nil. It makes no
+// requests: whether the URLs lead to an issuer is found out when the first token arrives.
+//
+// Names must be printable ASCII because logs and messages contain them.
 func (in issuerSetIn) check(audience string) error {
 	var problems []*fault.Fault
 	if err := vault.CheckName(in.Name); err != nil {
@@ -150,7 +163,8 @@ func (in issuerSetIn) check(audience string) error {
 }
 
 // checkAudience returns a fault if the input names another audience than that of the tenant, or if
-// the tenant has none because the deployment has no public URL. It returns nil otherwise.
+// the tenant has none because the deployment has no public URL. It returns nil otherwise. All
+// issuers of a tenant have the same audience, so a token for one tenant is not valid in another.
 func (in issuerSetIn) checkAudience(audience string) *fault.Fault {
 	switch {
 	case audience == "":
@@ -165,13 +179,18 @@ func (in issuerSetIn) checkAudience(audience string) *fault.Fault {
 	return nil
 }
 
-// The limits of the conditions of a rule.
+// The limits of the conditions of a rule: their number, and the size of each.
 const (
 	maxConditions = 20
 	maxPattern    = 255 // in bytes, of the name of a claim and of its pattern
 )
 
 // conditions returns the required claims with their patterns as texts, or nil if none are given.
+// Numbers and booleans are converted to texts. The fault of an invalid claim is INVALID_PARAMETER;
+// the claims are checked in the order of their names, so that it is always the same one.
+//
+// A pattern is compared with the whole claim; see auth.Conditions. A pattern that is a list or an
+// object is refused.
 func conditions(given tool.Fields) (map[string]string, error) {
 	if len(given) > maxConditions {
 		return nil, badClaims("at most %d claims can be required", maxConditions)
@@ -202,7 +221,7 @@ func badClaims(format string, args ...any) error {
 }
 
 // patternOf returns the text with which a claim is compared. ok is false if the value is not a
-// string, number or boolean.
+// string, number or boolean. A number or boolean becomes its JSON text.
 func patternOf(value any) (string, bool) {
 	switch v := value.(type) {
 	case string:

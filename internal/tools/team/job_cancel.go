@@ -14,11 +14,14 @@ import (
 //go:embed job_cancel.md
 var jobCancelDoc string
 
+// A jobCancelIn is the input of team_job_cancel.
 type jobCancelIn struct {
 	ID string `json:"id" complete:"job" jsonschema:"id of the job"`
 	tool.Mutation
 }
 
+// A jobCancelOut is the output of team_job_cancel: the job after the request. A running job ends
+// some time later; until then its row has Cancel set.
 type jobCancelOut struct {
 	tool.Aside  `json:"-"`
 	Action      string  `json:"action,omitempty" jsonschema:"updated"`
@@ -27,7 +30,8 @@ type jobCancelOut struct {
 	WouldUpdate *JobRow `json:"would_update,omitempty"`
 }
 
-// jobCancel returns the tool that cancels a job.
+// jobCancel returns the tool that cancels a job. Not all kinds of jobs can be cancelled; see
+// job.Stops.
 func (f tools) jobCancel() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "team_job_cancel", Family: Family, Title: "Cancel a job", Doc: jobCancelDoc,
@@ -38,7 +42,10 @@ func (f tools) jobCancel() *tool.Tool {
 }
 
 // cancelJob cancels a job. The cancellation is not part of a commit; only the idempotency key of
-// the call and its answer are recorded.
+// the call and its answer are recorded. A job that the caller cannot see is NOT_FOUND.
+//
+// The order matters for a repeated call: a job that no longer exists leads to the recorded answer
+// through refuse, and otherwise to NOT_FOUND.
 func (f tools) cancelJob(
 	ctx context.Context, c auth.Caller, in jobCancelIn,
 ) (jobCancelOut, error) {

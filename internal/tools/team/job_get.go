@@ -11,10 +11,12 @@ import (
 //go:embed job_get.md
 var jobGetDoc string
 
+// A jobGetIn is the input of team_job_get.
 type jobGetIn struct {
 	ID string `json:"id" complete:"job" jsonschema:"id of the job, from the answer of the call that started it"`
 }
 
+// A jobOut is the output of team_job_get.
 type jobOut struct {
 	tool.Aside `json:"-"`
 	Job        JobRow `json:"job"`
@@ -30,7 +32,8 @@ func (f tools) jobGet() *tool.Tool {
 	}, f.getJob)
 }
 
-// getJob returns a job with its result. A job that the caller cannot see is NOT_FOUND.
+// getJob returns a job with its result. A job that the caller cannot see is NOT_FOUND. A call that
+// starts a job returns its id, with which the caller asks here whether it is done.
 func (f tools) getJob(ctx context.Context, c auth.Caller, in jobGetIn) (jobOut, error) {
 	_, it, err := f.jobOf(ctx, c, in.ID)
 	if err != nil {

@@ -14,18 +14,22 @@ import (
 //go:embed job_list.md
 var jobListDoc string
 
+// A jobListIn is the input of team_job_list. Jobs must match both filters, if they are given.
 type jobListIn struct {
 	State string `json:"state,omitempty" enum:"queued,running,waiting,done,failed,cancelled" jsonschema:"only jobs in this state"`
 	Kind  string `json:"kind,omitempty" size:"name" jsonschema:"only jobs of this kind: reindex_full, audit_verify, note_erase, vault_erase, tenant_erase"`
 	tool.Page
 }
 
+// A jobListOut is the output of team_job_list: one page of jobs, the newest first.
 type jobListOut struct {
 	tool.Aside `json:"-"`
 	Items      []JobRow `json:"items"`
 }
 
-// A JobRow is a job as the tools return it.
+// A JobRow is a job as the tools return it. Times are RFC 3339, in UTC; those that have not come
+// yet are nil. Error is the reason of a failure or of a wait. Result depends on the kind of the
+// job, and is nil in lists and until the job is done.
 type JobRow struct {
 	ID       string          `json:"id"`
 	Kind     string          `json:"kind"`
@@ -50,7 +54,7 @@ type jobError struct {
 	Fixes   []string   `json:"fixes,omitempty"`
 }
 
-// jobList returns the tool that lists jobs.
+// jobList returns the tool that lists jobs, of all vaults of which the caller is an admin.
 func (f tools) jobList() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "team_job_list", Family: Family, Title: "List jobs", Doc: jobListDoc,
@@ -62,7 +66,8 @@ func (f tools) jobList() *tool.Tool {
 	}, f.listJobs)
 }
 
-// listJobs returns one page of the jobs that the caller can see, without their results.
+// listJobs returns one page of the jobs that the caller can see, without their results, which can
+// be large. The page token is the id of the last job of the page.
 func (f tools) listJobs(ctx context.Context, c auth.Caller, in jobListIn) (jobListOut, error) {
 	out := jobListOut{Items: []JobRow{}}
 	t, err := f.teams.Team(ctx, c.Tenant)
@@ -92,7 +97,7 @@ func (f tools) listJobs(ctx context.Context, c auth.Caller, in jobListIn) (jobLi
 }
 
 // seenBy returns a filter for the jobs that a caller can see: an admin of a vault sees the jobs of
-// that vault, and an admin of all vaults also sees those of the tenant.
+// that vault, and an admin of all vaults also sees those of the tenant, which have no vault.
 func seenBy(c auth.Caller) func(job.Item) bool {
 	return func(it job.Item) bool {
 		where := it.Target.Vault
@@ -117,7 +122,10 @@ func rowOfJob(it job.Item) JobRow {
 }
 
 // jobOf returns a job, and the jobs of its tenant. It returns NOT_FOUND if the caller cannot see
-// the job.
+// the job, so that the answer does not reveal that there is such a job.
+//
+// The second look-up is for the erasure of a whole tenant: the table of its jobs was destroyed with
+// it, and the job is kept elsewhere.
 func (f tools) jobOf(ctx context.Context, c auth.Caller, id string) (*job.Jobs, job.Item, error) {
 	t, err := f.teams.Team(ctx, c.Tenant)
 	if err != nil {

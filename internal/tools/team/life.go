@@ -8,12 +8,14 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 )
 
-// The limits of the lifetime of a token.
+// The limits of the lifetime of a token: at least a minute, at most ten years of 365 days.
 const (
 	minLife = time.Minute
 	maxLife = 3650 * 24 * time.Hour
 )
 
+// The forms of a lifetime: a number, optionally a space, and a unit. The first letter of the unit
+// decides; "m" means minutes, because there is no unit of months.
 var (
 	lifeForm = regexp.MustCompile(`^(\d{1,7}) ?(m|h|d|w|minutes?|hours?|days?|weeks?)$`)
 	lifeUnit = map[byte]time.Duration{
@@ -22,7 +24,11 @@ var (
 )
 
 // lifeOf parses a lifetime such as "90 days" or "12h". A day has 24 hours. An empty text is 0,
-// which means that the token does not expire.
+// which means that the token does not expire. Other texts, and lifetimes outside the limits, are
+// INVALID_PARAMETER.
+//
+// The units of hours and days are fixed lengths, so a token that is created before a change of the
+// clocks expires at another time of the day.
 func lifeOf(text string) (time.Duration, error) {
 	if text == "" {
 		return 0, nil

@@ -12,6 +12,8 @@ import (
 )
 
 // A Limiter reports the rate limits of a deployment and how much a tenant used; see limit.Limiter.
+// It only reports: the calls are limited before they reach a tool. Its methods must be safe for
+// concurrent use.
 type Limiter interface {
 	// Rates returns the rate limits. A rate that is not limited is negative.
 	Rates() limit.Rates
@@ -19,7 +21,15 @@ type Limiter interface {
 	Usage(ctx context.Context, tenant string) (limit.Usage, error)
 }
 
-// limits are the limits of a caller (CONTRACT §9). A nil rate is not limited.
+// limits are the limits of a caller (CONTRACT §9). A nil rate is not limited. Burst and Principal
+// are nil if no rate is limited.
+//
+// The limits of sizes and numbers are those of the server, the same for all tenants. They are
+// returned so that an agent can plan a large import instead of failing in the middle of it.
+//
+// The rates are of one agent. An agent can save up calls that it did not make, up to Burst minutes
+// of its rate. Principal is the number of agents of a principal that can use their full rate at the
+// same time.
 type limits struct {
 	NoteBytes   int `json:"note_bytes"`
 	BodyBytes   int `json:"body_bytes" jsonschema:"of the arguments of a call, and of an answer"`
@@ -43,6 +53,8 @@ type limits struct {
 
 // limitsOf returns the limits of a caller. The local principal, and a deployment without a Limiter,
 // have no rate limits.
+//
+// Burst and Principal are constants of package limit, and have a meaning only together with a rate.
 func (f tools) limitsOf(c auth.Caller) limits {
 	vault := f.teams.Limits()
 	l := limits{

@@ -11,7 +11,12 @@ import (
 //go:embed member_list.md
 var memberListDoc string
 
-// A memberRow is one member of a list.
+// A memberRow is one member of a list: a person with roles in the tenant. Subject and Issuer are
+// the claims sub and iss of the tokens of the person, and Principal the name under which the log
+// records the changes of the person.
+//
+// By and Set report which principal set the entry last, and when; Set is empty if the log does not
+// contain the time.
 type memberRow struct {
 	Subject   string               `json:"subject"`
 	Issuer    string               `json:"issuer"`
@@ -22,7 +27,7 @@ type memberRow struct {
 	Set       string               `json:"set,omitempty" jsonschema:"when"`
 }
 
-// memberList returns the tool that lists the members of the tenant.
+// memberList returns the tool that lists the members of the tenant, sorted by issuer and subject.
 func (f tools) memberList() *tool.Tool {
 	return lists(f, tool.Spec{
 		Name: "team_member_list", Family: Family, Title: "List members", Doc: memberListDoc,

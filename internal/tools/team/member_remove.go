@@ -15,6 +15,8 @@ import (
 //go:embed member_remove.md
 var memberRemoveDoc string
 
+// A memberRemoveIn is the input of team_member_remove. Issuer is needed only if members of several
+// issuers have the subject; it is the URL or the name of an issuer.
 type memberRemoveIn struct {
 	Subject string `json:"subject" max:"255" complete:"member" jsonschema:"the sub of the person's tokens"`
 	Issuer  string `json:"issuer,omitempty" max:"2048" complete:"issuer" absent:"that of the only such member" jsonschema:"issuer of the tokens: a URL, or the name of an issuer of the tenant; optional if only one member has the subject"`
@@ -31,7 +33,11 @@ func (f tools) memberRemove() *tool.Tool {
 	}, f.removeMember)
 }
 
-// removeMember removes the entry of a member. Only an admin of all vaults can do so.
+// removeMember removes the entry of a member. Only an admin of all vaults can do so. The person
+// does not lose all access: from then on the roles in its tokens apply.
+//
+// That is why the tool needs a higher role than the one that sets a member: it can raise the roles
+// of the person instead of removing them.
 func (f tools) removeMember(
 	ctx context.Context, c auth.Caller, in memberRemoveIn,
 ) (memberOut, error) {
@@ -68,6 +74,9 @@ func (f tools) removeMember(
 // member returns the member that the call identifies. It looks among the members first, because the
 // issuer of a member may have been removed in the meantime. It returns INVALID_PARAMETER if the
 // call names no issuer and members of several issuers have the subject.
+//
+// If there is no such member, it returns one with an empty issuer, or with the issuer that the call
+// names. Its removal is then NOT_FOUND.
 func (in memberRemoveIn) member(t *team.Team, s *team.State) (team.Member, error) {
 	if m, ok := s.Member(in.Issuer, in.Subject); ok {
 		return m, nil

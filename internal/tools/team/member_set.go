@@ -15,6 +15,8 @@ import (
 //go:embed member_set.md
 var memberSetDoc string
 
+// A memberSetIn is the input of team_member_set. It describes the whole entry: an existing one is
+// replaced. Prefix restricts the writes of the member to a folder of notes.
 type memberSetIn struct {
 	Subject string `json:"subject" max:"255" jsonschema:"the sub of the person's tokens"`
 	Issuer  string `json:"issuer,omitempty" max:"2048" complete:"issuer" absent:"the only issuer there is" jsonschema:"issuer of the tokens: a URL, or the name of an issuer of the tenant; optional if there is only one"`
@@ -32,7 +34,7 @@ type memberOut struct {
 }
 
 // planned is the part of the output that the tools for members and issuers share: unknown vaults,
-// and the plan of a dry run.
+// and the plan of a dry run. Only one of the rows is set, and only in a dry run.
 type planned[Row any] struct {
 	UnknownVaults []string `json:"unknown_vaults,omitempty" jsonschema:"vaults in the call that do not exist yet"`
 	DryRun        bool     `json:"dry_run,omitempty"`
@@ -41,7 +43,8 @@ type planned[Row any] struct {
 	WouldDelete   *Row     `json:"would_delete,omitempty"`
 }
 
-// plan records the effect that a dry run would have: it creates the entry, or updates it.
+// plan records the effect that a dry run would have: it creates the entry, or updates it. An entry
+// that would not change is reported as an update.
 func (p *planned[Row]) plan(row *Row, create bool) {
 	p.DryRun = true
 	if create {
@@ -61,7 +64,11 @@ func (f tools) memberSet() *tool.Tool {
 	}, f.setMember)
 }
 
-// setMember creates or replaces the entry of a member.
+// setMember creates or replaces the entry of a member. The member needs no account yet: the entry
+// applies to the first token with this issuer and subject. An unknown issuer is INVALID_PARAMETER.
+//
+// If the issuer cannot be determined now, a repeated call still gets the recorded answer. The roles
+// are checked before that in any case, against those that the caller has now.
 func (f tools) setMember(
 	ctx context.Context, c auth.Caller, in memberSetIn,
 ) (memberOut, error) {
@@ -107,7 +114,8 @@ func set(created bool, changed uint64) string {
 }
 
 // member returns the requested member, without its issuer. It returns PERMISSION_DENIED if the
-// caller would give more than its own roles.
+// caller would give more than its own roles. The issuer is determined by the caller of member,
+// because it depends on the current state.
 func (in memberSetIn) member(c auth.Caller) (team.Member, error) {
 	m := team.Member{Subject: in.Subject}
 	if err := checkSubject(in.Subject); err != nil {
@@ -123,7 +131,8 @@ func (in memberSetIn) member(c auth.Caller) (team.Member, error) {
 	return m, within(c, m.Roles)
 }
 
-// checkSubject returns INVALID_PARAMETER if no accepted token can have such a subject.
+// checkSubject returns INVALID_PARAMETER if no accepted token can have such a subject. The limit of
+// its length is checked with the arguments.
 func checkSubject(subject string) error {
 	if printable(subject) {
 		return nil

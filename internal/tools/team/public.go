@@ -13,6 +13,13 @@ import (
 // checkPublic returns an error if a tenant must not name a URL. The URL must be https, and its host
 // must be a public address or have a public name. The address to which a name resolves is checked
 // when it is fetched (package auth).
+//
+// Otherwise a tenant could make the server send requests into the network of its operator. A name
+// counts as public if it has at least two labels, and the last one is neither in local nor numeric.
+// The error completes a sentence that begins with the name of the argument.
+//
+// An address is compared with the reserved ranges by auth.CheckURL. A name that ends with a dot is
+// treated like the same name without it.
 func checkPublic(text string) error {
 	if !printable(text) {
 		return errors.New("must be an absolute https URL")
@@ -37,7 +44,7 @@ func checkPublic(text string) error {
 }
 
 // numeric matches the last label of a host that some programs parse as an IPv4 address, as in 127.1
-// or 0x7f000001.
+// or 0x7f000001. Such a host is refused, because it could be an address inside the network.
 var numeric = regexp.MustCompile(`^(\d+|0x[0-9a-f]*)$`)
 
 // local contains the top-level domains that do not resolve publicly (RFC 6761, RFC 6762, RFC 8375),

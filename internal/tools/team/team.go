@@ -1,5 +1,32 @@
 // Package team contains the tools of the team family: the account of the caller, the vaults of a
 // tenant, and the tokens, members and issuers with their roles (CONTRACT §4, team).
+//
+// Three kinds of state are behind these tools. The log of the tenant contains the list of vaults
+// with their settings, and all tokens, members and issuers; package internal/team commits to it.
+// Each vault has a log of its own, with its notes and memories. Jobs are neither: they are records
+// of long work, in a table. The tools here translate arguments, make the checks that depend on the
+// caller, and build answers; they decide nothing about storage.
+//
+// Most tools that change something have the same form. They prepare the call with tools.mutation,
+// validate the arguments, and then run the change with mutation.Tenant. The change gets a function
+// that builds the answer, which is stored with the commit: a call that is repeated with the same
+// idempotency key gets that answer again. This has two consequences. The function can run several
+// times, so it must have no effects of its own. And a check that depends on the current state must
+// end in refuse, not in a plain error, because the same call can have succeeded earlier, in another
+// state.
+//
+// A caller cannot give more than it has: a role that a token, member or issuer gets must not exceed
+// those of the caller; see within.
+//
+// The files are named after the tools. In addition:
+//
+//   - grant.go: the roles that a call gives
+//   - life.go: the lifetime of a token
+//   - public.go: which URLs a tenant may name
+//   - limits.go: the limits that whoami and usage report
+//   - each.go: the concurrent read of several vaults
+//   - audit_verify_job.go: the job that verifies histories
+//   - tenant_memories.go: the memories in the export of a tenant
 package team
 
 import (
@@ -28,7 +55,8 @@ var Family = &tool.Family{
 	},
 }
 
-// Options are the dependencies of the tools, in addition to the tenants. All are optional.
+// Options are the dependencies of the tools, in addition to the tenants. All are optional. They are
+// not changed after Tools.
 type Options struct {
 	// All returns all tools of the product: those that a token can be limited to. It is not called
 	// before the first call of a tool. Nil: there are none.
@@ -38,7 +66,8 @@ type Options struct {
 	Limiter Limiter
 }
 
-// Tools returns the tools of the family for these tenants.
+// Tools returns the tools of the family for these tenants, with the dependencies in o. They are the
+// same for every tenant: a tool finds the tenant of a call by its caller.
 func Tools(t *team.Teams, o Options) []*tool.Tool {
 	f := tools{teams: t, opt: o}
 	return []*tool.Tool{
@@ -52,12 +81,15 @@ func Tools(t *team.Teams, o Options) []*tool.Tool {
 	}
 }
 
+// tools are the tools of the family, bound to the tenants of a server and to their options. They
+// are safe for concurrent use.
 type tools struct {
 	teams *team.Teams
 	opt   Options
 }
 
-// vault returns the vault of a call, by its name.
+// vault returns the vault of a call, by its name. It returns NOT_FOUND if the tenant has no such
+// vault, or if it is in the trash.
 func (f tools) vault(ctx context.Context, c auth.Caller, name string) (*repo.Vault, error) {
 	t, err := f.teams.Team(ctx, c.Tenant)
 	if err != nil {
@@ -66,7 +98,8 @@ func (f tools) vault(ctx context.Context, c auth.Caller, name string) (*repo.Vau
 	return t.Vault(ctx, name)
 }
 
-// state returns the tenant of a call, its current state, and the version of that state.
+// state returns the tenant of a call, its current state, and the version of that state. The state
+// is a snapshot: later commits do not change it.
 func (f tools) state(ctx context.Context, c auth.Caller) (*team.Team, *team.State, uint64, error) {
 	t, err := f.teams.Team(ctx, c.Tenant)
 	if err != nil {
@@ -78,7 +111,7 @@ func (f tools) state(ctx context.Context, c auth.Caller) (*team.Team, *team.Stat
 
 // versionFor adds the version of the tenant to an answer if the caller is an admin of all vaults.
 // The version changes with every change to any vault, token and member, so other callers do not get
-// it.
+// it: it would show them the activity of others.
 func versionFor(c auth.Caller, out *tool.Aside, seq uint64) {
 	if c.Role(auth.AllVaults).Allows(auth.Admin) {
 		out.Note("version", repo.Version(seq))
@@ -86,7 +119,7 @@ func versionFor(c auth.Caller, out *tool.Aside, seq uint64) {
 }
 
 // mutation returns the tenant of a call that changes something, and the call as it is recorded in
-// the log.
+// the log. A malformed if_version is INVALID_PARAMETER.
 func (f tools) mutation(
 	ctx context.Context, c auth.Caller, m *tool.Mutation,
 ) (*team.Team, repo.Call, error) {
@@ -99,7 +132,12 @@ func (f tools) mutation(
 }
 
 // refuse refuses a call with the error why because of the current state of the tenant. A repetition
-// of a call that succeeded earlier gets the answer of that call instead.
+// of a call that succeeded earlier gets the answer of that call instead. The output is empty unless
+// there is such an answer.
+//
+// A tool uses it after checks of the current state that an earlier attempt of the same call may
+// have passed: the earlier attempt changed the state, or another call did. A check that depends on
+// the arguments alone returns its fault directly.
 func refuse[Out any](
 	ctx context.Context, t *team.Team, call repo.Call, why error,
 ) (Out, error) {
@@ -108,19 +146,23 @@ func refuse[Out any](
 	return mutation.Finish(r, none, err)
 }
 
-// A listIn is the input of a list without filters.
+// A listIn is the input of a list without filters: the limit of the page and its token.
 type listIn struct {
 	tool.Page
 }
 
-// A listOut is the output of a list: one page.
+// A listOut is the output of a list: one page. Items is never nil, so that it is a JSON array.
 type listOut[Row any] struct {
 	tool.Aside `json:"-"`
 	Items      []Row `json:"items"`
 }
 
 // lists returns a tool that lists entries of the tenant of a call. The answer contains the version
-// of the tenant.
+// of the tenant, so these tools require the role of an admin of all vaults. entries returns the
+// listing for a state of the tenant; it is called once for each call of the tool.
+//
+// The tools that list issuers and members use it. Lists with arguments of their own, or whose rows
+// need more than the state, use listing directly.
 func lists[T, Row any](
 	f tools, spec tool.Spec, entries func(*team.Team, *team.State) listing[T, Row],
 ) *tool.Tool {
@@ -136,7 +178,9 @@ func lists[T, Row any](
 	})
 }
 
-// A listing is a sequence of entries, sorted by key, that is returned in pages.
+// A listing is a sequence of entries, sorted by key, that is returned in pages. The key of the last
+// entry of a page is the content of the page token. So an entry that is added or removed between
+// two pages neither repeats nor hides others.
 type listing[T, Row any] struct {
 	all []T // sorted by key
 	key func(T) string
@@ -144,7 +188,7 @@ type listing[T, Row any] struct {
 }
 
 // page returns one page of a listing, and writes the metadata of a list into the aside (CONTRACT
-// §1).
+// §1). row is called only for the entries of the page. The total is the number of all entries.
 func (l listing[T, Row]) page(a *tool.Aside, p tool.Page) ([]Row, error) {
 	rows := []Row{}
 	after, err := p.After(Family)

@@ -14,11 +14,16 @@ import (
 //go:embed tenant_erase.md
 var tenantEraseDoc string
 
+// A tenantEraseIn is the input of team_tenant_erase. Confirm repeats the name of the tenant; only a
+// dry run can omit it.
 type tenantEraseIn struct {
 	Confirm string `json:"confirm" unless:"dry" max:"63" jsonschema:"name of the tenant, as team_whoami returns it, because an erasure cannot be undone; optional with dry_run"`
 	tool.Mutation
 }
 
+// A tenantEraseOut is the output of team_tenant_erase. Action, Name and Receipt are set when
+// everything that existed is destroyed; until then the output contains only the job. WouldDelete is
+// the receipt of a dry run.
 type tenantEraseOut struct {
 	tool.Aside `json:"-"`
 	Action     string     `json:"action,omitempty" jsonschema:"deleted"`
@@ -30,7 +35,8 @@ type tenantEraseOut struct {
 	WouldDelete *receipt `json:"would_delete,omitempty"`
 }
 
-// tenantErase returns the tool that erases the tenant.
+// tenantErase returns the tool that erases the tenant: all vaults, tokens, members, issuers and
+// other data.
 func (f tools) tenantErase() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "team_tenant_erase", Family: Family, Title: "Erase a tenant", Doc: tenantEraseDoc,
@@ -46,7 +52,11 @@ func (f tools) tenantErase() *tool.Tool {
 }
 
 // eraseTenant erases the tenant of the caller. The token of the caller is no longer valid when the
-// answer is sent.
+// answer is sent. So the caller cannot ask for the state of the job later, unless it gets a token
+// of a new tenant with the same name; see tools.jobOf.
+//
+// The confirmation protects against a call with the token of another tenant: the name in it must be
+// that of the tenant to which the token belongs.
 func (f tools) eraseTenant(
 	ctx context.Context, c auth.Caller, in tenantEraseIn,
 ) (tenantEraseOut, error) {

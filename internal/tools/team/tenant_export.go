@@ -20,19 +20,24 @@ import (
 //go:embed tenant_export.md
 var tenantExportDoc string
 
-// The names of the files of an export that belong to no vault.
+// The names of the files of an export that belong to no vault. The files of a vault are below the
+// folder vaults/NAME/.
 const (
 	tenantFile = "tenant.json"
 	auditFiles = "audit.jsonl"
 )
 
-// mostAudited is the maximum number of audit entries in one answer.
+// mostAudited is the maximum number of audit entries in one answer. If their lines are too long for
+// an answer, fewer are read.
 const mostAudited = 200
 
+// A tenantExportIn is the input of team_tenant_export. Everything is exported, so it has only the
+// token of the page.
 type tenantExportIn struct {
 	PageToken string `json:"page_token,omitempty" means:"token" size:"token" jsonschema:"meta.next_page_token of the page before"`
 }
 
+// A tenantExportOut is the output of team_tenant_export: one page of files.
 type tenantExportOut struct {
 	tool.Aside `json:"-"`
 	Files      []exportFile `json:"files"`
@@ -45,7 +50,9 @@ type exportFile struct {
 	Part int    `json:"part,omitempty" jsonschema:"for a file in several pieces: the number of this piece, from 1; concatenate them"`
 }
 
-// tenantExport returns the tool that exports everything of the tenant, in pages.
+// tenantExport returns the tool that exports everything of the tenant, in pages. With the files of
+// all pages, another installation can be filled: notes with team_vault_import, memories with
+// memory_import.
 func (f tools) tenantExport() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "team_tenant_export", Family: Family, Title: "Export a tenant", Doc: tenantExportDoc,
@@ -56,9 +63,12 @@ func (f tools) tenantExport() *tool.Tool {
 	}, f.exportTenant)
 }
 
-// An exportAt is the position at which the next page of an export begins. The parts of an export
-// follow each other in this order: tenant.json (From), the audit entries (Part), and the vaults
-// (Vault).
+// An exportAt is the position at which the next page of an export begins, and the content of the
+// page token, as JSON. The parts of an export follow each other in this order: tenant.json (From),
+// the audit entries (Part), and the vaults (Vault).
+//
+// Each vault is exported at one version, that of its first page, but the vaults are not exported at
+// the same time. The names of the members are short because the token is repeated in each call.
 type exportAt struct {
 	Began   time.Time       `json:"t"`           // time of the first page; later entries are omitted
 	Tenant  uint64          `json:"s"`           // version of the tenant
@@ -73,7 +83,8 @@ type exportAt struct {
 	Piece   int             `json:"p,omitempty"` // number of the last exported part of its memories
 }
 
-// A tenantExporting builds one page of an export.
+// A tenantExporting builds one page of an export. Each of its methods tenant, audit and vault adds
+// one page of its part, moves the position, and sets more.
 type tenantExporting struct {
 	team  *team.Team
 	state *team.State // the tenant when the page is built
@@ -83,7 +94,8 @@ type tenantExporting struct {
 }
 
 // exportTenant returns one page of everything that the tenant owns. A page token contains all state
-// of the export; the server keeps none.
+// of the export; the server keeps none. So a page can be requested again after a failure, also from
+// another process.
 func (f tools) exportTenant(
 	ctx context.Context, c auth.Caller, in tenantExportIn,
 ) (tenantExportOut, error) {
@@ -114,7 +126,9 @@ func (f tools) exportTenant(
 }
 
 // resume reads a page token and returns the function that builds its page. It returns CONFLICT if
-// the tenant changed while tenant.json was exported in parts.
+// the tenant changed while tenant.json was exported in parts, and INVALID_PARAMETER for a token
+// that no export returned. A caller can forge a token, but it can reach nothing that an honest one
+// does not: the tool requires an admin of all vaults.
 func (e *tenantExporting) resume(token string, seq uint64) (func(context.Context) error, error) {
 	text, err := tool.ReadToken("page_token", token, Family)
 	if err != nil {
@@ -135,7 +149,9 @@ func (e *tenantExporting) resume(token string, seq uint64) (func(context.Context
 	return e.vault, nil
 }
 
-// tenant adds a part of tenant.json.
+// tenant adds a part of tenant.json. The text is generated again for each part and cut at fixed
+// positions, which is why the tenant must not change in between. After its last part, the audit
+// entries follow on the next page.
 func (e *tenantExporting) tenant(context.Context) error {
 	text, err := e.described()
 	if err != nil {
@@ -152,7 +168,8 @@ func (e *tenantExporting) tenant(context.Context) error {
 }
 
 // described returns tenant.json: everything in the tenant's log, which contains no secrets. The
-// text is ASCII, so that it can be split at any byte.
+// text is ASCII, so that it can be split at any byte. Vaults in the trash are listed, but their
+// notes are not exported. The times of the last use of tokens are not in the log, and omitted.
 func (e *tenantExporting) described() ([]byte, error) {
 	all := struct {
 		Tenant  string       `json:"tenant"`
@@ -184,7 +201,8 @@ func (e *tenantExporting) described() ([]byte, error) {
 	return ascii(append(text, '\n')), nil
 }
 
-// ascii returns a JSON text with every character outside ASCII escaped.
+// ascii returns a JSON text with every character outside ASCII escaped. Such characters can only be
+// inside strings, where JSON allows \u escapes; one above U+FFFF becomes a pair of surrogates.
 func ascii(text []byte) []byte {
 	var b bytes.Buffer
 	for _, r := range string(text) {
@@ -202,7 +220,15 @@ func ascii(text []byte) []byte {
 }
 
 // audit adds a part of the audit entries, newest first. If the entries do not fit into an answer,
-// it reads fewer.
+// it reads fewer. Entries since the start of the export are omitted, so that the export itself does
+// not extend the list that it reads.
+//
+// The file has at least one part, so an export of a tenant without entries contains it too. After
+// the last part, the position is the first active vault.
+//
+// The limit shrinks to the number of entries that fit, and the page is read again, so that the
+// position after it is that of its last entry. A single entry is added even if it is larger than
+// maxExport.
 func (e *tenantExporting) audit(ctx context.Context) error {
 	var after audit.Position
 	if e.at.Audit != nil {
@@ -239,7 +265,7 @@ func (e *tenantExporting) audit(ctx context.Context) error {
 }
 
 // auditLines returns all entries as lines of JSON. fit is the number of leading entries whose lines
-// have at most maxExport bytes together.
+// have at most maxExport bytes together. It is 0 if already the first line is longer.
 func auditLines(entries []audit.Entry) (lines []byte, fit int, err error) {
 	for i, entry := range entries {
 		line, err := json.Marshal(entry)
@@ -253,7 +279,9 @@ func auditLines(entries []audit.Entry) (lines []byte, fit int, err error) {
 	return lines, fit, nil
 }
 
-// following returns the name of the first active vault after name. ok is false if there is none.
+// following returns the name of the first active vault after name, in the order of names. ok is
+// false if there is none. A vault that was created during the export is included if its name
+// follows.
 func (e *tenantExporting) following(name string) (string, bool) {
 	for _, v := range e.state.Vaults() {
 		if v.Status == repo.Active && v.Name > name {
@@ -265,7 +293,10 @@ func (e *tenantExporting) following(name string) (string, bool) {
 
 // vault adds a page of the current vault, at the version at which its first page was read: first
 // its notes and audit log, then its memories. A vault that was deleted during the export is
-// skipped.
+// skipped. The pages of notes are those of team_vault_export, with other paths.
+//
+// After the notes it looks whether the vault has memories. If not, it moves on, so that there is no
+// page without a file for them.
 func (e *tenantExporting) vault(ctx context.Context) error {
 	v, err := e.team.Vault(ctx, e.at.Vault)
 	if fault.Is(err, fault.NotFound) { // deleted during the export
@@ -300,13 +331,14 @@ func (e *tenantExporting) vault(ctx context.Context) error {
 	return err
 }
 
-// next moves the position to the next vault.
+// next moves the position to the next vault, or ends the export if there is none.
 func (e *tenantExporting) next() {
 	e.at.Vault, e.more = e.following(e.at.Vault)
 	e.at.Version, e.at.After, e.at.Noted, e.at.Lines, e.at.Piece = 0, "", false, 0, 0
 }
 
-// add adds one file or part to the page. Invalid UTF-8 is replaced by U+FFFD.
+// add adds one file or part to the page. Invalid UTF-8 is replaced by U+FFFD, because an answer is
+// JSON. Only tenant.json and JSON lines are added here, and these are valid already.
 func (e *tenantExporting) add(path string, text []byte, part int) {
 	e.out.Files = append(e.out.Files, exportFile{
 		Path: path, Text: strings.ToValidUTF8(string(text), "\uFFFD"), Part: part,

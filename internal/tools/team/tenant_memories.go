@@ -9,11 +9,13 @@ import (
 )
 
 // memoriesFile is the name of the file with the memories of a vault, in the format of
-// memory_export.
+// memory_export. It is split into parts at line ends, so each part can be imported alone, in order.
 const memoriesFile = "memories.jsonl"
 
 // memories adds a part of the memories of the current vault, at the version of its exported notes.
-// It reports whether more parts follow.
+// It reports whether more parts follow. The position in the file is the number of lines of the
+// earlier parts, which are skipped without being read again. A line that alone exceeds the limit is
+// a part of its own.
 func (e *tenantExporting) memories(ctx context.Context, v *repo.Vault) (more bool, err error) {
 	if e.at.Version == 0 {
 		return false, badPlace()
@@ -45,6 +47,7 @@ func (e *tenantExporting) memories(ctx context.Context, v *repo.Vault) (more boo
 }
 
 // remembers reports whether the current vault has memories, at the version of its exported notes.
+// It reads at most one line.
 func (e *tenantExporting) remembers(ctx context.Context, v *repo.Vault) (bool, error) {
 	idx, err := v.At(ctx, e.at.Version)
 	if err != nil {

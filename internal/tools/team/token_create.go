@@ -18,6 +18,8 @@ import (
 //go:embed token_create.md
 var tokenCreateDoc string
 
+// A tokenCreateIn is the input of team_token_create. Tools, Prefix, ReadOnly and ExpiresIn restrict
+// the token further than its roles do.
 type tokenCreateIn struct {
 	Name string `json:"name" max:"100" jsonschema:"a name, such as its owner or purpose"`
 	grant
@@ -28,6 +30,9 @@ type tokenCreateIn struct {
 	tool.Mutation
 }
 
+// A tokenCreateOut is the output of team_token_create. Token is the secret, which is returned this
+// once and stored nowhere: the log has only its digest. It is nil in a dry run and for a repeated
+// call.
 type tokenCreateOut struct {
 	tool.Aside `json:"-"`
 	Action     string  `json:"action,omitempty" jsonschema:"created"`
@@ -51,6 +56,10 @@ func (f tools) tokenCreate() *tool.Tool {
 
 // createToken creates a token. The secret is generated once, outside the function that may run
 // again, and is not in the recorded answer: a repetition of the call does not return it.
+//
+// The comparison of the ids at the end detects a repetition: the recorded answer has the id of the
+// token that the first call created, and not that of the secret generated now. A caller that lost
+// the answer must revoke the token and create another one.
 func (f tools) createToken(
 	ctx context.Context, c auth.Caller, in tokenCreateIn,
 ) (tokenCreateOut, error) {
@@ -92,7 +101,10 @@ func (f tools) createToken(
 }
 
 // tokenOf returns the requested token, without its secret. It returns PERMISSION_DENIED if the
-// roles exceed those of the caller.
+// roles exceed those of the caller, and INVALID_PARAMETER for other problems. The permission is
+// checked last, so a malformed call is reported as such.
+//
+// The name is stored without spaces around it.
 func (f tools) tokenOf(c auth.Caller, in tokenCreateIn, now time.Time) (team.Token, error) {
 	made := team.Token{Name: strings.TrimSpace(in.Name), ReadOnly: in.ReadOnly}
 	life, err := lifeOf(in.ExpiresIn)
@@ -119,7 +131,8 @@ func (f tools) tokenOf(c auth.Caller, in tokenCreateIn, now time.Time) (team.Tok
 
 // endOf returns the time at which a new token with this lifetime expires; the zero time means
 // never. A token must not expire later than the token that creates it: a lifetime of 0 means the
-// same time.
+// same time. Otherwise a token could extend its life by creating others. A caller that logged in as
+// a person, and has no API token, has no such limit. The time is cut to whole seconds.
 func endOf(c auth.Caller, life time.Duration, now time.Time) (time.Time, error) {
 	own := time.Time{}
 	if c.TokenID != "" {
@@ -140,7 +153,10 @@ func endOf(c auth.Caller, life time.Duration, now time.Time) (time.Time, error) 
 
 // toolNames returns the long names of the given tools, sorted and without duplicates, or nil if the
 // list is nil. A name can also be an alias. An empty list and an unknown name are
-// INVALID_PARAMETER.
+// INVALID_PARAMETER. A text of the list can contain several names, separated by commas.
+//
+// The names are checked against the tools of this version of the product. A token keeps the names
+// that it was created with, also if a later version has other tools.
 func (f tools) toolNames(given []string) ([]string, error) {
 	if given != nil && len(given) == 0 { // an empty list must not mean all tools
 		return nil, fault.New(fault.InvalidParameter,

@@ -14,12 +14,15 @@ import (
 //go:embed token_list.md
 var tokenListDoc string
 
+// A tokenListIn is the input of team_token_list. All adds the tokens that are revoked or expired.
 type tokenListIn struct {
 	All bool `json:"all,omitempty" jsonschema:"also those that expired or were revoked"`
 	tool.Page
 }
 
-// A TokenRow is an API token as the tools return it: without its secret.
+// A TokenRow is an API token as the tools return it: without its secret. Times are RFC 3339, in
+// UTC, and nil if there is none. State is valid, expired or revoked, at the time of the answer. By
+// is the principal that created the token.
 type TokenRow struct {
 	ID       string               `json:"id,omitempty" jsonschema:"id of the token; not secret"`
 	Name     string               `json:"name"`
@@ -52,8 +55,11 @@ func (f tools) tokenList() *tool.Tool {
 	}, f.listTokens)
 }
 
-// listTokens returns one page of the tokens of the tenant. Tokens that are revoked or expired are
-// omitted unless the call requests all.
+// listTokens returns one page of the tokens of the tenant, sorted by id. Tokens that are revoked or
+// expired are omitted unless the call requests all. The last use of a token can be up to an hour
+// late.
+//
+// The times of the last use are read for all tokens at once.
 func (f tools) listTokens(
 	ctx context.Context, c auth.Caller, in tokenListIn,
 ) (listOut[TokenRow], error) {
@@ -79,7 +85,7 @@ func (f tools) listTokens(
 }
 
 // rowOfToken returns the row of a token, with its state at the time now. A zero time used means
-// that the last use is not known.
+// that the last use is not known. Revocation takes precedence over expiry.
 func rowOfToken(t team.Token, now, used time.Time) TokenRow {
 	row := TokenRow{
 		ID: t.ID, Name: t.Name, Roles: t.Roles, Tools: t.Tools, Prefix: t.Prefix, ReadOnly: t.ReadOnly,
@@ -95,7 +101,7 @@ func rowOfToken(t team.Token, now, used time.Time) TokenRow {
 	return row
 }
 
-// stamp formats a time for an answer: RFC 3339, in UTC.
+// stamp formats a time for an answer: RFC 3339, in UTC, in whole seconds.
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // stamped returns a pointer to the formatted time, or nil for the zero time.

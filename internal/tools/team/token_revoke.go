@@ -15,11 +15,15 @@ import (
 //go:embed token_revoke.md
 var tokenRevokeDoc string
 
+// A tokenRevokeIn is the input of team_token_revoke. The id is not secret: it is part of the token,
+// and lists show it.
 type tokenRevokeIn struct {
 	ID string `json:"id" max:"100" complete:"token" jsonschema:"id of the token: the part between rk_ and the dot"`
 	tool.Mutation
 }
 
+// A tokenRevokeOut is the output of team_token_revoke. Action is revoked, or unchanged if the token
+// was revoked before.
 type tokenRevokeOut struct {
 	tool.Aside `json:"-"`
 	Action     string `json:"action,omitempty" jsonschema:"revoked, or unchanged"`
@@ -38,8 +42,9 @@ func (f tools) tokenRevoke() *tool.Tool {
 	}, f.revokeToken)
 }
 
-// revokeToken revokes a token. A token that is already revoked is returned with the action
-// unchanged.
+// revokeToken revokes a token, and the tokens that were created with it. A token that is already
+// revoked is returned with the action unchanged. Other processes accept the token for up to a
+// minute longer; see team.Team.RevokeToken.
 func (f tools) revokeToken(
 	ctx context.Context, c auth.Caller, in tokenRevokeIn,
 ) (tokenRevokeOut, error) {

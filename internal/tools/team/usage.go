@@ -16,8 +16,12 @@ import (
 //go:embed usage.md
 var usageDoc string
 
+// A usageIn is the input of team_usage, which has no arguments.
 type usageIn struct{}
 
+// A usageOut is the output of team_usage. Vaults, Notes, Bytes and Memories are the sums over
+// Items. Vaults that could not be read are in Items, and count as vaults, but add nothing to the
+// other sums.
 type usageOut struct {
 	tool.Aside `json:"-"`
 	Vaults     int          `json:"vaults" jsonschema:"vaults that you can see and that are not in the trash"`
@@ -29,7 +33,8 @@ type usageOut struct {
 	Items      []vaultUsage `json:"items"`
 }
 
-// calls counts the accepted calls of a tenant, approximately.
+// calls counts the accepted calls of a tenant, approximately, by days of UTC. Several processes
+// count, and add their counts from time to time.
 type calls struct {
 	Today     callsOfDay `json:"today" jsonschema:"the day is that of UTC"`
 	Yesterday callsOfDay `json:"yesterday"`
@@ -41,7 +46,8 @@ type callsOfDay struct {
 	Reads     int64 `json:"reads" jsonschema:"including changes of views"`
 }
 
-// A vaultUsage is the storage that one vault uses.
+// A vaultUsage is the storage that one vault uses, in its newest version. Bytes are those of the
+// texts of its notes; the history and the index are not counted.
 type vaultUsage struct {
 	Name  string `json:"name"`
 	Notes int    `json:"notes"`
@@ -58,7 +64,8 @@ type vaultUsage struct {
 // refused reports whether the vault could not be opened because of the memory limit.
 func (u vaultUsage) refused() bool { return u.Refused != "" }
 
-// usage returns the tool that reports the storage and the calls of the tenant.
+// usage returns the tool that reports the storage and the calls of the tenant. Every caller can use
+// it, for the vaults that it can see.
 func (f tools) usage() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "team_usage", Family: Family, Title: "Show usage and limits", Doc: usageDoc,
@@ -69,7 +76,8 @@ func (f tools) usage() *tool.Tool {
 }
 
 // tellUsage counts the vaults that the caller can see. The output has no pages, because the number
-// of vaults of a tenant is limited.
+// of vaults of a tenant is limited. It opens all these vaults, several at once; see ofEach. A vault
+// that is deleted in the meantime is omitted, and vaults in the trash are not counted.
 func (f tools) tellUsage(ctx context.Context, c auth.Caller, _ usageIn) (usageOut, error) {
 	out := usageOut{Limits: f.limitsOf(c), Items: []vaultUsage{}}
 	t, s, seq, err := f.state(ctx, c)
@@ -99,6 +107,8 @@ func (f tools) tellUsage(ctx context.Context, c auth.Caller, _ usageIn) (usageOu
 
 // usageOf returns the usage of one vault. It does not keep the vault open, so that vaults that do
 // not fit into memory together can be counted.
+//
+// The counts are kept with the index, so nothing is counted here.
 func (f tools) usageOf(ctx context.Context, t *team.Team, name string) (vaultUsage, error) {
 	row := vaultUsage{Name: name}
 	idx, err := readOf(ctx, t, name)
@@ -119,7 +129,8 @@ func (f tools) usageOf(ctx context.Context, t *team.Team, name string) (vaultUsa
 }
 
 // calls returns the number of calls of the tenant, or nil. They cover all vaults, so only a caller
-// that can read all vaults gets them.
+// that can read all vaults gets them. It is also nil if the deployment has no Limiter, which counts
+// them.
 func (f tools) calls(ctx context.Context, c auth.Caller) (*calls, error) {
 	if f.opt.Limiter == nil || !c.Role(auth.AllVaults).Allows(auth.Reader) {
 		return nil, nil
@@ -131,4 +142,5 @@ func (f tools) calls(ctx context.Context, c auth.Caller) (*calls, error) {
 	return &calls{dayOf(u.Today), dayOf(u.Yesterday)}, nil
 }
 
+// dayOf converts the counts of a day for an answer.
 func dayOf(c limit.Calls) callsOfDay { return callsOfDay{c.Mutations, c.Reads} }

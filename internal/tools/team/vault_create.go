@@ -15,20 +15,27 @@ import (
 //go:embed vault_create.md
 var vaultCreateDoc string
 
+// A vaultCreateIn is the input of team_vault_create. Without Config, the vault has no settings
+// file, and the defaults apply.
 type vaultCreateIn struct {
 	Name   string       `json:"name" max:"63" jsonschema:"a to z, 0 to 9 and -, not beginning with -"`
 	Config *vaultConfig `json:"config,omitempty" jsonschema:"settings of the vault"`
 	tool.Mutation
 }
 
-// vaultConfig are the settings in `rookery.yaml`: those that the Raven format does not define.
+// vaultConfig are the settings in `rookery.yaml`: those that the Raven format does not define. An
+// empty setting has its default.
 type vaultConfig struct {
 	Timezone  string `json:"timezone,omitempty" jsonschema:"an IANA name such as Europe/Oslo; default UTC"`
 	WeekStart string `json:"week_start,omitempty" jsonschema:"monday or sunday; default monday"`
 	Language  string `json:"language,omitempty" jsonschema:"language of the notes, for search: german or de; default english"`
 }
 
-// vaultOut is the output of the tools that change a vault as a whole.
+// vaultOut is the output of the tools that change a vault as a whole. Vault is the vault after the
+// change, and one of the three Would fields that of a dry run. LeftFiles is set only by
+// team_vault_create.
+//
+// The version in the metadata of the answer is that of the tenant, not of the vault.
 type vaultOut struct {
 	tool.Aside  `json:"-"`
 	Action      string    `json:"action,omitempty" jsonschema:"created, updated, deleted, restored or unchanged"`
@@ -41,7 +48,7 @@ type vaultOut struct {
 }
 
 // altered returns the output of a tool that changes an existing vault. If the vault was not
-// changed, the action is "unchanged".
+// changed, the action is "unchanged". A dry run reports an update also if nothing would change.
 func altered(e team.Entry, changed, dryRun bool, action string) vaultOut {
 	switch {
 	case dryRun:
@@ -64,6 +71,8 @@ func (f tools) vaultCreate() *tool.Tool {
 
 // createVault creates a vault with the given settings. LeftFiles of the output are files of an
 // earlier vault of the name that were changed outside: they stay in the folder, and are not notes.
+// A name in use is a fault, also if that vault is in the trash. The settings are a file of the
+// first commit, so the version of the new vault is 1.
 func (f tools) createVault(
 	ctx context.Context, c auth.Caller, in vaultCreateIn,
 ) (vaultOut, error) {
@@ -89,7 +98,7 @@ func (f tools) createVault(
 }
 
 // files returns the first files of a vault with these settings, or nil if there are no settings. It
-// returns a fault if a setting is invalid.
+// returns a fault if a setting is invalid. c can be nil.
 func (c *vaultConfig) files() ([]repo.Note, error) {
 	if c == nil || *c == (vaultConfig{}) {
 		return nil, nil

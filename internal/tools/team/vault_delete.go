@@ -17,12 +17,15 @@ var vaultDeleteDoc string
 //go:embed vault_restore.md
 var vaultRestoreDoc string
 
+// A vaultNameIn is the input of the tools that need only the name of a vault: team_vault_delete and
+// team_vault_restore.
 type vaultNameIn struct {
 	Name string `json:"name" max:"63" complete:"vault" jsonschema:"name of the vault"`
 	tool.Mutation
 }
 
-// vaultDelete returns the tool that moves a vault to the trash.
+// vaultDelete returns the tool that moves a vault to the trash. Nothing is destroyed:
+// team_vault_restore takes the vault out again, within team.TrashLife.
 func (f tools) vaultDelete() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "team_vault_delete", Family: Family, Title: "Delete a vault", Doc: vaultDeleteDoc,
@@ -32,7 +35,7 @@ func (f tools) vaultDelete() *tool.Tool {
 	}, f.deleteVault)
 }
 
-// deleteVault moves a vault to the trash.
+// deleteVault moves a vault to the trash, where it keeps its name. An unknown name is NOT_FOUND.
 func (f tools) deleteVault(
 	ctx context.Context, c auth.Caller, in vaultNameIn,
 ) (vaultOut, error) {
@@ -60,7 +63,8 @@ func (f tools) vaultRestore() *tool.Tool {
 	}, f.restoreVault)
 }
 
-// restoreVault takes a vault out of the trash.
+// restoreVault takes a vault out of the trash. A vault that is not in the trash is returned with
+// the action unchanged.
 func (f tools) restoreVault(
 	ctx context.Context, c auth.Caller, in vaultNameIn,
 ) (vaultOut, error) {

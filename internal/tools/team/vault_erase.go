@@ -16,12 +16,17 @@ import (
 //go:embed vault_erase.md
 var vaultEraseDoc string
 
+// A vaultEraseIn is the input of team_vault_erase. Confirm repeats the name of the vault; only a
+// dry run can omit it.
 type vaultEraseIn struct {
 	Name    string `json:"name" max:"63" complete:"vault" jsonschema:"name of the vault, in the trash or not"`
 	Confirm string `json:"confirm" unless:"dry" max:"63" jsonschema:"the name of the vault again, because an erasure cannot be undone; optional with dry_run"`
 	tool.Mutation
 }
 
+// A vaultEraseOut is the output of team_vault_erase. Action, Name and Receipt are set when
+// everything that existed is destroyed; until then the output contains only the job. WouldDelete is
+// the receipt of a dry run.
 type vaultEraseOut struct {
 	tool.Aside `json:"-"`
 	Action     string     `json:"action,omitempty" jsonschema:"deleted"`
@@ -33,7 +38,10 @@ type vaultEraseOut struct {
 	WouldDelete *receipt `json:"would_delete,omitempty"`
 }
 
-// A receipt counts the data that an erasure destroyed.
+// A receipt counts the data that an erasure destroyed: items of the database, objects of the
+// storage, and files of the folder, with their bytes. Left is the number of files in the folder
+// that no version of the vault had, which are kept. Expires lists the data that remains for a time,
+// with the end of that time; none of it is text.
 type receipt struct {
 	Items   int         `json:"items" jsonschema:"of the database"`
 	Objects int         `json:"objects" jsonschema:"of the store: segments, images and payloads"`
@@ -56,7 +64,8 @@ func confirmed(m *tool.Mutation, said, want string) bool {
 	return said == want || said == "" && m.Dry()
 }
 
-// vaultErase returns the tool that erases a vault with its history.
+// vaultErase returns the tool that erases a vault with its history. The vault can be active or in
+// the trash. It cannot be undone.
 func (f tools) vaultErase() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "team_vault_erase", Family: Family, Title: "Erase a vault", Doc: vaultEraseDoc,
@@ -71,7 +80,7 @@ func (f tools) vaultErase() *tool.Tool {
 }
 
 // eraseVault erases a vault with its history. The erasure is a job: while it runs, the output
-// contains only the job.
+// contains only the job. A repeated call gets the same answer, with replayed in the metadata.
 func (f tools) eraseVault(
 	ctx context.Context, c auth.Caller, in vaultEraseIn,
 ) (vaultEraseOut, error) {

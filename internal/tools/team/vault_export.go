@@ -21,28 +21,35 @@ import (
 var vaultExportDoc string
 
 // maxExport is the maximum number of bytes of text in one answer. An answer has fewer bytes of a
-// text whose JSON escapes would make it too large.
+// text whose JSON escapes would make it too large. A single file can exceed maxExport, if the
+// answer has room for it.
 const maxExport = 2 << 20
 
 // maxLines is the maximum number of bytes of the audit log in one answer. The lines are JSON, of
-// which each byte needs at most four bytes in an answer.
+// which each byte needs at most four bytes in an answer: quotes and backslashes in them are escaped
+// again.
 const maxLines = 768 << 10
 
 // maxCommits is the maximum number of commits that one answer reads for the audit log, because each
-// is read with its texts.
+// is read with its texts. A page that ends for this reason can have few lines, or none.
 const maxCommits = 1000
 
+// A vaultExportIn is the input of team_vault_export.
 type vaultExportIn struct {
 	tool.Vault
 	PageToken string `json:"page_token,omitempty" means:"token" size:"token" jsonschema:"meta.next_page_token of the page before"`
 }
 
+// A vaultExportOut is the output of team_vault_export: one page. Notes also lists files that are
+// not notes, such as settings and schemas.
 type vaultExportOut struct {
 	tool.Aside `json:"-"`
 	Notes      []exportNote `json:"notes"`
 }
 
-// An exportNote is one file of a vault, or one part of a file.
+// An exportNote is one file of a vault, or one part of a file. Version is the commit that last
+// changed the file; for the audit log, it is the version of the vault. Part is 0 for a file that is
+// not split.
 type exportNote struct {
 	Path    string `json:"path"`
 	Text    string `json:"text"`
@@ -65,10 +72,13 @@ func (f tools) vaultExport() *tool.Tool {
 func firstAudit() auditPlace { return auditPlace{part: 1, from: 1} }
 
 // auditToken is the prefix of the key of a page that begins in the audit log, which follows all
-// files. No path contains its first character.
+// files. No path contains its first character, so a key that is a path cannot be mistaken for it.
 const auditToken = "\x00audit:"
 
-// exportVault returns one page of the files of a vault and its audit log.
+// exportVault returns one page of the files of a vault and its audit log. Each page reads the
+// newest version, so an export is not of one version as a whole: a file that changes between two
+// pages is exported as it was when its page was read. Only the parts of one file, and those of the
+// audit log, belong together.
 func (f tools) exportVault(
 	ctx context.Context, c auth.Caller, in vaultExportIn,
 ) (vaultExportOut, error) {
@@ -89,7 +99,8 @@ func (f tools) exportVault(
 	return *e.out, err
 }
 
-// An export builds one page.
+// An export builds one page. For team_vault_export, at is 0 at the beginning of each page; the
+// export of a tenant sets it to the version of the first page.
 type export struct {
 	vault *repo.Vault
 	out   *vaultExportOut
@@ -98,7 +109,8 @@ type export struct {
 	size  int    // bytes of text on the page
 }
 
-// page adds the content that follows the key after.
+// page adds the content that follows the key after, which is empty for the first page. If another
+// page follows, it sets next.
 func (e *export) page(ctx context.Context, after string) error {
 	if rest, inAudit := strings.CutPrefix(after, auditToken); inAudit {
 		return e.audit(ctx, rest)
@@ -119,7 +131,11 @@ func (e *export) read(ctx context.Context) (*index.Index, error) {
 }
 
 // files adds the files that follow a position and, if the page has no text yet, the audit log after
-// them.
+// them. Otherwise the audit log begins on the next page. Files come in the order of their paths;
+// their texts are prefetched up to the size of a page.
+//
+// The check of the size before a file is read keeps a large file from being read for a page on
+// which it has no room.
 func (e *export) files(ctx context.Context, after string) error {
 	idx, err := e.read(ctx)
 	if err != nil {
@@ -156,6 +172,10 @@ func (e *export) files(ctx context.Context, after string) error {
 // file adds a file, or the rest of it that earlier pages do not contain. full reports that the page
 // ended before the end of the file; at is then the position for the next page. It returns CONFLICT
 // if the file changed between two of its parts.
+//
+// A file that does not fit is not split if the page has other files: it then begins the next page.
+// So a file is split only if it is larger than an answer, and all its parts except the last fill a
+// page alone.
 func (e *export) file(ctx context.Context, f *index.File, at *filePlace) (full bool, err error) {
 	if at.version != 0 && (at.path != f.Path || at.version != f.Version) {
 		return false, fault.New(fault.Conflict, "%s was changed while it was exported", at.path).
@@ -189,6 +209,9 @@ func (e *export) file(ctx context.Context, f *index.File, at *filePlace) (full b
 // A filePlace is the position in the files at which a page begins: after a path or, if a file is
 // larger than a page, inside the file that follows. Escapes can make a file that large: each
 // control character needs seven bytes in an answer.
+//
+// A position inside a file contains the version of the file, because the number of bytes has a
+// meaning only for the text of that version.
 type filePlace struct {
 	before  string // the page begins after this path; empty: at the first file
 	path    string // the file in which the page begins; empty: it begins with a whole file
@@ -197,9 +220,12 @@ type filePlace struct {
 	skip    int    // bytes of the file in the earlier pages
 }
 
-// insideToken is the prefix of the key of a page that begins inside a file.
+// insideToken is the prefix of the key of a page that begins inside a file. Its first character is
+// in no path.
 const insideToken = "\x00inside:"
 
+// String returns the position as the key of a page token: the path after which the page begins or,
+// inside a file, insideToken and all fields.
 func (p filePlace) String() string {
 	if p.version == 0 {
 		return p.before
@@ -208,7 +234,7 @@ func (p filePlace) String() string {
 }
 
 // readFilePlace parses the output of filePlace.String. It returns INVALID_PARAMETER for other texts
-// that begin with insideToken.
+// that begin with insideToken. Any other text is a path, which does not have to exist any more.
 func readFilePlace(text string) (filePlace, error) {
 	rest, inside := strings.CutPrefix(text, insideToken)
 	if !inside {
@@ -222,14 +248,15 @@ func readFilePlace(text string) (filePlace, error) {
 	return p, nil
 }
 
-// badPlace returns the fault for a page token that no earlier call returned.
+// badPlace returns the fault for a page token that no earlier call returned: INVALID_PARAMETER.
 func badPlace() error {
 	return fault.New(fault.InvalidParameter, "page_token was not returned by an earlier call").
 		With("argument", "page_token")
 }
 
-// exported yields the files after a path that belong into an export. It skips audit logs, because
-// their lines are part of the vault's own audit log, and the files in the trash.
+// exported yields the files after a path that belong into an export, in the order of paths. It
+// skips audit logs, because their lines are part of the vault's own audit log, and the files in the
+// trash.
 func exported(idx *index.Index, after string) iter.Seq[*index.File] {
 	return func(yield func(*index.File) bool) {
 		for f := range idx.FilesAfter(after) {
@@ -243,7 +270,9 @@ func exported(idx *index.Index, after string) iter.Seq[*index.File] {
 	}
 }
 
-// An auditPlace is the position in the audit log at which a page begins.
+// An auditPlace is the position in the audit log at which a page begins. The audit log is not a
+// stored file: its lines are generated from the commits. So a position is a commit and a number of
+// bytes of its lines. All parts are of one version, although the vault grows during the export.
 type auditPlace struct {
 	part    int    // number of the part
 	from    uint64 // the commit whose lines are next
@@ -251,11 +280,14 @@ type auditPlace struct {
 	version uint64 // version of the vault at the first page of the log; 0: the current one
 }
 
+// String returns the position as the key of a page token: part, from, skip and version, in decimal,
+// with spaces between them.
 func (p auditPlace) String() string {
 	return fmt.Sprintf("%d %d %d %d", p.part, p.from, p.skip, p.version)
 }
 
-// readAuditPlace parses the output of auditPlace.String.
+// readAuditPlace parses the output of auditPlace.String. It returns INVALID_PARAMETER for other
+// texts.
 func readAuditPlace(text string) (auditPlace, error) {
 	var p auditPlace
 	_, err := fmt.Sscanf(text, "%d %d %d %d", &p.part, &p.from, &p.skip, &p.version)
@@ -265,7 +297,8 @@ func readAuditPlace(text string) (auditPlace, error) {
 	return p, nil
 }
 
-// audit adds a part of the audit log that begins at a position.
+// audit adds a part of the audit log that begins at a position. If commits up to the version
+// remain, it sets next, even if the page has no lines.
 func (e *export) audit(ctx context.Context, place string) error {
 	at, err := readAuditPlace(place)
 	if err != nil {
@@ -299,6 +332,13 @@ func (e *export) audit(ctx context.Context, place string) error {
 // lines returns the lines of the audit log from a position, at most maxLines bytes, and the
 // position after them. The lines of one commit can be split, because a commit can have a thousand
 // notes.
+//
+// It ends for one of four reasons: the page is full; maxCommits commits were read; the version of
+// the export is reached; or there are no more commits. In each case the next position names the
+// first byte that was not returned.
+//
+// maxLines is compared with the lines, not with the encoded answer, because its value already
+// allows for the escapes.
 func (e *export) lines(ctx context.Context, at auditPlace) ([]byte, auditPlace, error) {
 	var text []byte
 	next := at
@@ -323,7 +363,8 @@ func (e *export) lines(ctx context.Context, at auditPlace) ([]byte, auditPlace, 
 }
 
 // fitting returns how many bytes of a text fit into room bytes. It counts whole lines or, for a
-// line that is longer than a page, whole characters.
+// line that is longer than a page, whole characters. If a page has content already and not one line
+// fits, it returns 0: the line begins the next page.
 func fitting(text []byte, room int) int {
 	if len(text) <= room {
 		return len(text)
@@ -337,7 +378,7 @@ func fitting(text []byte, room int) int {
 	return room
 }
 
-// add adds a file to the page.
+// add adds a file to the page, and updates the size of the page and the count in the metadata.
 func (e *export) add(n exportNote) {
 	e.out.Notes = append(e.out.Notes, n)
 	e.size += len(n.Text)

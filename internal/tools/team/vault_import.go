@@ -18,9 +18,12 @@ import (
 //go:embed vault_import.md
 var vaultImportDoc string
 
-// maxImport is the maximum number of notes of one call (CONTRACT §4, team).
+// maxImport is the maximum number of notes of one call (CONTRACT §4, team). All of them become one
+// commit.
 const maxImport = 1000
 
+// A vaultImportIn is the input of team_vault_import. Mode decides about a file that exists with
+// another text: create refuses it with DUPLICATE_ID, replace overwrites it, and skip keeps it.
 type vaultImportIn struct {
 	tool.Vault
 	Notes []importNote `json:"notes" jsonschema:"the files: path relative to the vault, and text"`
@@ -28,13 +31,17 @@ type vaultImportIn struct {
 	tool.Mutation
 }
 
-// An importNote is one imported file.
+// An importNote is one imported file. IfVersion is the version at which the caller read the file;
+// it protects a replaced file from the loss of a later change.
 type importNote struct {
 	Path      string `json:"path" size:"id"`
 	Text      string `json:"text" size:"text"`
 	IfVersion string `json:"if_version,omitempty"`
 }
 
+// A vaultImportOut is the output of team_vault_import. Skipped counts files that were not stored:
+// those with the same text, those that mode skip keeps, and known audit logs. Version is that of
+// the vault after the import.
 type vaultImportOut struct {
 	tool.Aside `json:"-"`
 	DryRun     bool   `json:"dry_run,omitempty"`
@@ -44,7 +51,8 @@ type vaultImportOut struct {
 	Version    string `json:"version"`
 }
 
-// vaultImport returns the tool that imports files into a vault.
+// vaultImport returns the tool that imports files into a vault. It stores texts as they are. A note
+// whose frontmatter does not parse is stored too, with a warning.
 func (f tools) vaultImport() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "team_vault_import", Family: Family, Title: "Import notes", Doc: vaultImportDoc,
@@ -61,7 +69,9 @@ func (f tools) vaultImport() *tool.Tool {
 	}, f.importVault)
 }
 
-// importVault imports the files of the call: all of them, or none.
+// importVault imports the files of the call: all of them, or none. The call may write protected
+// paths, such as settings and schemas (see repo.Call.Unprotected), because an import must be able
+// to restore all files of an export.
 func (f tools) importVault(
 	ctx context.Context, c auth.Caller, in vaultImportIn,
 ) (vaultImportOut, error) {
@@ -82,7 +92,7 @@ func (f tools) importVault(
 	return mutation.Vault(ctx, v, call, mutation.Change[vaultImportOut]{About: job.about, Draft: job.run})
 }
 
-// An importFile is a file with a valid path and text.
+// An importFile is a file with a valid path and text, as importNote.check returns it.
 type importFile struct {
 	path vault.Path
 	text []byte
@@ -90,7 +100,9 @@ type importFile struct {
 	told bool   // an audit log that adds nothing to the vault's own
 }
 
-// files checks the imported files and returns them. It returns all problems as one fault.
+// files checks the imported files and returns them. It returns all problems as one fault. Two files
+// whose paths differ only by case or by Unicode normalization are DUPLICATE_ID, because they would
+// be one file on some systems.
 func (in *vaultImportIn) files() ([]importFile, error) {
 	if len(in.Notes) == 0 {
 		return nil, fault.New(fault.InvalidParameter, "notes must name at least one file").
@@ -123,7 +135,8 @@ func (in *vaultImportIn) files() ([]importFile, error) {
 	return files, nil
 }
 
-// check validates the path, the encoding, the size and the version of a file.
+// check validates the path, the encoding, the size and the version of a file. It reads nothing from
+// the vault.
 func (n importNote) check() (importFile, error) {
 	path, err := vault.ParseFile(n.Path)
 	if err == nil {
@@ -151,6 +164,9 @@ func (n importNote) check() (importFile, error) {
 }
 
 // An importJob imports files into a vault: all of them, or none.
+//
+// It is created once for each call. Its function run can be called several times, and reads only
+// the transaction and the files.
 type importJob struct {
 	vault *repo.Vault
 	mode  string // create, replace or skip: what to do if a file exists with another text
@@ -158,7 +174,8 @@ type importJob struct {
 }
 
 // about returns the paths of the existing files that the import would change. Files with the same
-// text are omitted, and in mode skip all existing files.
+// text are omitted, and in mode skip all existing files. The paths are those that if_version of the
+// call protects.
 func (j importJob) about(ctx context.Context, tx *repo.Tx) ([]vault.Path, error) {
 	var all []vault.Path
 	for _, f := range j.files {
@@ -174,7 +191,11 @@ func (j importJob) about(ctx context.Context, tx *repo.Tx) ([]vault.Path, error)
 }
 
 // run stages all files. Problems of single files are collected and returned as one fault; an
-// internal error is returned at once.
+// internal error is returned at once. So a caller learns about all files that exist already in one
+// call.
+//
+// The version in the output is that of the commit or, if nothing is stored, that of the vault
+// before the call.
 func (j importJob) run(ctx context.Context, tx *repo.Tx, out *vaultImportOut) error {
 	var problems []*fault.Fault
 	if err := j.markTold(ctx); err != nil {
@@ -205,7 +226,11 @@ func (j importJob) run(ctx context.Context, tx *repo.Tx, out *vaultImportOut) er
 	return nil
 }
 
-// bring stages one file, and counts it in the output.
+// bring stages one file, and counts it in the output. A file with the same text is skipped in every
+// mode, so an import can be repeated.
+//
+// A known audit log is counted as skipped too. The check of the version comes after the counting,
+// which does no harm: with a fault, the output is not used.
 func (j importJob) bring(
 	ctx context.Context, tx *repo.Tx, f importFile, out *vaultImportOut,
 ) error {
@@ -231,7 +256,8 @@ func (j importJob) bring(
 	return tx.Put(ctx, f.path, f.text)
 }
 
-// unchangedSince returns CONFLICT if the file changed after the version that the caller read.
+// unchangedSince returns CONFLICT if the file changed after the version that the caller read. It
+// returns nil if the caller gave no version, or if there is no such file.
 func unchangedSince(tx *repo.Tx, f importFile) error {
 	now, ok := tx.Before().File(string(f.path))
 	if f.base == 0 || !ok || now.Version <= f.base {
@@ -243,7 +269,8 @@ func unchangedSince(tx *repo.Tx, f importFile) error {
 }
 
 // markTold marks the audit logs among the files whose lines are all in the vault's own audit log
-// already: those of an export, or of the folder, of this vault.
+// already: those of an export, or of the folder, of this vault. They are skipped, because they
+// would add nothing. The audit logs of other vaults are imported like other files.
 func (j importJob) markTold(ctx context.Context) error {
 	var logs [][]byte
 	var of []*importFile

@@ -17,7 +17,9 @@ import (
 //go:embed vault_list.md
 var vaultListDoc string
 
-// A vaultRow is one vault of a list.
+// A vaultRow is one vault of a list. Version and Notes are absent for a vault that was not opened,
+// such as one in the trash. Refused is the reason why an active vault could not be opened, or
+// empty. Until is the time until which a vault in the trash can be restored.
 type vaultRow struct {
 	Name     string      `json:"name"`
 	Version  string      `json:"version,omitempty" jsonschema:"absent while the vault is in the trash"`
@@ -32,7 +34,7 @@ type vaultRow struct {
 // refused reports whether the vault could not be opened because of the memory limit.
 func (r vaultRow) refused() bool { return r.Refused != "" }
 
-// vaultList returns the tool that lists the vaults that the caller can see.
+// vaultList returns the tool that lists the vaults that the caller can see, sorted by name.
 func (f tools) vaultList() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "team_vault_list", Family: Family, Title: "List vaults", Doc: vaultListDoc,
@@ -46,7 +48,8 @@ func (f tools) vaultList() *tool.Tool {
 	}, f.listVaults)
 }
 
-// listVaults returns one page of the vaults that the caller can see.
+// listVaults returns one page of the vaults that the caller can see. The page is determined from
+// the log of the tenant, and only its vaults are opened, several at once; see ofEach.
 func (f tools) listVaults(
 	ctx context.Context, c auth.Caller, in listIn,
 ) (listOut[vaultRow], error) {
@@ -71,7 +74,11 @@ func (f tools) listVaults(
 }
 
 // visible returns the vaults that the caller can see: the active ones that it can read, and those
-// in the trash that it can restore as an admin, until their names are free.
+// in the trash that it can restore as an admin, until their names are free. The order is that of
+// all.
+//
+// A vault that the caller cannot read is not listed at all, so its name stays unknown to the
+// caller.
 func visible(c auth.Caller, all []team.Entry, now time.Time) []team.Entry {
 	var seen []team.Entry
 	for _, e := range all {
@@ -87,7 +94,8 @@ func visible(c auth.Caller, all []team.Entry, now time.Time) []team.Entry {
 }
 
 // rowOf returns the row of a vault. It opens the vault if it is active. A vault that does not fit
-// into memory has a row with the reason.
+// into memory has a row with the reason. One that was moved to the trash in the meantime is listed
+// as trashed.
 func rowOf(ctx context.Context, t *team.Team, e team.Entry) (vaultRow, error) {
 	row := *entryRow(e)
 	if e.Status != repo.Active {
@@ -109,7 +117,8 @@ func rowOf(ctx context.Context, t *team.Team, e team.Entry) (vaultRow, error) {
 	return row, nil
 }
 
-// readOf returns the newest index of a vault. The vault is not kept open.
+// readOf returns the newest index of a vault. The vault is not kept open. The index stays valid,
+// because it is immutable; it must not be used to read texts.
 func readOf(ctx context.Context, t *team.Team, name string) (*index.Index, error) {
 	ctx, done := context.WithCancel(ctx) // release the memory: the next vault may need it
 	defer done()
@@ -121,6 +130,7 @@ func readOf(ctx context.Context, t *team.Team, name string) (*index.Index, error
 }
 
 // entryRow returns the part of a row that is in the tenant's log, without opening the vault.
+// Version and Notes are absent. The default for secrets is team.Flag.
 func entryRow(e team.Entry) *vaultRow {
 	row := &vaultRow{
 		Name: e.Name, ReadOnly: e.ReadOnly, Secrets: string(cmp.Or(e.Secrets, team.Flag)),

@@ -15,6 +15,9 @@ import (
 //go:embed vault_set.md
 var vaultSetDoc string
 
+// A vaultSetIn is the input of team_vault_set. Nil fields are not changed. ReadOnly forbids all
+// writes to the vault; Secrets decides about texts that look like secrets: flag adds a warning,
+// refuse is a fault, and off ignores them.
 type vaultSetIn struct {
 	Name     string        `json:"name" max:"63" complete:"vault" jsonschema:"name of the vault"`
 	ReadOnly *bool         `json:"readonly,omitempty" absent:"as it was" jsonschema:"true makes the contents read-only"`
@@ -33,7 +36,11 @@ func (f tools) vaultSet() *tool.Tool {
 	}, f.setVault)
 }
 
-// setVault changes the settings of a vault. A setting that is not given stays as it is.
+// setVault changes the settings of a vault. A setting that is not given stays as it is. A call
+// without any setting is INVALID_PARAMETER. If nothing differs, the action is unchanged.
+//
+// The same tool makes a vault writable again: a vault that is read-only can still be changed by it,
+// because the setting is part of the log of the tenant.
 func (f tools) setVault(
 	ctx context.Context, c auth.Caller, in vaultSetIn,
 ) (vaultOut, error) {

@@ -11,8 +11,13 @@ import (
 //go:embed whoami.md
 var whoamiDoc string
 
+// A whoamiIn is the input of team_whoami, which has no arguments.
 type whoamiIn struct{}
 
+// A whoamiOut is the output of team_whoami: the caller as the server identified it. Roles are the
+// caller's by vault, limited by Scope. Prefix, Tools and ReadOnly restrict the caller further, in
+// all vaults. TokenID is set for a caller with an API token, and Issuer for one that an identity
+// provider authenticated. Expires is nil if the access does not end.
 type whoamiOut struct {
 	Principal string               `json:"principal"`
 	Name      string               `json:"name" jsonschema:"display name of the principal"`
@@ -30,7 +35,8 @@ type whoamiOut struct {
 	Limits    limits               `json:"limits"`
 }
 
-// whoami returns the tool that describes the account, the roles and the limits of the caller.
+// whoami returns the tool that describes the account, the roles and the limits of the caller. It
+// reads nothing from the tenant: all of it is known from the authentication and the configuration.
 func (f tools) whoami() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "team_whoami", Family: Family, Title: "Show your account and roles", Doc: whoamiDoc,

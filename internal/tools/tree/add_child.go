@@ -19,6 +19,9 @@ import (
 //go:embed add_child.md
 var addChildDoc string
 
+// An addChildIn is the input of tree_add_child. The kind of the new node follows from the parent:
+// below a folder it is a note, or a folder if PayloadType is folder; below a note or a section it
+// is a section.
 type addChildIn struct {
 	tool.Vault
 	ParentNodeID string      `json:"parentNodeId" complete:"id" size:"id" names:"target" alias:"parent_node_id,parentId" jsonschema:"address or uid of the parent of the new node"`
@@ -29,17 +32,21 @@ type addChildIn struct {
 	nodeMutation
 }
 
+// An addChildOut is the output of tree_add_child. In a dry run NodeID is the address that the node
+// would have.
 type addChildOut struct {
 	NodeID string `json:"nodeId" jsonschema:"of the new node"`
 	changed
 }
 
-// addChild returns the tool that adds a note or folder to a folder, or a section to a note.
+// addChild returns the tool that adds a note or folder to a folder, or a section to a note. If the
+// parent represents another node, the new node is added below that one.
 func (f tools) addChild() *tool.Tool {
 	s := spec("add_child", "Add a node", addChildDoc)
 	s.Role, s.Kind = auth.Editor, tool.Write
 	s.Route = tool.Route{Method: "POST", Path: "/nodes"}
-	s.Commands = []tool.Command{{Words: "node add", Args: []string{"parentNodeId", "payloadType"}, Pairs: "payloadProps"}}
+	s.Commands = []tool.Command{{Words: "node add", Args: []string{"parentNodeId", "payloadType"},
+		Pairs: "payloadProps"}}
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in addChildIn) (addChildOut, error) {
 		w := writing{c, in.Vault.Vault, &in.nodeMutation}
 		return change(ctx, f, w, func(ctx context.Context, e *edit, out *addChildOut) error {
@@ -68,6 +75,8 @@ func (f tools) addChild() *tool.Tool {
 }
 
 // A child is a new node, with checked properties.
+//
+// It is independent of its place: note, folder and section return its text in the three forms.
 type child struct {
 	typ    *vault.Type
 	title  string
@@ -78,6 +87,10 @@ type child struct {
 
 // child parses and checks the properties of the new node. It returns INVALID_PARAMETER for a
 // property that cannot be set.
+//
+// Names of properties are accepted in any case and with the prefix payload. The property title sets
+// the title; body is a text without headings, content one whose headings become nodes; all others
+// are fields of the type. A property that is derived, such as nodeId or kind, is a fault.
 func (in addChildIn) child(e *edit, typ *vault.Type) (child, error) {
 	c := child{typ: typ}
 	given := map[string]any{}
@@ -119,6 +132,10 @@ func textOf(name string, v any) (string, error) {
 // check sets the title and the fields according to the type of the node. It returns a fault if the
 // title or a required field is missing, a value is not valid, or the type declares other fields
 // only.
+//
+// The title and the name field of the type set each other: one of the two is enough. A type that
+// declares no fields, and the types page and section, accept any field. The fault is that of the
+// first problem, in the form of this family.
 func (c *child) check(e *edit, given map[string]any) error {
 	name := c.typ.NameField()
 	if c.title == "" && name != "" && given[name] != nil {
@@ -156,7 +173,8 @@ func (c *child) check(e *edit, given map[string]any) error {
 }
 
 // typeOf returns the type of the new node. Types in not are a fault with the reason kind_mismatch;
-// a type that is not in the schema is a fault with the nearest names.
+// a type that is not in the schema is a fault with the nearest names. The kind is checked before
+// the schema, so that the reason says that the type exists but does not fit.
 func (in addChildIn) typeOf(e *edit, not ...string) (*vault.Type, error) {
 	schema := e.tree.Index.Schema()
 	if slices.Contains(not, in.PayloadType) {
@@ -173,6 +191,11 @@ func (in addChildIn) typeOf(e *edit, not ...string) (*vault.Type, error) {
 }
 
 // toFolder drafts a new note or folder in a folder, and returns its address. The line is always 0.
+//
+// A folder is created by writing its own file, because a vault has no empty folders. With a
+// position, the order of the parent is written too, in the own file of the parent; without one, the
+// new node is the last in the order if the parent has an order, and has its default place
+// otherwise.
 func (in addChildIn) toFolder(ctx context.Context, e *edit, parent tree.Node) (id string, _ int, _ error) {
 	folder := in.PayloadType == string(tree.Folder)
 	named := in
@@ -215,9 +238,13 @@ func (in addChildIn) toFolder(ctx context.Context, e *edit, parent tree.Node) (i
 // freePath returns the path of a new note in a folder. It returns DUPLICATE_ID if a note or folder
 // has the name already, and INVALID_PATH if the name is not valid. arg is the argument that the
 // fault names.
+//
+// Names are compared after case folding. A note and a folder of the same name may not be siblings,
+// because their addresses would differ only by the slash.
 func (e *edit) freePath(folder tree.Node, name, arg string) (vault.Path, error) {
 	if name == "" || strings.Contains(name, "/") {
-		return "", fault.New(fault.InvalidPath, "a name in a folder must not be empty or contain a slash").With("argument", arg)
+		return "", fault.New(fault.InvalidPath, "a name in a folder must not be empty or contain a slash").
+			With("argument", arg)
 	}
 	path, err := vault.NewPath(folder.Folder + name)
 	if err != nil {
@@ -232,7 +259,8 @@ func (e *edit) freePath(folder tree.Node, name, arg string) (vault.Path, error) 
 	return path, nil
 }
 
-// folderAt reports whether a folder exists at a path. Case is ignored.
+// folderAt reports whether a folder exists at a path. Case is ignored. The exact name is a lookup;
+// only if it fails are the folders beside it compared.
 func (e *edit) folderAt(path string) bool {
 	if _, ok := e.tree.Find(path); ok {
 		return true
@@ -254,6 +282,9 @@ func duplicate(id, arg string) *fault.Fault {
 }
 
 // note returns the text of the new note: frontmatter, title and body.
+//
+// The title is the first heading of level 1. The text is parsed again to check that the heading is
+// the title of the note, since a body with a heading of level 1 would change that.
 func (c child) note() ([]byte, error) {
 	body := "# " + oneLine(c.title) + "\n"
 	if text := strings.Trim(c.text, "\r\n"); text != "" {
@@ -266,14 +297,16 @@ func (c child) note() ([]byte, error) {
 	}
 	d := markdown.Parse(text)
 	if len(d.Headings) == 0 || !d.Headings[0].Title {
-		return nil, wrong("body_escapes_section", "the body of a note must not have a heading of level 1, which is its title").
+		return nil, wrong("body_escapes_section",
+			"the body of a note must not have a heading of level 1, which is its title").
 			With("property", "body")
 	}
 	return text, c.plain(d.Headings[0])
 }
 
 // plain returns a fault if the text of a heading differs from the title, because the title contains
-// markup.
+// markup. Markup in a title would make its text differ from the one that the caller gave, and later
+// calls by title would not find it.
 func (c child) plain(h markdown.Heading) error {
 	if h.Text != oneLine(c.title) {
 		return wrong(typeMismatch, "a title must be plain text without markup").With("property", "title")
@@ -281,7 +314,8 @@ func (c child) plain(h markdown.Heading) error {
 	return nil
 }
 
-// folder returns the text of the new folder's own file.
+// folder returns the text of the new folder's own file. The title is a field of its frontmatter,
+// because a folder has no heading.
 func (c child) folder() ([]byte, error) {
 	body := ""
 	if text := strings.Trim(c.text, "\r\n"); text != "" {
@@ -293,6 +327,9 @@ func (c child) folder() ([]byte, error) {
 
 // toNote drafts a new section of a note. It returns the path of the note and the line of the
 // heading.
+//
+// The level of the heading follows from the parent and its existing children. The identities of the
+// other sections of the note are passed to the log together with the new text.
 func (in addChildIn) toNote(ctx context.Context, e *edit, parent tree.Node) (path string, line int, _ error) {
 	typ, err := in.typeOf(e, vault.Page, vault.Daily, string(tree.Folder), string(tree.Vault))
 	if err != nil {
@@ -329,11 +366,15 @@ func (in addChildIn) toNote(ctx context.Context, e *edit, parent tree.Node) (pat
 
 // badPosition returns the fault for a position after the last child.
 func badPosition(count int) error {
-	return wrong("position", "position must be from 0 to %d here", count).With("argument", "position").With("max", count)
+	return wrong("position", "position must be from 0 to %d here", count).With("argument", "position").
+		With("max", count)
 }
 
 // section returns the new section with a heading of the given level. It returns a fault if the body
 // contains headings or the level is too deep.
+//
+// The heading is at the beginning of the text, followed by the declaration of the type, if it has
+// one, and the body.
 func (c child) section(level int) (markdown.Subtree, error) {
 	if !c.nested && hasHeading(c.text, 0) {
 		return markdown.Subtree{}, wrong("body_escapes_section", "a body must not have headings: they would be nodes").
@@ -361,6 +402,8 @@ func tooDeep(level int) error {
 }
 
 // sectionHead returns the heading of a new section, with the declaration of its type and fields.
+//
+// It parses the result to check that the title stands as plain text in one heading.
 func sectionHead(level int, title string, typ *vault.Type, fields []markdown.Field) ([]byte, error) {
 	title = oneLine(title)
 	text := []byte(strings.Repeat("#", level) + " " + title + "\n")
@@ -369,7 +412,8 @@ func sectionHead(level int, title string, typ *vault.Type, fields []markdown.Fie
 	}
 	d := markdown.Parse(text)
 	if len(d.Headings) != 1 || d.Headings[0].Text != title {
-		return nil, wrong(typeMismatch, "a title must be plain text without markup, and not empty").With("property", "title")
+		return nil, wrong(typeMismatch, "a title must be plain text without markup, and not empty").
+			With("property", "title")
 	}
 	text, err := markdown.SetArguments(text, d.Headings[0].Slug, fields)
 	return text, unwritable(err, typeMismatch)

@@ -25,6 +25,7 @@ var (
 	removeBookmarkDoc string
 )
 
+// A bookmarkIn is the input of tree_bookmark. Labels are unique for each agent.
 type bookmarkIn struct {
 	naming
 	Label     string `json:"label" size:"name" names:"target" jsonschema:"a label of 1 to 128 printable characters"`
@@ -32,6 +33,7 @@ type bookmarkIn struct {
 	sessionMutation
 }
 
+// A bookmarkOut is the output of the tools that store and remove a bookmark.
 type bookmarkOut struct {
 	Label  string `json:"label"`
 	NodeID string `json:"nodeId"`
@@ -39,6 +41,9 @@ type bookmarkOut struct {
 }
 
 // bookmark returns the tool that stores a bookmark of the calling agent.
+//
+// The bookmark is by uid and follows the node when it moves. The address and the name are stored as
+// well, to show them after the node is gone.
 func (f tools) bookmark() *tool.Tool {
 	s := viewSpec("bookmark", "Bookmark a node", bookmarkDoc)
 	s.Route.Path, s.Idempotent = "/bookmarks", true
@@ -76,7 +81,8 @@ func checkLabel(label string) error {
 }
 
 // bookmark drafts a bookmark. A bookmark of the same node with the same label is not changed. If
-// another node has the label, it is a fault unless overwrite is set.
+// another node has the label, it is a fault unless overwrite is set. The store limits the number of
+// bookmarks of an agent.
 func (t *sessionEdit) bookmark(ctx context.Context, b kept.Bookmark, overwrite bool) error {
 	old, found, err := t.store.Bookmark(ctx, t.owner, b.Label)
 	switch {
@@ -87,12 +93,14 @@ func (t *sessionEdit) bookmark(ctx context.Context, b kept.Bookmark, overwrite b
 	case old.UID == b.UID:
 		return nil
 	case !overwrite:
-		return wrong("label_exists", "another node has this label").With("argument", "label").With("nodeId", old.NodeID).
+		return wrong("label_exists", "another node has this label").With("argument", "label").
+			With("nodeId", old.NodeID).
 			Fix("give another label, or set overwrite")
 	}
 	return t.store.SetBookmark(t.draft, old, b)
 }
 
+// A listBookmarksIn is the input of tree_list_bookmarks.
 type listBookmarksIn struct {
 	tool.Vault
 }
@@ -107,6 +115,8 @@ type bookmarked struct {
 	Stale     bool      `json:"stale,omitempty" jsonschema:"the node no longer exists; nodeId and name are the last known ones"`
 }
 
+// A listBookmarksOut is the output of tree_list_bookmarks, which has no pages because their number
+// is limited.
 type listBookmarksOut struct {
 	Bookmarks []bookmarked `json:"bookmarks"`
 	versioned
@@ -145,13 +155,15 @@ func (r *reading) bookmarked(b kept.Bookmark) bookmarked {
 	return bookmarked{b.Label, n.ID(), r.Name(n), b.CreatedAt, false}
 }
 
+// A removeBookmarkIn is the input of tree_remove_bookmark.
 type removeBookmarkIn struct {
 	tool.Vault
 	Label string `json:"label" size:"name" names:"target" jsonschema:"of the bookmark"`
 	sessionMutation
 }
 
-// removeBookmark returns the tool that removes a bookmark of the calling agent.
+// removeBookmark returns the tool that removes a bookmark of the calling agent. It returns
+// NOT_FOUND if the agent has no bookmark with the label.
 func (f tools) removeBookmark() *tool.Tool {
 	s := viewSpec("remove_bookmark", "Remove a bookmark", removeBookmarkDoc)
 	s.Route = tool.Route{Method: "DELETE", Path: "/bookmarks/{label}"}

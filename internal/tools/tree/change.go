@@ -21,6 +21,11 @@ type writing struct {
 }
 
 // An edit is a draft of a change of the vault.
+//
+// It embeds the transaction, so that an edit stages files with Put, PutNodes, Move, Remove and
+// Trash. tree is the state before the change and does not change while files are staged; the
+// addresses, positions and identities that the functions of this package pass around all belong to
+// it. An edit is for one run of the draft.
 type edit struct {
 	*repo.Tx
 	tree  *tree.Tree // before the change
@@ -43,6 +48,10 @@ type settler[Out any] interface {
 // change runs fn, which drafts a change of the vault and fills the output. The version token is
 // checked first: it returns CONFLICT if the token is missing or not valid. fn must call edit.covers
 // for the nodes that it changes.
+//
+// The log's own check of if_version is not used: which nodes a call affects is known only inside
+// the draft. The answer of a CONFLICT names the agent whose commit changed the node. For a repeated
+// idempotency key fn does not run, and the output is the stored one.
 func change[Out any, P settler[Out]](
 	ctx context.Context, f tools, w writing, fn func(context.Context, *edit, *Out) error,
 ) (Out, error) {
@@ -60,7 +69,8 @@ func change[Out any, P settler[Out]](
 		if err != nil {
 			return err
 		}
-		e := &edit{Tx: tx, tree: tree.New(tx.Index()), since: seq, ids: map[string]string{}, blocks: map[relink.Line]string{},
+		e := &edit{Tx: tx, tree: tree.New(tx.Index()), since: seq, ids: map[string]string{},
+			blocks:   map[relink.Line]string{},
 			passages: map[string][]relink.Passage{}}
 		return fn(ctx, e, out)
 	}
@@ -73,6 +83,9 @@ func change[Out any, P settler[Out]](
 }
 
 // An outdated is a CONFLICT fault because of a commit after the version token.
+//
+// It leaves the draft without the name of the agent, because the commit must be read for that,
+// which a draft should not do.
 type outdated struct {
 	*fault.Fault
 	seq uint64 // of the commit
@@ -93,6 +106,8 @@ func (o *outdated) named(ctx context.Context, v *repo.Vault) error {
 
 // since returns the sequence number of a version token. It returns CONFLICT if the token is
 // missing, cannot be parsed, or is newer than the vault.
+//
+// Any existing version is accepted here, however old; covers then compares it with the nodes.
 func since(newest uint64, token string) (uint64, error) {
 	if token == "" {
 		return 0, conflict(newest, "a change needs a versionToken")
@@ -117,6 +132,11 @@ func conflict(newest uint64, message string) *fault.Fault {
 
 // covers returns CONFLICT if any of the nodes, which the call changes, changed after the version
 // token.
+//
+// The nodes must be those of e.tree. A note also counts as changed if one of its sections changed,
+// because the note is the unit of a commit; a folder changed if a child was added or removed, or if
+// its own file changed. In a vault with strict versions any change of a note or folder counts. A
+// note whose references are rewritten as a consequence need not be passed.
 func (e *edit) covers(nodes ...tree.Node) error {
 	changed, seq := e.tree.Changed(e.since, nodes...)
 	if changed == "" {
@@ -128,7 +148,8 @@ func (e *edit) covers(nodes ...tree.Node) error {
 	}
 }
 
-// coversAll returns CONFLICT if any note or folder changed after the version token.
+// coversAll returns CONFLICT if any note or folder changed after the version token. It is for calls
+// that affect the whole vault, and costs no walk.
 func (e *edit) coversAll() error {
 	seq := e.tree.Index.NotesVersion()
 	if seq <= e.since {
@@ -147,6 +168,8 @@ func (e *edit) node(arg, id string) (tree.Node, error) { return nodeIn(e.tree, a
 // source returns the node to change in place of n: n itself, or the node that it represents. It
 // returns NOT_FOUND if that node does not exist, and CONFLICT if it changed after the version
 // token.
+//
+// A change of a node that represents another one is a change of the other, as the reader sees it.
 func (e *edit) source(n tree.Node) (tree.Node, error) {
 	source, ok := e.tree.Source(n)
 	if !ok {

@@ -11,12 +11,14 @@ import (
 //go:embed clone_node.md
 var cloneNodeDoc string
 
+// A cloneNodeIn is the input of tree_clone_node.
 type cloneNodeIn struct {
 	naming
 	TargetParentID string `json:"targetParentId" complete:"id" size:"id" alias:"target_parent_id,parentId" jsonschema:"address or uid of the parent of the clone, which is its last child"`
 	nodeMutation
 }
 
+// A cloneNodeOut is the output of tree_clone_node.
 type cloneNodeOut struct {
 	NodeID            string   `json:"nodeId" jsonschema:"of the clone"`
 	FootnoteConflicts []string `json:"footnoteConflicts,omitempty" jsonschema:"labels of link definitions and footnotes that have another definition in the note of the clone"`
@@ -24,6 +26,9 @@ type cloneNodeOut struct {
 }
 
 // cloneNode returns the tool that copies a node without its children.
+//
+// For a note or section the copy has its own text, up to its first section; for a folder it has the
+// folder's own file.
 func (f tools) cloneNode() *tool.Tool {
 	s := spec("clone_node", "Copy a node without its children", cloneNodeDoc)
 	s.Role, s.Kind = auth.Editor, tool.Write

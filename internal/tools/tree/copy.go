@@ -24,6 +24,8 @@ const (
 	copyReference = "reference"
 )
 
+// A copySubtreeIn is the input of tree_copy_subtree. The source and the target must be of kinds
+// that fit: sections go below notes and sections, notes and folders below folders.
 type copySubtreeIn struct {
 	tool.Vault
 	SourceID       string `json:"sourceId" complete:"id" size:"id" names:"target" alias:"source_id,nodeId" jsonschema:"address or uid of the node to copy with its descendants"`
@@ -32,6 +34,7 @@ type copySubtreeIn struct {
 	nodeMutation
 }
 
+// A copySubtreeOut is the output of tree_copy_subtree.
 type copySubtreeOut struct {
 	NodeID            string          `json:"nodeId" jsonschema:"of the copy"`
 	Created           []string        `json:"created" jsonschema:"addresses of all new nodes, in the order of the tree"`
@@ -73,6 +76,10 @@ func (f tools) copySubtree() *tool.Tool {
 }
 
 // A copying is a copy of a node to a position below another node.
+//
+// The steps are: draft the text at its new place (duplicate or reference), then done. References
+// inside the copy to something that is copied too must lead to the copy; arrivals carry the map of
+// addresses for that. The nodes of a copy get new uids.
 type copying struct {
 	*edit
 	ctx      context.Context
@@ -108,6 +115,9 @@ func (c *copying) duplicate() error {
 
 // section drafts a copy of a section, and records the new addresses of its sections for the
 // references in it.
+//
+// The ids of the arrival are filled only after the section was placed, when the new addresses are
+// known. The references themselves are rewritten in settle.
 func (c *copying) section() error {
 	text, err := c.noteText(c.ctx, c.from)
 	if err != nil {
@@ -130,6 +140,7 @@ func (c *copying) section() error {
 	}
 	copied, _ := c.Index().Note(c.to.Note.Path)
 	first := sectionAt(copied, c.line)
+	// The sections of the copy follow each other in the order of the original.
 	for i := range c.count {
 		if was, is := c.from.Section-1+i, first+i; was < len(c.from.Note.Sections) && is < len(copied.Sections) {
 			a.ids[c.from.Note.Object(was).ID()] = copied.Object(is).ID()
@@ -138,7 +149,8 @@ func (c *copying) section() error {
 	return nil
 }
 
-// place drafts a section as the last one below the target.
+// place drafts a section as the last one below the target. It sets the fields about the result that
+// done needs.
 func (c *copying) place(a *arrival) error {
 	target, err := c.noteText(c.ctx, c.to)
 	if err != nil {
@@ -157,6 +169,8 @@ const maxCopies = 100
 
 // freeName returns a path in the target folder that is free: with the given name or, if it is
 // taken, with -copy, -copy-2 and so on.
+//
+// It gives up after maxCopies names and returns the DUPLICATE_ID fault of the last.
 func (c *copying) freeName(name string) (vault.Path, error) {
 	for i := 0; ; i++ {
 		at := name
@@ -174,6 +188,9 @@ func (c *copying) freeName(name string) (vault.Path, error) {
 }
 
 // note drafts a copy of a note.
+//
+// A single copy is cut at the first section. Its references to sections of the source stay
+// references to the source, because the copy does not have these sections.
 func (c *copying) note() error {
 	text, err := c.noteText(c.ctx, c.from)
 	if err != nil {
@@ -200,7 +217,8 @@ func (c *copying) note() error {
 	return c.Put(c.ctx, c.made, text)
 }
 
-// files drafts a copy of a folder.
+// files drafts a copy of a folder. All files keep their paths relative to the folder. It returns
+// BATCH_TOO_LARGE if the texts do not fit into one commit.
 func (c *copying) files() error {
 	path, err := c.freeName(strings.TrimSuffix(c.from.Entry(), "/"))
 	if err != nil {
@@ -240,7 +258,9 @@ func (c *copying) files() error {
 	return nil
 }
 
-// folderFile drafts a copy of a folder's own file, without its order.
+// folderFile drafts a copy of a folder's own file, without its order. The order names children that
+// the copy does not have. A folder without an own file gets one, since it would not exist
+// otherwise.
 func (c *copying) folderFile() error {
 	text, exists, err := c.Text(c.ctx, vault.Path(c.from.Folder+vault.FolderFile))
 	if err != nil {
@@ -259,6 +279,9 @@ func (c *copying) folderFile() error {
 
 // reference drafts a node that represents the source: its text is one transclusion of the source.
 // It returns a fault if the source is a folder, or if the reference would be a cycle.
+//
+// If the source represents another node itself, the new node represents that one, so references
+// never form a chain.
 func (c *copying) reference(out *copySubtreeOut) error {
 	source, err := c.source(c.from)
 	if err != nil {
@@ -307,6 +330,9 @@ func (c *copying) stubNote(title, line string) (err error) {
 
 // leadsBack reports whether the target of the copy is below a node, or below a node that is
 // represented by some node below it. seen contains the nodes that were checked.
+//
+// Such a reference would make a walk that follows references endless. The search stops after
+// maxWritten nodes, and then reports false; a walk is limited on its own.
 func (c *copying) leadsBack(n tree.Node, seen map[tree.Node]bool) bool {
 	if seen[n] || len(seen) > maxWritten {
 		return false
@@ -316,6 +342,7 @@ func (c *copying) leadsBack(n tree.Node, seen map[tree.Node]bool) bool {
 		return true
 	}
 	for below := range c.tree.Walk(n, nil) {
+		// Only a node that represents another one can lead out of the subtree.
 		if c.tree.Reference(below) == nil {
 			continue
 		}
@@ -327,6 +354,8 @@ func (c *copying) leadsBack(n tree.Node, seen map[tree.Node]bool) bool {
 }
 
 // done completes the draft. It sets the address of the copy and the addresses of all its nodes.
+//
+// The addresses are those of the draft's index after references were rewritten.
 func (c *copying) done(dry bool, out *changed, id *string, created *[]string) error {
 	if _, err := c.settle(c.ctx, tree.Node{}, dry, out); err != nil {
 		return err

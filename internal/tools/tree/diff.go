@@ -17,6 +17,8 @@ import (
 //go:embed diff_subtree.md
 var diffSubtreeDoc string
 
+// A diffSubtreeIn is the input of tree_diff_subtree. Both nodes are of the same version of the
+// vault.
 type diffSubtreeIn struct {
 	tool.Vault
 	A string `json:"aId" complete:"id" size:"id" names:"target" alias:"a_id,a" jsonschema:"address or uid of the first node"`
@@ -26,6 +28,9 @@ type diffSubtreeIn struct {
 }
 
 // A comparing is the part of an input that selects what a comparison includes.
+//
+// Pointers have defaults that the tool model fills in, so they are never nil when a call is
+// handled.
 type comparing struct {
 	IncludePayloads *bool `json:"includePayloads,omitempty" default:"true" alias:"include_payloads" jsonschema:"compare fields, titles and texts"`
 	IncludeShape    *bool `json:"includeStructure,omitempty" default:"true" alias:"include_structure" jsonschema:"compare the structure"`
@@ -34,15 +39,19 @@ type comparing struct {
 	MaxDepth        *int  `json:"maxDepth,omitempty" min:"0" alias:"max_depth" absent:"all levels" jsonschema:"levels below the nodes"`
 }
 
+// A diffSubtreeOut is the output of the tools that compare subtrees.
 type diffSubtreeOut struct {
 	tree.Diff
 	versioned
 }
 
 // maxCompared is the maximum number of nodes of each compared subtree.
+//
+// A comparison keeps all nodes of both subtrees in memory.
 const maxCompared = 10_000
 
-// diffSubtree returns the tool that compares two subtrees at one version.
+// diffSubtree returns the tool that compares two subtrees at one version. For two versions of one
+// subtree there is tree_snapshot_diff.
 func (f tools) diffSubtree() *tool.Tool {
 	s := spec("diff_subtree", "Compare two subtrees", diffSubtreeDoc)
 	s.Role, s.Kind, s.List = auth.Reader, tool.Read, "structure"
@@ -96,6 +105,9 @@ func (in diffSubtreeIn) diff(ctx context.Context, r *reading, a, b tree.Node) (t
 
 // begin sets the options of a Differ. Texts are read while it compares, so failed is set after the
 // comparison: it points to the first error.
+//
+// d.Body compares the own texts of two nodes; it is set only if payloads are compared. It reads one
+// file at a time of each side. A caller must check failed before it uses the result.
 func (in comparing) begin(ctx context.Context, d *tree.Differ, before, after *reading) (failed *error) {
 	d.MaxDepth, failed = endless, new(error)
 	if in.MaxDepth != nil {
@@ -105,6 +117,7 @@ func (in comparing) begin(ctx context.Context, d *tree.Differ, before, after *re
 		return failed
 	}
 	left, right := texts{read: before.text}, texts{read: after.text}
+	// The Differ has no place for an error, so the first one is kept for the caller.
 	d.Body = func(a, b tree.Node) (tree.PayloadChange, bool) {
 		was, _, err1 := left.of(ctx, a)
 		is, _, err2 := right.of(ctx, b)
@@ -126,6 +139,8 @@ func (in comparing) begin(ctx context.Context, d *tree.Differ, before, after *re
 }
 
 // shown returns a difference without the parts that the call excludes.
+//
+// The comparison itself always covers the structure and the metadata, which cost little.
 func (in comparing) shown(out tree.Diff) tree.Diff {
 	if !*in.IncludePayloads {
 		out.Payload, out.Summary.Payload = []tree.PayloadChange{}, 0

@@ -29,11 +29,13 @@ var (
 	setExpansionDoc string
 )
 
+// An expandIn is the input of the tools that expand or collapse one node.
 type expandIn struct {
 	naming
 	sessionMutation
 }
 
+// An expandOut is their output, with the new state of the node.
 type expandOut struct {
 	NodeID        string `json:"nodeId"`
 	IsExpanded    bool   `json:"isExpanded"`
@@ -67,6 +69,9 @@ func (f tools) toggleNode() *tool.Tool {
 }
 
 // viewSpec returns the Spec of a tool that changes the view of a session.
+//
+// Such a tool needs the editor role, is audited and has idempotency keys, but makes no commit of
+// the log.
 func viewSpec(short, title, doc string) tool.Spec {
 	s := spec(short, title, doc)
 	s.Role, s.Kind, s.Route.Method, s.Unversioned = auth.Editor, tool.View, "POST", true
@@ -75,6 +80,8 @@ func viewSpec(short, title, doc string) tool.Spec {
 
 // opening returns a tool that expands or collapses one node. next returns the new state from the
 // old one.
+//
+// A state that does not change adds no rule, so repeated calls do not fill the view.
 func (f tools) opening(s tool.Spec, next func(was bool) bool) *tool.Tool {
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in expandIn) (expandOut, error) {
 		about := sessionCall{c, in.Vault.Vault, &in.sessionMutation, []string{in.NodeID}, false}
@@ -99,11 +106,13 @@ type rooting struct {
 	RootNodeID string `json:"rootNodeId" complete:"id" size:"id" names:"target" alias:"root_node_id,rootId" jsonschema:"address or uid of the top node; / is the whole vault"`
 }
 
+// An expandAllIn is the input of tree_expand_all and tree_collapse_all.
 type expandAllIn struct {
 	rooting
 	sessionMutation
 }
 
+// An expandAllOut is the output of the tools that expand or collapse a subtree.
 type expandAllOut struct {
 	NodeID   string `json:"nodeId"`
 	Affected int    `json:"affected" jsonschema:"affected nodes: the node and its descendants"`
@@ -127,6 +136,8 @@ func (f tools) collapseAll() *tool.Tool {
 }
 
 // openingAll returns a tool that expands or collapses a node and all its descendants.
+//
+// It adds one recursive rule, whatever the size of the subtree; see sessionEdit.rule.
 func (f tools) openingAll(s tool.Spec, expanded bool) *tool.Tool {
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in expandAllIn) (expandAllOut, error) {
 		about := sessionCall{c, in.Vault.Vault, &in.sessionMutation, []string{in.RootNodeID}, false}
@@ -136,6 +147,7 @@ func (f tools) openingAll(s tool.Spec, expanded bool) *tool.Tool {
 	})
 }
 
+// A setExpansionIn is the input of tree_set_expansion_recursive.
 type setExpansionIn struct {
 	naming
 	Expanded bool `json:"expanded" jsonschema:"true expands, false collapses"`
@@ -158,7 +170,7 @@ func (f tools) setExpansion() *tool.Tool {
 }
 
 // expansion returns the rule that expands or collapses a number of levels below a node; nil means
-// all.
+// all. A rule with MaxDepth 0 has no limit, so 0 levels is a rule that collapses the node.
 func expansion(expanded bool, levels *int) tree.Rule {
 	switch {
 	case levels == nil:
@@ -169,7 +181,8 @@ func expansion(expanded bool, levels *int) tree.Rule {
 	return tree.Rule{Expanded: true, MaxDepth: *levels}
 }
 
-// all drafts a rule for a node and all its descendants.
+// all drafts a rule for a node and all its descendants. The descendants are counted by a walk;
+// their rules are not read.
 func (t *sessionEdit) all(arg, id string, r tree.Rule, out *expandAllOut) error {
 	n, err := t.node(arg, id)
 	if err != nil {

@@ -33,6 +33,7 @@ const (
 	asXML      = "xml"
 )
 
+// An exportSubtreeIn is the input of tree_export_subtree.
 type exportSubtreeIn struct {
 	naming
 	IncludeViewRoot bool   `json:"includeViewRoot,omitempty" alias:"include_view_root" jsonschema:"json: put the node in an object with rootNodeId and version"`
@@ -40,6 +41,8 @@ type exportSubtreeIn struct {
 	tool.AsOf
 }
 
+// An exportSubtreeOut is the output of tree_export_subtree. Exactly one of JSON, Text and Content
+// is set.
 type exportSubtreeOut struct {
 	Format    string      `json:"format"`
 	NodeCount int         `json:"nodeCount"`
@@ -51,6 +54,9 @@ type exportSubtreeOut struct {
 
 // exportSubtree returns the tool that exports a node and its descendants, as JSON, CSV, XML or a
 // zip of Markdown files.
+//
+// An export has no pages: it is one document, which must fit into an answer. Only the JSON form can
+// be merged back with tree_import_merge, and the zip contains the files byte for byte.
 func (f tools) exportSubtree() *tool.Tool {
 	s := spec("export_subtree", "Export a node and its descendants", exportSubtreeDoc)
 	s.Role, s.Kind = auth.Reader, tool.Read
@@ -106,6 +112,8 @@ func tooLargeExport() error {
 
 // An exported is one node in an export, in the format that import_merge reads. A node that
 // represents another one is exported with its own text.
+//
+// Level is 0 except for sections. Body is the own text of the node without its heading.
 type exported struct {
 	XMLName     xml.Name      `json:"-" xml:"node"`
 	NodeID      string        `json:"nodeId" xml:"nodeId"`
@@ -130,7 +138,8 @@ type exportedRoot struct {
 	Node       json.RawMessage `json:"node"`
 }
 
-// exportedPairs are the fields of a node in the order of the text.
+// exportedPairs are the fields of a node in the order of the text. A map would lose the order,
+// which a later merge should keep.
 type exportedPairs []tree.Property
 
 // MarshalJSON encodes the fields as an object.
@@ -162,7 +171,8 @@ func (p exportedPairs) MarshalXML(e *xml.Encoder, start xml.StartElement) error 
 		return err
 	}
 	for _, f := range p {
-		field := xml.StartElement{Name: xml.Name{Local: "field"}, Attr: []xml.Attr{{Name: xml.Name{Local: "name"}, Value: f.Name}}}
+		field := xml.StartElement{Name: xml.Name{Local: "field"},
+			Attr: []xml.Attr{{Name: xml.Name{Local: "name"}, Value: f.Name}}}
 		if err := e.EncodeElement(tree.Text(f.Value), field); err != nil {
 			return err
 		}
@@ -179,6 +189,10 @@ type exporting struct {
 
 // whole returns a node with all its descendants. It returns BATCH_TOO_LARGE if they do not fit into
 // an answer.
+//
+// Nodes come in the order of the tree, each after its parent, so the parent is always in e.nodes
+// already. The size is checked node by node, so that a large subtree does not fill the memory
+// first.
 func (e *exporting) whole(ctx context.Context, top tree.Node) (*exported, error) {
 	e.nodes = map[tree.Node]*exported{}
 	e.ahead(ctx, top)
@@ -208,6 +222,8 @@ func (e *exporting) whole(ctx context.Context, top tree.Node) (*exported, error)
 }
 
 // ahead prefetches the texts of the first notes.
+//
+// It is called before a walk reads the texts one by one.
 func (e *exporting) ahead(ctx context.Context, top tree.Node) {
 	e.view.Prefetch(ctx, func(yield func(string) bool) {
 		for f := range filesBelow(e.Index, top.Holder()) {
@@ -232,6 +248,9 @@ func (e *exporting) node(ctx context.Context, n tree.Node) (*exported, error) {
 var columns = []string{"nodeId", "uid", "parentId", "depth", "kind", "payloadType", "title", "level", "tags", "body"}
 
 // csv returns the nodes as CSV, one row for each, in the order of the tree.
+//
+// The columns for fields are those of all nodes, in alphabetical order. A node without the field
+// has an empty cell.
 func (x *exported) csv() (string, error) {
 	var names []string
 	known := map[string]bool{}
@@ -293,10 +312,14 @@ func (x *exported) row(fields []string) []string {
 }
 
 // maxUnpacked is the maximum total size of the files in a zip, in bytes.
+//
+// The zip itself is limited by the size of an answer.
 const maxUnpacked = 32 << 20
 
 // exportFiles adds a zip with the files of a node and its descendants to the output. For a section,
 // the zip contains one file with its Markdown.
+//
+// NodeCount counts the nodes, not the files.
 func (r *reading) exportFiles(ctx context.Context, top tree.Node, out *exportSubtreeOut) error {
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
@@ -337,6 +360,9 @@ func (r *reading) exportFiles(ctx context.Context, top tree.Node, out *exportSub
 
 // eachFile calls do with each file of a node and its descendants: its path relative to the parent
 // folder of the node, and its text.
+//
+// Only files that are content of the tree are included: notes and the own files of folders. The
+// name of the file of a section is derived from its address.
 func (r *reading) eachFile(ctx context.Context, top tree.Node, do func(path string, text []byte) error) error {
 	if top.Section > 0 {
 		text, err := r.text(ctx, top)

@@ -13,6 +13,8 @@ import (
 //go:embed set_filters.md
 var setFiltersDoc string
 
+// A setFiltersIn is the input of tree_set_filters. Two empty lists make all properties visible
+// again.
 type setFiltersIn struct {
 	tool.Vault
 	Scope           string   `json:"scope,omitempty" enum:"view,session" default:"session" jsonschema:"view: only for views; session: for all answers that show properties"`
@@ -22,6 +24,8 @@ type setFiltersIn struct {
 	sessionMutation
 }
 
+// A setFiltersOut is the output of tree_set_filters, with the lists of the given scope after the
+// call.
 type setFiltersOut struct {
 	Scope    string   `json:"scope"`
 	Included []string `json:"includedProperties" jsonschema:"that the session shows; empty: all"`
@@ -56,6 +60,9 @@ func checkLists(arg string, list []string) error {
 }
 
 // setFilters drafts new property lists of the session.
+//
+// The scope view has lists of its own, which take precedence over those of the session in views.
+// Lists that are joined to the existing ones are limited like given ones.
 func (t *sessionEdit) setFilters(in setFiltersIn, out *setFiltersOut) error {
 	v := t.view.View
 	lists := &v.Filter

@@ -21,12 +21,15 @@ type naming struct {
 	NodeID string `json:"nodeId" complete:"id" size:"id" names:"target" alias:"node_id,id" jsonschema:"address or uid: /, projects/, projects/website, projects/website#goals"`
 }
 
+// A getNodeIn is the input of tree_get_node.
 type getNodeIn struct {
 	naming
 	lists
 	tool.AsOf
 }
 
+// A getNodeOut is the output of tree_get_node. Node contains the body, unless a list of properties
+// excludes it.
 type getNodeOut struct {
 	Node      *tree.Shape  `json:"node"`
 	Ancestors []tree.Named `json:"ancestors" jsonschema:"the vault first"`
@@ -52,6 +55,8 @@ func (f tools) getNode() *tool.Tool {
 }
 
 // A reading is a call that reads the tree of a vault.
+//
+// It is for one call and one goroutine. The tree does not change while the call runs.
 type reading struct {
 	*tree.Tree
 	view    state.View
@@ -60,6 +65,7 @@ type reading struct {
 }
 
 // read returns the tree of the vault at the version of the call, with the session of the caller.
+// The session is always the current one, also if the call reads an older version.
 func (f tools) read(ctx context.Context, c auth.Caller, name tool.Vault, at tool.AsOf) (*reading, error) {
 	v, err := f.ViewAt(ctx, c, name.Vault, at)
 	if err != nil {
@@ -99,6 +105,9 @@ func (r *reading) node(arg, id string) (tree.Node, error) { return nodeIn(r.Tree
 
 // nodeIn returns the node of a tree that an argument names. It returns NOT_FOUND, with the most
 // similar addresses, if there is none.
+//
+// An id is an address or a uid; addresses are accepted in the forms of tree.Tree.Find. The similar
+// addresses are calls to try.
 func nodeIn(t *tree.Tree, arg, id string) (tree.Node, error) {
 	n, ok := t.Find(id)
 	if ok {
@@ -111,7 +120,8 @@ func nodeIn(t *tree.Tree, arg, id string) (tree.Node, error) {
 	return n, failed
 }
 
-// shaper returns a Shaper with the property lists of the call and its session.
+// shaper returns a Shaper with the property lists of the call and its session. Nodes without a rule
+// are expanded.
 func (r *reading) shaper(l lists) tree.Shaper {
 	return tree.Shaper{Tree: r.Tree, Filter: l.filter(r.session), Viewer: r.viewer(true)}
 }
@@ -122,7 +132,8 @@ func (r *reading) viewer(otherwise bool) *tree.Viewer {
 	return tree.NewViewer(r.Tree, r.session.rules, otherwise)
 }
 
-// text returns the text of the file that contains a node, or nil if it has none.
+// text returns the text of the file that contains a node, or nil if it has none. Of a folder this
+// is its own file.
 func (r *reading) text(ctx context.Context, n tree.Node) ([]byte, error) {
 	if n.Note != nil {
 		return r.view.Vault.Text(ctx, n.Note.Body)
@@ -135,7 +146,8 @@ func (r *reading) text(ctx context.Context, n tree.Node) ([]byte, error) {
 }
 
 // addTexts adds the body of a node to its shape, if the filter shows it, and the content, if the
-// filter names it.
+// filter names it. The body is shown by default, the content only on request, because it repeats
+// the descendants.
 func (r *reading) addTexts(ctx context.Context, shown tree.Filter, n tree.Node, shape *tree.Shape) error {
 	if !shown.Shows("body") && !shown.Wants("content") {
 		return nil

@@ -16,18 +16,22 @@ var getPathDoc string
 //go:embed get_common_ancestor.md
 var commonAncestorDoc string
 
+// A getPathIn is the input of tree_get_path.
 type getPathIn struct {
 	naming
 	tool.AsOf
 }
 
 // A step is one node of a path.
+//
+// The root of the vault has depth 0.
 type step struct {
 	NodeID string `json:"nodeId"`
 	Name   string `json:"name"`
 	Depth  int    `json:"depth"`
 }
 
+// A getPathOut is the output of tree_get_path.
 type getPathOut struct {
 	Path []step `json:"path" jsonschema:"from the root to the node"`
 	versioned
@@ -53,19 +57,22 @@ func (f tools) getPath() *tool.Tool {
 	})
 }
 
+// A commonAncestorIn is the input of tree_get_common_ancestor.
 type commonAncestorIn struct {
 	tool.Vault
 	NodeIDs []string `json:"nodeIds" complete:"id" size:"id" names:"target" alias:"node_ids,ids" jsonschema:"addresses or uids, at most 100"`
 	tool.AsOf
 }
 
+// A commonAncestorOut is the output of tree_get_common_ancestor.
 type commonAncestorOut struct {
 	NodeID string `json:"nodeId" jsonschema:"the root / if there is no other"`
 	Name   string `json:"name"`
 	versioned
 }
 
-// commonAncestor returns the tool that returns the nearest common ancestor of nodes.
+// commonAncestor returns the tool that returns the nearest common ancestor of nodes. If one of the
+// nodes contains all others, it is the answer itself.
 func (f tools) commonAncestor() *tool.Tool {
 	s := spec("get_common_ancestor", "Get the nearest common ancestor", commonAncestorDoc)
 	s.Role, s.Kind = auth.Reader, tool.Read
@@ -105,7 +112,8 @@ func checkBatch(arg string, n int) error {
 		return wrong("empty", "argument %q must not be empty", arg).With("argument", arg)
 	case n > maxBatch:
 		return fault.New(fault.BatchTooLarge, "argument %q has more than %d entries", arg, maxBatch).
-			With("argument", arg).With("max", maxBatch).With("got", n).Fix("split it over several calls of at most %d", maxBatch)
+			With("argument", arg).With("max", maxBatch).With("got", n).
+			Fix("split it over several calls of at most %d", maxBatch)
 	}
 	return nil
 }

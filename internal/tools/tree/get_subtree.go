@@ -13,6 +13,9 @@ import (
 //go:embed get_subtree.md
 var getSubtreeDoc string
 
+// A getSubtreeIn is the input of tree_get_subtree. Filters and Paging are a second form of the
+// arguments, which the specification has; the tool model lifts their members to the level of the
+// others.
 type getSubtreeIn struct {
 	naming
 	DepthLimit *int `json:"depthLimit,omitempty" min:"0" alias:"depth_limit" absent:"all levels" jsonschema:"levels below the node; 0 is the node alone"`
@@ -29,6 +32,7 @@ type getSubtreeIn struct {
 	tool.AsOf
 }
 
+// A getSubtreeOut is the output of tree_get_subtree.
 type getSubtreeOut struct {
 	Node *tree.Shape `json:"node"`
 	paged
@@ -52,6 +56,11 @@ func (f tools) getSubtree() *tool.Tool {
 
 // subtree fills one page of a subtree: the next nodes in the order of the tree, with their
 // ancestors as skeletons.
+//
+// The nodes are those of a Tour, which follows references as a reader does. A page ends at the
+// limit, or earlier if the answer is full, and has at least one node. So that every page is a tree
+// of its own, ancestors that an earlier page had are repeated with their addresses only. If the
+// call ends while it walks, it returns the error of the context and no page.
 func (r *reading) subtree(ctx context.Context, top tree.Node, in getSubtreeIn, out *getSubtreeOut) error {
 	after, err := in.after()
 	if err != nil {
@@ -106,6 +115,9 @@ func (p *paged) endWalk(count int, more bool, last *tree.Visit) error {
 }
 
 // A growing is a tree of shapes to which nodes are added in order, each after its parent.
+//
+// Visits and not nodes are the keys, because a node can be visited several times, through
+// references.
 type growing struct {
 	shaper tree.Shaper
 	shapes map[*tree.Visit]*tree.Shape // the shapes that are in the tree

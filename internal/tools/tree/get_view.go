@@ -19,6 +19,7 @@ var (
 	exportViewDoc string
 )
 
+// A getViewIn is the input of tree_get_view.
 type getViewIn struct {
 	tool.Vault
 	RootNodeID      string `json:"rootNodeId,omitempty" default:"/" complete:"id" size:"id" alias:"root_node_id,rootId" jsonschema:"address or uid of the top node"`
@@ -31,6 +32,8 @@ type getViewIn struct {
 }
 
 // A wrapping contains the settings of a view that can accompany its nodes.
+//
+// The members are pointers, so that empty lists and false are distinguished from absent settings.
 type wrapping struct {
 	RootNodeID      string    `json:"rootNodeId,omitempty"`
 	Included        *[]string `json:"includedProperties,omitempty"`
@@ -38,6 +41,8 @@ type wrapping struct {
 	DefaultExpanded *bool     `json:"defaultExpanded,omitempty"`
 }
 
+// A getViewOut is the output of tree_get_view. The members of wrapping are present only if the call
+// asks for them.
 type getViewOut struct {
 	wrapping
 	View tool.Object `json:"view" jsonschema:"the top node: nodeId, payloadType, its fields, isExpanded, childrenCount, and children if it is expanded"`
@@ -68,6 +73,9 @@ func (f tools) getView() *tool.Tool {
 }
 
 // A viewing is the view of a subtree.
+//
+// A view shows a node, and the children of nodes that are expanded. It is used to fill one page or
+// one export.
 type viewing struct {
 	*reading
 	shaper    tree.Shaper
@@ -81,6 +89,10 @@ type viewing struct {
 
 // viewing returns the view of a node with the settings of the call and its session. expanded, if it
 // is not nil, replaces the default of the session.
+//
+// Property lists are taken from the call, then from those of the session for views, then from those
+// of the session. depth and exports have their defaults; a caller changes them before it fills the
+// view.
 func (r *reading) viewing(top tree.Node, l lists, expanded *bool) *viewing {
 	s := r.session
 	if !s.shown.IsEmpty() {
@@ -107,6 +119,8 @@ func (v *viewing) wrapping() wrapping {
 
 // page fills one page of the view: the next nodes in the order of the tree, with their ancestors as
 // skeletons.
+//
+// As in subtree, a page has at least one node, and ancestors of earlier pages are skeletons.
 func (v *viewing) page(ctx context.Context, p page, out *getViewOut) error {
 	after, err := p.after()
 	if err != nil {
@@ -154,9 +168,13 @@ func (v *viewing) object() (tool.Object, error) {
 }
 
 // shape returns a node as the view shows it.
+//
+// A node that is expanded but shows no children, because it has none or the depth ends there, is
+// reported as collapsed; an export keeps the rule instead, so that an import restores it.
 func (v *viewing) shape(ctx context.Context, n *tree.Visit) (*tree.ViewNode, error) {
 	node := v.shaper.View(n.Node)
 	node.ViaReference = n.Via > 0 && v.shaper.Filter.Shows("viaReference")
+	// A reader expects children below an expanded node, and an import the state that was set.
 	if node.IsExpanded != nil && !v.exports {
 		node.IsExpanded = new(v.tour().HasChildren(n))
 	}
@@ -187,11 +205,13 @@ func (v *viewing) node(n *tree.Visit) *tree.ViewNode {
 	return shape
 }
 
+// An exportViewIn is the input of tree_export_view.
 type exportViewIn struct {
 	rooting
 	IncludeViewRoot *bool `json:"includeViewRoot,omitempty" default:"true" alias:"include_view_root" jsonschema:"false: only the nodes, which cannot be imported"`
 }
 
+// An exportViewOut is the output of tree_export_view.
 type exportViewOut struct {
 	View tool.Object `json:"viewJson" jsonschema:"for viewJson of import_view: rootNodeId, includedProperties, excludedProperties, defaultExpanded and view"`
 	versioned
@@ -220,6 +240,7 @@ func (f tools) exportView() *tool.Tool {
 }
 
 // whole adds all nodes of the view. It returns BATCH_TOO_LARGE if they do not fit into an answer.
+// If the call ends first, it returns the error of the context.
 func (v *viewing) whole(ctx context.Context, out *exportViewOut) error {
 	going := state.Going(ctx)
 	v.exports = true

@@ -27,6 +27,8 @@ const (
 	byPath    = "path"
 )
 
+// An importMergeIn is the input of tree_import_merge. The three strategies say what happens to
+// existing nodes; new nodes are created by each of them.
 type importMergeIn struct {
 	tool.Vault
 	JSON     tool.JSON `json:"json" jsonschema:"the json output of export_subtree, as an object or as text"`
@@ -42,6 +44,7 @@ type mergedNode struct {
 	Status string `json:"status" jsonschema:"created, updated, replaced, skipped, unchanged or removed"`
 }
 
+// An importMergeOut is the output of tree_import_merge. The counters are complete, the list is not.
 type importMergeOut struct {
 	Created   int          `json:"created"`
 	Updated   int          `json:"updated"`
@@ -55,6 +58,9 @@ type importMergeOut struct {
 
 // importMerge returns the tool that merges an export of a subtree into the vault. It writes either
 // all nodes or none.
+//
+// The JSON is parsed once outside the draft, to refuse invalid input early, and again in each run
+// of it, because a merge writes its results into the nodes of the JSON.
 func (f tools) importMerge() *tool.Tool {
 	s := spec("import_merge", "Merge an export into the vault", importMergeDoc)
 	s.Role, s.Kind, s.Idempotent, s.List = auth.Editor, tool.Destroy, true, "nodes"
@@ -72,7 +78,8 @@ func (f tools) importMerge() *tool.Tool {
 			if err != nil {
 				return err
 			}
-			m := merging{edit: e, in: in, out: out, taken: map[tree.Node]*mergeNode{}, files: map[vault.Path]*mergedFile{}}
+			m := merging{edit: e, in: in, out: out, taken: map[tree.Node]*mergeNode{},
+				files: map[vault.Path]*mergedFile{}}
 			return m.run(ctx, root)
 		})
 		if fault.Is(err, fault.BatchTooLarge) {
@@ -83,6 +90,10 @@ func (f tools) importMerge() *tool.Tool {
 }
 
 // A merging is the state of one merge.
+//
+// The nodes of the JSON are matched with those of the vault first, and nothing is staged before all
+// of them are matched, checked and planned. Texts are changed in files, in memory; stage passes
+// them to the transaction at the end. A merging is for one run of the draft.
 type merging struct {
 	*edit
 	in     importMergeIn
@@ -109,6 +120,9 @@ type binned struct {
 // patches the texts of the matched nodes, places the new nodes and collects the removed ones, and
 // stages the files. No problem may remain before it stages anything, so either all nodes are merged
 // or none.
+//
+// A problem of one node does not end a phase, so the fault lists the problems of all nodes. Errors
+// that are not about a node, such as those of the store, are returned at once.
 func (m *merging) run(ctx context.Context, root *mergeNode) (err error) {
 	if m.target, err = m.node("targetId", m.in.TargetID); err != nil {
 		return err
@@ -169,6 +183,9 @@ func (m *merging) coversBelow(ctx context.Context, root *mergeNode) error {
 }
 
 // matchAll matches the nodes of the JSON with those of the vault.
+//
+// Children are matched even below a node that is not matched: by nodeId they can be anywhere in the
+// target.
 func (m *merging) matchAll(root *mergeNode) {
 	m.matchRoot(root)
 	if !root.matched && !mayContain(m.target.Kind(), root.Kind) {
@@ -178,10 +195,12 @@ func (m *merging) matchAll(root *mergeNode) {
 	m.matchBelow(root)
 }
 
-// hold records the matched nodes and all their ancestors.
+// hold records the matched nodes and all their ancestors. Such nodes must not be removed by the
+// strategy replace.
 func (m *merging) hold() {
 	m.holding = map[tree.Node]bool{}
 	for n := range m.taken {
+		// The walk ends at an ancestor that was recorded before, and with it all above.
 		for ok := true; ok && !m.holding[n]; n, ok = m.tree.Parent(n) {
 			m.holding[n] = true
 		}
@@ -232,6 +251,9 @@ func (m *merging) take(g *mergeNode, n tree.Node) bool {
 }
 
 // matchBelow matches the descendants of a node.
+//
+// By path, a child matches the child of its parent's match with the same kind and name; below a
+// node without a match nothing matches.
 func (m *merging) matchBelow(g *mergeNode) {
 	keys := map[string]tree.Node{}
 	if m.in.MatchBy == byPath && g.matched {
@@ -255,9 +277,12 @@ func (m *merging) problem(g *mergeNode, err error) {
 }
 
 // invalid returns the fault for all nodes that cannot be merged.
+//
+// It has the reason of the first problem, and at most fault.MaxProblems of them.
 func (m *merging) invalid() error {
 	first := m.problems[0]
-	f := wrong("invalid_nodes", "%d nodes of json cannot be merged; nothing is written. The first: %s", len(m.problems), first.Message).
+	f := wrong("invalid_nodes", "%d nodes of json cannot be merged; nothing is written. The first: %s",
+		len(m.problems), first.Message).
 		With("argument", "json").With("nodeId", first.Details["nodeId"])
 	if reason, ok := first.Details["reason"]; ok {
 		f = f.With("reason", reason)
@@ -267,6 +292,9 @@ func (m *merging) invalid() error {
 }
 
 // settleMerge rewrites references and fills the output with the results for the nodes.
+//
+// The statuses are counted after references were rewritten, since only then the final addresses are
+// known.
 func (m *merging) settleMerge(ctx context.Context, root *mergeNode) error {
 	if _, err := m.settle(ctx, tree.Node{}, false, &m.out.changed); err != nil {
 		return err
@@ -335,6 +363,10 @@ func (m *merging) list(id, status string) {
 }
 
 // address adds the addresses of created nodes to the id map, by their addresses in the JSON.
+//
+// A created node has the address that follows from its place and title, which can differ from the
+// one in the JSON. Created sections are found by their position among the children of their parent,
+// because they have no identity that the JSON knows.
 func (m *merging) address() {
 	after := tree.New(m.Index())
 	var visit func(g *mergeNode, n tree.Node, ok bool)
@@ -348,6 +380,7 @@ func (m *merging) address() {
 		}
 		at := map[*mergeNode]tree.Node{}
 		for i, child := range g.final {
+			// Positions can be compared only if all planned children are there.
 			if len(below) == len(g.final) && child != nil {
 				at[child] = below[i]
 			}

@@ -17,6 +17,8 @@ import (
 //go:embed import_view.md
 var importViewDoc string
 
+// An importViewIn is the input of tree_import_view. The view comes from tree_export_view, perhaps
+// of another vault or of an earlier state, so nodes that it contains may not exist.
 type importViewIn struct {
 	tool.Vault
 	ViewJSON     tool.JSON         `json:"viewJson" alias:"view_json" jsonschema:"the output of export_view, as an object or as text"`
@@ -25,6 +27,7 @@ type importViewIn struct {
 	sessionMutation
 }
 
+// An importViewOut is the output of tree_import_view.
 type importViewOut struct {
 	RootNodeID string   `json:"rootNodeId"`
 	Restored   int      `json:"restored" jsonschema:"nodes whose state was set from the JSON"`
@@ -32,7 +35,8 @@ type importViewOut struct {
 	versioned
 }
 
-// importView returns the tool that replaces the view of the session by an exported one.
+// importView returns the tool that replaces the view of the session by an exported one. It changes
+// which nodes are expanded and which properties are visible, and never a note.
 func (f tools) importView() *tool.Tool {
 	s := viewSpec("import_view", "Import a view into the session", importViewDoc)
 	s.Route.Path, s.Idempotent = "/view/import", true
@@ -69,6 +73,9 @@ func membersOf(v any) (viewMembers, bool) {
 
 // read stores a member in to, and reports whether it has the right type. A missing member or null
 // is not stored and counts as right.
+//
+// to must be a pointer to a string, bool, int, []any or []string. An integer must be a whole
+// number.
 func (m viewMembers) read(name string, to any) (ok bool) {
 	v := m[strings.ToLower(name)]
 	if v == nil {
@@ -105,6 +112,9 @@ type givenView struct {
 }
 
 // A givenNode is a node in the JSON.
+//
+// A node without isExpanded is expanded. An id is required; uid and name are used if they are
+// there.
 type givenNode struct {
 	id, uid, name, payloadType string
 	expanded                   bool
@@ -112,7 +122,8 @@ type givenNode struct {
 	children                   []*givenNode
 }
 
-// readView parses the JSON of a view.
+// readView parses the JSON of a view. A missing defaultExpanded is true. The JSON can also be a
+// text that contains JSON.
 func readView(data tool.JSON) (*givenView, error) {
 	var given any // parse the JSON only once
 	err := json.Unmarshal(data, &given)
@@ -145,7 +156,8 @@ func readView(data tool.JSON) (*givenView, error) {
 
 // badView returns an INVALID_PARAMETER fault about viewJson.
 func badView(reason, format string, args ...any) *fault.Fault {
-	return wrong(reason, format, args...).With("argument", "viewJson").Fix("give the output of export_view with includeViewRoot")
+	return wrong(reason, format, args...).With("argument", "viewJson").
+		Fix("give the output of export_view with includeViewRoot")
 }
 
 // readNode parses a node with its descendants.
@@ -179,6 +191,9 @@ func readNode(given any) (*givenNode, error) {
 }
 
 // An importing imports a view into a session.
+//
+// It adds as few rules as possible, because the number of rules of a view is limited: one for the
+// default of the root, and one for each node whose state differs from that.
 type importing struct {
 	*sessionEdit
 	in  importViewIn
@@ -189,6 +204,9 @@ type importing struct {
 }
 
 // run drafts the imported view of the session.
+//
+// Rules of the session for nodes outside the root stay. Those below it are replaced, and so are the
+// property lists. If the root is the whole vault, its default becomes that of the session.
 func (i *importing) run(v *givenView) error {
 	if err := i.checkTypes(v.top); err != nil {
 		return err
@@ -204,7 +222,8 @@ func (i *importing) run(v *givenView) error {
 		n, ok := i.Find(uid)
 		return !ok || i.Within(n, top)
 	}
-	next.Rules = append(tree.Rules{}, next.Rules...).Add(tree.Rule{UID: i.UID(top), Expanded: v.expanded, Recursive: true}, below)
+	next.Rules = append(tree.Rules{}, next.Rules...).
+		Add(tree.Rule{UID: i.UID(top), Expanded: v.expanded, Recursive: true}, below)
 	next.Rules = append(next.Rules, i.rules...)
 	next.Filter, next.Shown, next.Root = v.filter, tree.Filter{}, i.UID(top)
 	if top == i.Root() {
@@ -238,6 +257,9 @@ var builtIn = map[string]bool{
 }
 
 // top returns the root of the imported view, which the lookup strategy determines.
+//
+// It is found by address or uid, by names from the root, or as the root of the view that was
+// imported last.
 func (i *importing) top(v *givenView) (tree.Node, error) {
 	switch i.in.RootLookup {
 	case "current":
@@ -250,13 +272,15 @@ func (i *importing) top(v *givenView) (tree.Node, error) {
 	}
 	n, ok := i.Find(v.root)
 	if !ok {
-		return n, fault.New(fault.NotFound, "the vault does not have the rootNodeId of viewJson").With("argument", "viewJson").
+		return n, fault.New(fault.NotFound, "the vault does not have the rootNodeId of viewJson").
+			With("argument", "viewJson").
 			Fix("find it by path, or use the rootLookupStrategy current")
 	}
 	return n, nil
 }
 
-// named returns the node at a path of names, separated by slashes, from the root of the vault.
+// named returns the node at a path of names, separated by slashes, from the root of the vault. An
+// empty path is the root itself.
 func (i *importing) named(path string) (tree.Node, error) {
 	n := i.Root()
 	for name := range strings.SplitSeq(strings.Trim(path, "/"), "/") {
@@ -288,6 +312,9 @@ const maxIgnored = 100
 
 // restore adds the rules for a node and its descendants from the JSON. n is the node that given
 // matches.
+//
+// Children of the JSON that the vault does not have are listed as ignored, and so are their
+// descendants, without being looked up.
 func (i *importing) restore(n tree.Node, given *givenNode) {
 	i.out.Restored++
 	children, nodes := i.found(n, given)
@@ -326,6 +353,9 @@ func (i *importing) found(n tree.Node, given *givenNode) (children []*givenNode,
 // alike returns one rule that replaces the rules of all children of a node, if all of them differ
 // from the default. Rules per view are limited, and folders can have many notes. ok is false if a
 // child has children itself or is not in the JSON.
+//
+// For a folder of a thousand collapsed notes it replaces as many rules by one. The rule also
+// applies to nodes that are added later.
 func (i *importing) alike(n tree.Node, given *givenNode, nodes []tree.Node) (rule tree.Rule, ok bool) {
 	source, _ := i.Source(n)
 	all := i.Children(n)
@@ -364,6 +394,8 @@ func (i *importing) childrenByName(n tree.Node) map[string]tree.Node {
 
 // lookup returns the node below another one that a node of the JSON matches: by uid, by address, or
 // by name. named contains the children by name, or is nil.
+//
+// The node must be below source, so that a stale uid does not change the state of a node elsewhere.
 func (i *importing) lookup(above tree.Node, given *givenNode, named map[string]tree.Node) (tree.Node, bool) {
 	source, _ := i.Source(above)
 	for _, id := range []string{given.uid, given.id} {

@@ -13,6 +13,7 @@ import (
 //go:embed list_children.md
 var listChildrenDoc string
 
+// A listChildrenIn is the input of tree_list_children.
 type listChildrenIn struct {
 	naming
 	lists
@@ -20,7 +21,8 @@ type listChildrenIn struct {
 	tool.AsOf
 }
 
-// A nodes is the output of a tool that lists nodes.
+// A nodes is the output of a tool that lists nodes. Items are in the order of the tree, or in that
+// of a sort.
 type nodes struct {
 	Items []*tree.Shape `json:"items"`
 	paged
@@ -29,7 +31,8 @@ type nodes struct {
 // itemColumns are the members of a node that a table shows.
 var itemColumns = []string{"nodeId", "payloadType", "name", "childrenCount"}
 
-// listChildren returns the tool that lists the children of a node, in pages.
+// listChildren returns the tool that lists the children of a node, in pages. For a node that
+// represents another one it lists the children of the other, marked as such.
 func (f tools) listChildren() *tool.Tool {
 	s := spec("list_children", "List the children of a node", listChildrenDoc)
 	s.Role, s.Kind, s.Columns = auth.Reader, tool.Read, itemColumns
@@ -53,6 +56,8 @@ func (f tools) listChildren() *tool.Tool {
 }
 
 // A found is a list of nodes in the order of the tree, with the requested page.
+//
+// All nodes are known before the first page is built, so the total is exact.
 type found struct {
 	nodes  []tree.Node // all nodes of the list
 	page   page
@@ -60,7 +65,9 @@ type found struct {
 	placed bool // items contain their ancestors
 }
 
-// page returns one page of a list of nodes in the order of the tree.
+// page returns one page of a list of nodes in the order of the tree. A page begins after the
+// position of the last node of the previous page, by binary search, so it is right also if that
+// node was removed in the meantime.
 func (r *reading) page(ctx context.Context, out *paged, l found) ([]*tree.Shape, error) {
 	after, err := l.page.after()
 	if err != nil {

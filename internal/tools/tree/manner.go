@@ -7,6 +7,10 @@ import (
 )
 
 // A nodeMutation is the part of an input that controls how a change is carried out.
+//
+// Every change needs a version token, so that an agent never overwrites what it has not read. The
+// token is that of any answer; the change is refused if one of the nodes that it affects changed
+// after it.
 type nodeMutation struct {
 	VersionToken   string `json:"versionToken,omitempty" means:"version" digest:"-" size:"token" alias:"version_token,if_version" jsonschema:"versionToken of an answer (v42); required: CONFLICT if an affected node changed since"`
 	IdempotencyKey string `json:"idempotencyKey,omitempty" means:"key" rare:"true" max:"255" alias:"idempotency_key" jsonschema:"any text; a repeated call has one effect"`
@@ -18,6 +22,8 @@ type nodeMutation struct {
 // A logged is a mutation in the form in which it is logged. The idempotency key is specific to the
 // agent. The version is empty: the version token is compared later, when the changed nodes are
 // known.
+//
+// It implements mutation.Mutation. The agent and the key are separated by a NUL byte.
 type logged struct {
 	*nodeMutation
 	agent string // the agent to which the idempotency key belongs
@@ -40,13 +46,16 @@ func (l logged) Key() string {
 // Dry reports whether the call is a dry run.
 func (l logged) Dry() bool { return l.DryRun }
 
-// A page is the part of an input that selects a page of a list.
+// A page is the part of an input that selects a page of a list. The tool model fills in the default
+// of the limit.
 type page struct {
 	Limit     int    `json:"limit,omitempty" default:"50" min:"1" max:"200" means:"limit" alias:"pageSize,page_size" jsonschema:"items of a page"`
 	PageToken string `json:"pageToken,omitempty" size:"token" means:"token" alias:"page_token" jsonschema:"nextPageToken of the page before"`
 }
 
 // lists are the properties that a call includes and excludes.
+//
+// A path names a property or a member in it, with dots between the names; see tree.Filter.
 type lists struct {
 	Included []string `json:"includedProperties,omitempty" alias:"included,included_properties" max:"512" jsonschema:"show only these properties and their subproperties: status, payload.address.city, body"`
 	Excluded []string `json:"excludedProperties,omitempty" alias:"excluded,excluded_properties" max:"512" jsonschema:"exclude these properties and their subproperties"`
@@ -61,6 +70,9 @@ func (l lists) filter(s session) tree.Filter {
 }
 
 // A versioned is the part of every output with the version token.
+//
+// It has the version twice: as a member, as the specification has it, and in the meta, as all tools
+// of the product do.
 type versioned struct {
 	tool.Aside   `json:"-"`
 	VersionToken string `json:"versionToken" jsonschema:"for the versionToken of a mutation"`

@@ -13,6 +13,10 @@ import (
 
 // A mergeNode is a node of the JSON that is merged. Names of members ignore case. A missing member
 // changes nothing.
+//
+// The exported members are parsed; the others are set by the merge. A pointer that is nil means
+// that the JSON does not have the member, which differs from an empty one: an empty list of
+// children removes all children with the strategy replace, and no list leaves them alone.
 type mergeNode struct {
 	NodeID      string         `json:"nodeId"`
 	UID         string         `json:"uid"`
@@ -40,6 +44,9 @@ const (
 
 // readMerge parses the JSON of a merge: the output of export_subtree, as an object or as a string
 // that contains it.
+//
+// The JSON can have up to three wrappings: the root with its version, the answer of the tool and
+// the envelope. The error is INVALID_PARAMETER about the argument json.
 func readMerge(data tool.JSON) (*mergeNode, error) {
 	raw := json.RawMessage(data)
 	var text string
@@ -73,6 +80,9 @@ func badMerge(reason, format string, args ...any) *fault.Fault {
 
 // check validates a node and its descendants, and sets their kinds from their addresses. It returns
 // BATCH_TOO_LARGE beyond the limits.
+//
+// The kind follows from the form of the address. Only if nodeId is a uid is the member kind used. A
+// root of kind vault is valid.
 func (n *mergeNode) check(depth int, count *int) error {
 	*count++
 	if *count > maxMerged || depth > maxMergedDepth {
@@ -83,6 +93,7 @@ func (n *mergeNode) check(depth int, count *int) error {
 		return badMerge("missing_node_id", "a node of json has no nodeId")
 	}
 	kind := kindOf(n.NodeID)
+	// A uid does not say of which kind its node is.
 	if _, isUID := index.ParseUID(n.NodeID); isUID && n.Kind != "" {
 		kind = n.Kind
 	}
@@ -102,7 +113,8 @@ func (n *mergeNode) check(depth int, count *int) error {
 			return err
 		}
 		if !mayContain(n.Kind, child.Kind) {
-			return badMerge(kindMismatch, "a node of json cannot be below the one above it").With("nodeId", child.NodeID)
+			return badMerge(kindMismatch, "a node of json cannot be below the one above it").
+				With("nodeId", child.NodeID)
 		}
 	}
 	return nil

@@ -21,12 +21,16 @@ import (
 )
 
 // A mergedFile is a file of the vault that a merge changes.
+//
+// nodes are the identities of the nodes in text, in its order; they follow each change of the
+// structure. A new file has none, so the index assigns them.
 type mergedFile struct {
 	was, text []byte      // the text before and after the merge; was is nil for a new file
 	nodes     []index.UID // nil: the file is not an existing note
 }
 
-// file returns the file of an existing node.
+// file returns the file of an existing node. Each file is read once. Several nodes of one file
+// share the mergedFile, so each sees the changes of those before it.
 func (m *merging) file(ctx context.Context, n tree.Node) (*mergedFile, error) {
 	path := fileOf(n)
 	if f, ok := m.files[path]; ok {
@@ -45,6 +49,8 @@ func (m *merging) file(ctx context.Context, n tree.Node) (*mergedFile, error) {
 }
 
 // patchAll sets the properties of the matched nodes from the JSON.
+//
+// Texts are compared with those before the merge, of which known reads one file at a time.
 func (m *merging) patchAll(ctx context.Context, root *mergeNode) error {
 	known := texts{read: func(ctx context.Context, n tree.Node) ([]byte, error) {
 		text, _, err := m.Text(ctx, fileOf(n))
@@ -69,6 +75,9 @@ func (m *merging) patchAll(ctx context.Context, root *mergeNode) error {
 }
 
 // patchOne sets the properties of one matched node. body is its current own text.
+//
+// Only properties that differ are set, so a merge of an unchanged export changes no byte. A
+// property that cannot be set is a problem.
 func (m *merging) patchOne(ctx context.Context, g *mergeNode, body string) error {
 	g.status = "unchanged"
 	values := m.values(g, body)
@@ -106,6 +115,10 @@ func (m *merging) patchOne(ctx context.Context, g *mergeNode, body string) error
 
 // values returns the properties whose values in the JSON differ from those of the node. With the
 // strategy replace, fields that the JSON omits are removed.
+//
+// A value of nil removes the property. The title of the vault's root is ignored, because it follows
+// from the vault. An absent list of tags is left alone, except by the strategy replace, if the JSON
+// has a payload.
 func (m *merging) values(g *mergeNode, body string) map[string]any {
 	t, n, values := m.tree, g.match, map[string]any{}
 	if g.Title != nil && *g.Title != t.Name(n) && n.Kind() != tree.Vault {
@@ -162,7 +175,8 @@ func valuesOf(all []tree.Property) map[string]any {
 	return values
 }
 
-// sameValue reports whether a value equals the one in the JSON.
+// sameValue reports whether a value equals the one in the JSON. Both are compared in the form of
+// JSON, in which numbers and dates have one form.
 func sameValue(now, given any) bool {
 	data, err := tool.Marshal(tree.Shown(now))
 	var read any
@@ -186,6 +200,9 @@ func (m *merging) retype(g *mergeNode) (typ *vault.Type, retyped bool) {
 }
 
 // typeNamed returns the type that the JSON names, or nil after it recorded a problem.
+//
+// Without a type in the JSON, a note or folder is a page and a section has the type section. A
+// section cannot be a page, nor a note a section.
 func (m *merging) typeNamed(g *mergeNode) *vault.Type {
 	name := g.PayloadType
 	if name == "" || g.Kind == tree.Folder && name == string(tree.Folder) {
@@ -202,7 +219,8 @@ func (m *merging) typeNamed(g *mergeNode) *vault.Type {
 	return typ
 }
 
-// setType returns the text of a file in which a node has another type.
+// setType returns the text of a file in which a node has another type. A section without a
+// declaration gets one, in the line after its heading.
 func setType(n tree.Node, text []byte, typ string) ([]byte, error) {
 	if n.Section == 0 {
 		out, err := markdown.SetType(text, typ)
@@ -224,12 +242,15 @@ func setType(n tree.Node, text []byte, typ string) ([]byte, error) {
 
 // checked returns the fields of a new node, checked by its type. After it recorded a problem it
 // returns nil; callers compare the number of problems, because a node can also have no fields.
+//
+// The checks are those of tree_add_child. Members that are null count as absent.
 func (m *merging) checked(g *mergeNode, typ *vault.Type) []markdown.Field {
 	given := mutation.Typed(tool.Fields(maps.Clone(g.Payload)))
 	maps.DeleteFunc(given, func(_ string, v any) bool { return v == nil })
 	for name := range given {
 		lower := strings.ToLower(name)
-		if slices.Contains(internal, lower) || lower == "id" && g.Kind == tree.Section || lower == "order" && g.Kind == tree.Folder {
+		if slices.Contains(internal, lower) || lower == "id" && g.Kind == tree.Section ||
+			lower == "order" && g.Kind == tree.Folder {
 			m.problem(g, wrong(internalProperty, "the property is internal and cannot be set").With("property", name))
 			return nil
 		}

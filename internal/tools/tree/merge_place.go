@@ -16,6 +16,9 @@ import (
 // placeAll creates the new nodes and, with the strategy replace, removes those that the JSON omits.
 // It processes the sections of a note from the last to the first, so that a change does not move
 // the sections that are still to be processed.
+//
+// Folders come first; the order among the notes does not matter. A node whose kind differs from
+// that of its match is a problem already and is skipped.
 func (m *merging) placeAll(ctx context.Context) error {
 	var inNotes []*mergeNode
 	err := m.top.each(func(g *mergeNode) error {
@@ -48,6 +51,11 @@ func (m *merging) replaces(g *mergeNode) bool {
 }
 
 // placeInNote drafts the sections below a note or section in their order: new and existing ones.
+//
+// The new order has the existing children, then the new ones. With the strategy replace it has the
+// children in the order of the JSON; those that the JSON has at another place stay at the end, and
+// the others are removed. A merge never moves a section from one parent to another. The order is
+// written once for each parent.
 func (m *merging) placeInNote(ctx context.Context, g *mergeNode) error {
 	there := m.tree.OwnChildren(g.match)
 	at := map[tree.Node]int{}
@@ -81,6 +89,7 @@ func (m *merging) placeInNote(ctx context.Context, g *mergeNode) error {
 	var gone []tree.Node
 	for i, n := range there {
 		switch {
+		// The child is in the order already.
 		case !m.replaces(g) || listed[i]:
 		case m.taken[n] != nil: // the JSON has it at another place
 			keep(i)
@@ -108,6 +117,9 @@ func isSameOrder(order []markdown.Sibling, count int) bool {
 }
 
 // reorder drafts a new order of the sections below a node, and of their identities.
+//
+// The positions are those of f.text, in which sections after g may already have changed, but none
+// before it.
 func (m *merging) reorder(ctx context.Context, g *mergeNode, order []markdown.Sibling) error {
 	f, err := m.file(ctx, g.match)
 	if err != nil {
@@ -130,7 +142,8 @@ func (m *merging) reorder(ctx context.Context, g *mergeNode, order []markdown.Si
 }
 
 // moved returns the identities of the nodes in the file after its sections were reordered, or nil
-// if they are not known. Then they are determined from the text.
+// if they are not known. Then they are determined from the text. They are not known if the numbers
+// of headings and of identities do not agree, for example because a new body changed the headings.
 func (f *mergedFile) moved(r markdown.Reordered, news []*arrival) []index.UID {
 	var m marks
 	for _, h := range markdown.Parse(f.text).Headings {
@@ -169,6 +182,9 @@ func (m *merging) section(g *mergeNode, level int) (s markdown.Subtree, ok bool)
 
 // sectionText returns the Markdown of a new section with its descendants. The boolean is false
 // after it recorded a problem.
+//
+// It descends into the children, and sets the status of each to created. One problem makes the
+// whole section invalid.
 func (m *merging) sectionText(g *mergeNode, level int) ([]byte, bool) {
 	if err := tooDeep(level); err != nil {
 		m.problem(g, err)
@@ -236,9 +252,11 @@ func (g *mergeNode) body() string {
 func (m *merging) isBody(g *mergeNode) bool {
 	switch body := g.body(); {
 	case hasHeading(body, 0):
-		m.problem(g, wrong("body_escapes_section", "a body must not have headings: they would be nodes").With("property", "body"))
+		m.problem(g, wrong("body_escapes_section", "a body must not have headings: they would be nodes").
+			With("property", "body"))
 	case markdown.Unclosed([]byte(body)):
-		m.problem(g, wrong("malformed_markdown", "the last block of the body is not closed; close its fence").With("property", "body"))
+		m.problem(g, wrong("malformed_markdown", "the last block of the body is not closed; close its fence").
+			With("property", "body"))
 	default:
 		return true
 	}
@@ -246,6 +264,8 @@ func (m *merging) isBody(g *mergeNode) bool {
 }
 
 // removeSections records sections of one note for removal to the trash.
+//
+// The sections of one call must be of the same note. They are cut out of the text by reorder.
 func (m *merging) removeSections(ctx context.Context, gone []tree.Node) error {
 	if len(gone) == 0 {
 		return nil
@@ -277,6 +297,9 @@ func binnedOf(text []byte, gone []tree.Node) (all []binned, err error) {
 
 // placeInFolder drafts the new notes and folders in a folder and, with the strategy replace,
 // records those for removal that the JSON omits.
+//
+// A child that contains a matched node, or is one, is not removed, even if the JSON does not list
+// it here.
 func (m *merging) placeInFolder(ctx context.Context, g *mergeNode, dir string) error {
 	for _, child := range g.children() {
 		if !child.matched {
@@ -297,6 +320,8 @@ func (m *merging) placeInFolder(ctx context.Context, g *mergeNode, dir string) e
 }
 
 // create drafts a new note or folder with its descendants. Invalid ones are recorded as problems.
+// The file name is the last part of the address in the JSON or, if that is a uid, follows from the
+// title.
 func (m *merging) create(ctx context.Context, g *mergeNode, dir string) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -317,7 +342,8 @@ func (m *merging) create(ctx context.Context, g *mergeNode, dir string) error {
 		return m.createFolder(ctx, g, path.ID()+"/")
 	}
 	if other, taken := m.Folded(path); taken || m.files[path] != nil {
-		m.problem(g, fault.New(fault.DuplicateID, "there is a note with that name already").With("id", vault.Path(other).ID()).
+		m.problem(g, fault.New(fault.DuplicateID, "there is a note with that name already").
+			With("id", vault.Path(other).ID()).
 			With("reason", "already_exists"))
 		return nil
 	}
@@ -330,6 +356,9 @@ func (m *merging) create(ctx context.Context, g *mergeNode, dir string) error {
 
 // noteText returns the Markdown of a new note with its sections. The boolean is false after it
 // recorded a problem.
+//
+// The title becomes a heading unless it equals the file name or is in the name field. The type is
+// written unless it is a page or follows from the path.
 func (m *merging) noteText(g *mergeNode) ([]byte, bool) {
 	typ := m.typeNamed(g)
 	if typ == nil {
@@ -383,6 +412,8 @@ func (m *merging) composed(g *mergeNode, fields []markdown.Field, body []byte) (
 
 // createFolder drafts a new folder with its descendants. It writes the folder's own file if that
 // has content, or if nothing else is in the folder.
+//
+// A folder exists if a file is in it, so its own file is written only if it is needed.
 func (m *merging) createFolder(ctx context.Context, g *mergeNode, dir string) error {
 	problems := len(m.problems)
 	typ := m.typeNamed(g)
@@ -414,7 +445,8 @@ func (m *merging) createFolder(ctx context.Context, g *mergeNode, dir string) er
 		}
 		path := vault.Path(g.path)
 		if _, taken := m.Folded(path); taken {
-			m.problem(g, fault.New(fault.DuplicateID, "there is a folder with that name already").With("reason", "already_exists"))
+			m.problem(g, fault.New(fault.DuplicateID, "there is a folder with that name already").
+				With("reason", "already_exists"))
 			return nil
 		}
 		m.files[path], m.order = &mergedFile{text: text}, append(m.order, path)
@@ -424,6 +456,8 @@ func (m *merging) createFolder(ctx context.Context, g *mergeNode, dir string) er
 
 // stage stages the whole merge. Removals are first, because a removed file can have the path of a
 // new one.
+//
+// Files whose text did not change are not staged.
 func (m *merging) stage(ctx context.Context) error {
 	for _, n := range slices.Clone(m.removed) {
 		if n.Section == 0 {
@@ -469,6 +503,9 @@ func (m *merging) removeFiles(ctx context.Context, n tree.Node) error {
 }
 
 // sortFolders stages the order of the folders whose children the strategy replace determines.
+//
+// It runs after the files were staged, because the order is compared with the one that the folder
+// would have then.
 func (m *merging) sortFolders(ctx context.Context, root *mergeNode) error {
 	if m.in.Strategy != byReplace {
 		return nil
@@ -495,7 +532,8 @@ func (m *merging) sortFolders(ctx context.Context, root *mergeNode) error {
 	})
 }
 
-// sortFolder stages the order of a folder, if it differs from the current one.
+// sortFolder stages the order of a folder, if it differs from the current one. Children that want
+// does not contain follow in their present order.
 func (m *merging) sortFolder(ctx context.Context, after *tree.Tree, dir string, want []string) error {
 	var has []string
 	for _, n := range after.OwnChildren(tree.Node{Folder: dir}) {

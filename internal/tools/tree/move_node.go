@@ -18,6 +18,7 @@ import (
 //go:embed move_node.md
 var moveNodeDoc string
 
+// A moveNodeIn is the input of tree_move_node.
 type moveNodeIn struct {
 	naming
 	NewParentID string `json:"newParentId" complete:"id" size:"id" alias:"new_parent_id,parentId" jsonschema:"address or uid of the new parent, of which it becomes the last child"`
@@ -25,13 +26,15 @@ type moveNodeIn struct {
 	nodeMutation
 }
 
+// A moveNodeOut is the output of tree_move_node.
 type moveNodeOut struct {
 	NodeID            string   `json:"nodeId" jsonschema:"current address of the node"`
 	FootnoteConflicts []string `json:"footnoteConflicts,omitempty" jsonschema:"labels of link definitions and footnotes that have another definition in the new note"`
 	changed
 }
 
-// moveNode returns the tool that moves a node below another one.
+// moveNode returns the tool that moves a node below another one. The node becomes the last child.
+// Its uid and those of its descendants stay the same; references to them are rewritten.
 func (f tools) moveNode() *tool.Tool {
 	s := spec("move_node", "Move a node below another one", moveNodeDoc)
 	s.Role, s.Kind = auth.Editor, tool.Destroy
@@ -55,6 +58,8 @@ func (f tools) moveNode() *tool.Tool {
 
 // run drafts the move. It returns a fault if the kinds do not fit; with convert, it converts
 // between note and section.
+//
+// A move below the node itself is a cycle. A folder can only be moved into a folder.
 func (in moveNodeIn) run(ctx context.Context, e *edit, n tree.Node, out *moveNodeOut) error {
 	to, err := e.parent("newParentId", in.NewParentID)
 	if err != nil {
@@ -87,6 +92,11 @@ func notOfKind(n, to tree.Node) error {
 }
 
 // moveSection drafts the move of a section below another section or a note, as the last child.
+//
+// The section is cut out of its note and inserted at its new place, with the levels that fit there.
+// Within one note these are two edits of one text: the positions after the cut must be corrected by
+// the number of sections that were cut, and by one if the first section became the title. Between
+// two notes the blocks in the section are recorded, so that references to blocks follow.
 func (e *edit) moveSection(ctx context.Context, n, to tree.Node, out *moveNodeOut) error {
 	if err := e.covers(n, to); err != nil {
 		return err
@@ -117,9 +127,11 @@ func (e *edit) moveSection(ctx context.Context, n, to tree.Node, out *moveNodeOu
 		m = marksOf(to.Note)
 	default:
 		m, a.from = m.moved(text, cut, nil), nil
+		// The parent comes after the section, so the cut has moved it forward in the text.
 		if position > n.Section {
 			position -= s.Sections()
 		}
+		// The first section is no longer counted, because it has become the title.
 		if cut.Titled {
 			position = max(0, position-1)
 			e.titled(n, cut)
@@ -135,6 +147,9 @@ func (e *edit) moveSection(ctx context.Context, n, to tree.Node, out *moveNodeOu
 
 // titled records that the first section of a note has become its title, so that the id of the note
 // is its address.
+//
+// This happens if a note without a title has only one section of level 1 left, and that comes
+// first.
 func (e *edit) titled(n tree.Node, r markdown.Reordered) {
 	if !r.Titled {
 		return
@@ -147,7 +162,9 @@ func (e *edit) titled(n tree.Node, r markdown.Reordered) {
 	}
 }
 
-// moveFiles drafts the move of a note or folder into another folder.
+// moveFiles drafts the move of a note or folder into another folder. A node that is in the folder
+// already is only checked for conflicts. The order of the old folder loses the node; that of the
+// new folder gets it at the end.
 func (e *edit) moveFiles(ctx context.Context, n, to tree.Node) error {
 	above, _ := e.tree.Parent(n)
 	if above == to {
@@ -184,6 +201,9 @@ type destination struct{ from, to vault.Path }
 
 // destinations returns the new paths of the files of a note or folder. It returns DUPLICATE_ID if a
 // path is taken, and CONFLICT if a file changed after the version token.
+//
+// For a folder it also records the new addresses of all folders below it, which have no uid if they
+// have no own file.
 func (e *edit) destinations(ctx context.Context, n, to tree.Node) ([]destination, error) {
 	above, _ := e.tree.Parent(n)
 	if err := tooMany(e.written(n)); err != nil {
@@ -220,6 +240,7 @@ func (e *edit) destinations(ctx context.Context, n, to tree.Node) ([]destination
 		}
 		all = append(all, destination{vault.Path(f.Path), path})
 	}
+	// Files below a folder move with it; every note and folder in it must be unchanged.
 	for below := range e.tree.Walk(n, nil) {
 		switch below.Kind() {
 		case tree.Folder:
@@ -250,6 +271,9 @@ func (e *edit) staysItself(n, to tree.Node) error {
 var everyLine = markdown.Span{Start: 1, End: 1 << 30}
 
 // extract drafts the conversion of a section to a note in a folder.
+//
+// The file name of the note follows from the title of the section. The section and its subsections
+// keep their uids: that of the section becomes the uid of the note.
 func (e *edit) extract(ctx context.Context, n, to tree.Node) error {
 	if err := e.covers(n, to); err != nil {
 		return err
@@ -286,7 +310,9 @@ func (e *edit) extract(ctx context.Context, n, to tree.Node) error {
 	return e.PutNodes(ctx, path, note, a.traits, a.uids)
 }
 
-// noteOf returns the text of the note to which a section is converted.
+// noteOf returns the text of the note to which a section is converted. The heading becomes the
+// title, with level 1, and the fields of the declaration become the frontmatter. The id in the
+// declaration is dropped: the note is identified by its path.
 func noteOf(typ string, s markdown.Subtree) ([]byte, error) {
 	s.Text = s.Alone()
 	whole, err := s.Relevel(1 - s.Level)
@@ -315,7 +341,9 @@ func noteOf(typ string, s markdown.Subtree) ([]byte, error) {
 	return markdown.Compose(fields, normal(body, "\n"))
 }
 
-// embed drafts the conversion of a note to a section.
+// embed drafts the conversion of a note to a section. The note is removed without a copy in the
+// trash, because its text is in the section. The sections of the note keep their uids and become
+// subsections.
 func (e *edit) embed(ctx context.Context, n, to tree.Node, out *moveNodeOut) error {
 	above, _ := e.tree.Parent(n)
 	if err := e.covers(n, above, to); err != nil {
@@ -352,10 +380,13 @@ func (e *edit) embed(ctx context.Context, n, to tree.Node, out *moveNodeOut) err
 	return e.putReordered(ctx, to.Note, marksOf(to.Note), target, r, a)
 }
 
-// sectionOf returns the section to which a note is converted, at a heading level.
+// sectionOf returns the section to which a note is converted, at a heading level. The title becomes
+// the heading, and the other fields of the frontmatter become those of the declaration. Headings
+// are shifted to the levels below.
 func (e *edit) sectionOf(n tree.Node, text []byte, level int) (markdown.Subtree, error) {
 	if level > 6 {
-		return markdown.Subtree{}, wrong("heading_depth_exceeded", "the heading would have level %d; the deepest is 6", level)
+		return markdown.Subtree{},
+			wrong("heading_depth_exceeded", "the heading would have level %d; the deepest is 6", level)
 	}
 	body, err := markdown.Demote(text, level+1)
 	if err != nil {

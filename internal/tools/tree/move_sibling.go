@@ -17,12 +17,14 @@ var moveBeforeDoc string
 //go:embed move_after.md
 var moveAfterDoc string
 
+// A moveSiblingIn is the input of tree_move_before and tree_move_after.
 type moveSiblingIn struct {
 	naming
 	SiblingID string `json:"siblingId" complete:"id" size:"id" alias:"sibling_id" jsonschema:"address or uid of a sibling"`
 	nodeMutation
 }
 
+// A moveSiblingOut is their output.
 type moveSiblingOut struct {
 	NodeID string `json:"nodeId" jsonschema:"current address of the node"`
 	changed
@@ -45,7 +47,7 @@ func (f tools) moveAfter() *tool.Tool {
 }
 
 // moveSibling returns a tool that moves a node next to a sibling: before it (behind 0) or after it
-// (behind 1).
+// (behind 1). A node that is moved next to itself stays where it is.
 func (f tools) moveSibling(s tool.Spec, behind int) *tool.Tool {
 	s.Role, s.Kind, s.Idempotent = auth.Editor, tool.Destroy, true
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in moveSiblingIn) (moveSiblingOut, error) {
@@ -71,6 +73,8 @@ func (f tools) moveSibling(s tool.Spec, behind int) *tool.Tool {
 }
 
 // siblings returns the node and its parent. It returns a fault if the sibling has another parent.
+//
+// Nodes are moved among their siblings only; the fault names the tool that moves between parents.
 func (in moveSiblingIn) siblings(e *edit) (n, above tree.Node, err error) {
 	if n, err = e.node("nodeId", in.NodeID); err != nil {
 		return n, above, err
@@ -103,6 +107,9 @@ func moved(n, above tree.Node) tree.Node {
 }
 
 // reorder drafts a new order of all children of a node. An unchanged order drafts nothing.
+//
+// Children of a folder are ordered by the field order of the folder's own file, sections by their
+// order in the text. order must contain the same nodes as all.
 func (e *edit) reorder(ctx context.Context, above tree.Node, all, order []tree.Node) error {
 	if slices.Equal(all, order) {
 		return nil

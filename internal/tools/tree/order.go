@@ -20,7 +20,8 @@ func (e *edit) entries(folder tree.Node) []string {
 	return all
 }
 
-// insertEntry drafts the order of a folder with a new child at a position from 0.
+// insertEntry drafts the order of a folder with a new child at a position from 0. All children are
+// listed afterwards, also those that the order did not list before.
 func (e *edit) insertEntry(ctx context.Context, folder tree.Node, entry string, at int) error {
 	all := e.entries(folder)
 	if at > len(all) {
@@ -29,7 +30,8 @@ func (e *edit) insertEntry(ctx context.Context, folder tree.Node, entry string, 
 	return e.putOrder(ctx, folder, slices.Insert(all, at, entry))
 }
 
-// putOrder drafts the field order in the folder's own file. An empty order removes the field.
+// putOrder drafts the field order in the folder's own file. An empty order removes the field. The
+// file is created if it does not exist.
 func (e *edit) putOrder(ctx context.Context, folder tree.Node, entries []string) error {
 	file := vault.Path(folder.Folder + vault.FolderFile)
 	text, _, err := e.Text(ctx, file)
@@ -47,7 +49,9 @@ func (e *edit) putOrder(ctx context.Context, folder tree.Node, entries []string)
 	return e.Put(ctx, file, text)
 }
 
-// leaveOrder drafts the removal of a child from the order of its folder, if it is listed.
+// leaveOrder drafts the removal of a child from the order of its folder, if it is listed. A name
+// that the order still lists after its node is gone would do no harm, but would apply to a later
+// node with that name.
 func (e *edit) leaveOrder(ctx context.Context, n tree.Node) error {
 	above, _ := e.tree.Parent(n)
 	listed := e.tree.Order(above)
@@ -59,7 +63,9 @@ func (e *edit) leaveOrder(ctx context.Context, n tree.Node) error {
 	}))
 }
 
-// joinOrder drafts a new child as the last one of a folder, if the folder has an order.
+// joinOrder drafts a new child as the last one of a folder, if the folder has an order. Children
+// that an order does not list come after those that it lists, so in a folder with an order all
+// children are listed then.
 func (e *edit) joinOrder(ctx context.Context, folder tree.Node, entry string) error {
 	if len(e.tree.Order(folder)) == 0 {
 		return nil

@@ -11,6 +11,8 @@ import (
 
 // A mark is the position at which a page ends: a node, and the key by which it is sorted. It is
 // valid even after the node was removed.
+//
+// Its JSON is the content of page tokens, so the names of its members must stay the same.
 type mark struct {
 	tree.Position
 	Key *tree.SortKey   `json:"k,omitempty"`
@@ -38,7 +40,8 @@ func (m mark) text() (string, error) {
 }
 
 // after returns the mark after which the page begins, or nil for the first page. It returns
-// INVALID_PARAMETER for a token that cannot be parsed.
+// INVALID_PARAMETER for a token that cannot be parsed. The token is bound to the arguments of its
+// call by the tool model, so the key is of a list of this kind.
 func (p page) after() (*mark, error) {
 	text, err := tool.ReadToken("pageToken", p.PageToken, Family)
 	if err != nil || text == "" {
@@ -53,6 +56,9 @@ func (p page) after() (*mark, error) {
 }
 
 // A listing is a sequence that is returned in pages.
+//
+// It is used for lists whose nodes are all known; walks through a tree have pages of their own, see
+// paged.endWalk.
 type listing[T any] struct {
 	all  []T                          // the whole list
 	from int                          // index at which the page begins
@@ -60,7 +66,8 @@ type listing[T any] struct {
 	mark func(T) mark                 // returns the position of an entry
 }
 
-// takePage returns one page of a list, and adds the metadata of a list to the output.
+// takePage returns one page of a list, and adds the metadata of a list to the output. A page has at
+// least one item if the list has one after from, however large it is.
 func takePage[T any](out *paged, p page, l listing[T]) ([]*tree.Shape, error) {
 	items := []*tree.Shape{}
 	last := l.from

@@ -30,11 +30,15 @@ const (
 
 // internal are the properties that no tool can set, in lower case.
 var internal = []string{
-	"nodeid", "uid", "parent", "children", "payloadtype", "kind", "path", "depth", "level", "childrencount", "isexpanded",
+	"nodeid", "uid", "parent", "children", "payloadtype", "kind",
+	"path", "depth", "level", "childrencount", "isexpanded",
 	"version", "createdat", "updatedat", "type", "bodybytes", "reference", "ancestors", "payload",
 }
 
 // A patch sets properties of nodes. It treats all nodes alike.
+//
+// A patch is made once for a call and applied to one or more nodes. Names of properties are
+// accepted in any case and with the prefix payload. It does not stage anything: it changes texts.
 type patch struct {
 	index  *index.Index
 	clock  vault.Clock
@@ -55,6 +59,9 @@ func (p patch) hasContent() bool {
 }
 
 // A patched is the result of a patch of one node.
+//
+// The text has all properties that could be set; a caller that wants all or none discards it if
+// failed is not empty.
 type patched struct {
 	text    []byte            // the text of the file after the patch
 	results map[string]string // by name as in the call
@@ -68,6 +75,10 @@ func (p patched) isUpdated() bool {
 
 // apply sets the properties of a node in the text of its file: first fields, then texts, then the
 // title. The text can be a draft; a section is located in it by its position.
+//
+// Each property is set in the result of those before it, and one that fails leaves the text
+// unchanged. The order matters within a file: a title can add or remove the heading by which
+// sections are counted, and a content replaces the sections below the node.
 func (p patch) apply(t *tree.Tree, n tree.Node, text []byte) patched {
 	out := patched{text: text, results: map[string]string{}}
 	names := slices.Sorted(maps.Keys(p.values))
@@ -110,6 +121,9 @@ func turn(name string) int {
 }
 
 // set returns the text with one property set.
+//
+// Properties that are derived are refused. Of a section also the id is, which is part of its
+// address, and of a folder the order, which the tools that move nodes maintain.
 func (p patch) set(t *tree.Tree, n tree.Node, text []byte, given string) ([]byte, error) {
 	name, v := bareName(given), p.values[given]
 	lower := strings.ToLower(name)
@@ -125,7 +139,8 @@ func (p patch) set(t *tree.Tree, n tree.Node, text []byte, given string) ([]byte
 	return p.setField(t, n, text, name, v)
 }
 
-// setText returns the text with a new body or content. nil is the empty text.
+// setText returns the text with a new body or content. nil is the empty text. It returns a fault
+// for a value that is not a text.
 func (p patch) setText(n tree.Node, text []byte, name string, v any) ([]byte, error) {
 	if v == nil {
 		v = ""
@@ -158,6 +173,9 @@ func (p patch) typeOf(t *tree.Tree, n tree.Node) *vault.Type {
 
 // setField returns the text with a field set, or removed if v is nil. It returns a fault for a
 // value that the type does not allow.
+//
+// A value is checked as the type declares it; a type that declares fields accepts no others.
+// References become full ids.
 func (p patch) setField(t *tree.Tree, n tree.Node, text []byte, name string, v any) ([]byte, error) {
 	typ := p.typeOf(t, n)
 	name = spelled(t, n, typ, name)
@@ -182,7 +200,8 @@ func (p patch) setField(t *tree.Tree, n tree.Node, text []byte, name string, v a
 }
 
 // spelled returns the name of a field in the spelling of the node or, if it has no such field, of
-// its type. Case is ignored.
+// its type. Case is ignored. YAML keys are case-sensitive, so a second spelling would be a second
+// field.
 func spelled(t *tree.Tree, n tree.Node, typ *vault.Type, name string) string {
 	fields := t.Fields(n)
 	if slices.ContainsFunc(fields, func(f index.Field) bool { return f.Name == name }) {
@@ -237,6 +256,9 @@ func slugAt(text []byte, section int) string {
 
 // setTitle returns the text with a new title. It sets the heading of a section, every field and
 // heading that has the title of a note, and the field of a folder.
+//
+// Wherever the title is written now it is replaced, so that the places do not contradict each
+// other.
 func (p patch) setTitle(t *tree.Tree, n tree.Node, text []byte, v any) ([]byte, error) {
 	title, ok := v.(string)
 	if typed, is := v.(vault.Text); is {

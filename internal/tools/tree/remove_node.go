@@ -18,14 +18,18 @@ import (
 var removeNodeDoc string
 
 // maxNamed is the maximum number of addresses in each list of an answer.
+//
+// The counters beside the lists are complete.
 const maxNamed = 1000
 
+// A removeNodeIn is the input of tree_remove_node.
 type removeNodeIn struct {
 	naming
 	Recursive bool `json:"recursive,omitempty" jsonschema:"remove a folder with its contents"`
 	nodeMutation
 }
 
+// A removeNodeOut is the output of tree_remove_node.
 type removeNodeOut struct {
 	Removed      []string `json:"removed" jsonschema:"addresses of the removed nodes, the first 1000"`
 	RemovedTotal int      `json:"removedTotal"`
@@ -58,6 +62,10 @@ func (f tools) removeNode() *tool.Tool {
 }
 
 // run drafts the removal. A folder with children is a fault unless recursive is set.
+//
+// The call covers the node, all notes and folders below it, and the parent folder of a note or
+// folder, so it is refused if any of these changed after the version token. It counts the nodes
+// before it removes them.
 func (in removeNodeIn) run(ctx context.Context, e *edit, n tree.Node, out *removeNodeOut) error {
 	above, err := e.above("nodeId", n)
 	if err != nil {
@@ -97,10 +105,13 @@ func (in removeNodeIn) run(ctx context.Context, e *edit, n tree.Node, out *remov
 }
 
 // dangling lists the remaining nodes that refer to removed ones.
+//
+// References are reported and not changed, since their target may be restored.
 func (e *edit) dangling(ctx context.Context, n tree.Node, out *removeNodeOut) error {
 	seen, going := map[string]bool{}, state.Going(ctx)
 	refs := e.tree.Index.Resolver()
 	for below := range e.tree.Walk(n, nil) {
+		// The backlinks of a note include those of its sections.
 		if below.Note == nil || below.Section > 0 && below != n {
 			continue
 		}
@@ -119,6 +130,8 @@ func (e *edit) dangling(ctx context.Context, n tree.Node, out *removeNodeOut) er
 
 // removeSection drafts the removal of a section to the trash, where it is stored as a note with its
 // former address.
+//
+// Definitions that only the removed text had, and that the rest of the note uses, stay in the note.
 func (e *edit) removeSection(ctx context.Context, n tree.Node, out *removeNodeOut) error {
 	text, err := e.noteText(ctx, n)
 	if err != nil {
@@ -147,7 +160,8 @@ func (e *edit) bin(ctx context.Context, path vault.Path, text []byte, out *remov
 	return err
 }
 
-// removeFiles drafts the removal of a note, or of all files of a folder, to the trash.
+// removeFiles drafts the removal of a note, or of all files of a folder, to the trash. It returns
+// BATCH_TOO_LARGE if the texts do not fit into one commit.
 func (e *edit) removeFiles(ctx context.Context, n tree.Node, out *removeNodeOut) error {
 	var has room
 	for _, path := range e.filesOf(n) {
@@ -168,7 +182,8 @@ func (e *edit) removeFiles(ctx context.Context, n tree.Node, out *removeNodeOut)
 	return nil
 }
 
-// filesOf returns the path of a note, or the paths of all files in a folder.
+// filesOf returns the path of a note, or the paths of all files in a folder. The order is that of
+// the paths.
 func (e *edit) filesOf(n tree.Node) (all []vault.Path) {
 	if n.Note != nil {
 		return []vault.Path{vault.Path(n.Note.Path)}

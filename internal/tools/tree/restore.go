@@ -22,6 +22,7 @@ import (
 //go:embed snapshot_restore.md
 var snapshotRestoreDoc string
 
+// A snapshotRestoreIn is the input of tree_snapshot_restore.
 type snapshotRestoreIn struct {
 	labelling
 	nodeMutation
@@ -34,6 +35,8 @@ type tally struct {
 	Removed int `json:"removed"`
 }
 
+// A snapshotRestoreOut is the output of tree_snapshot_restore. For a whole note or folder the lists
+// contain notes and folders; for a section they contain sections.
 type snapshotRestoreOut struct {
 	SnapshotID       string   `json:"snapshotId"`
 	Label            string   `json:"label"`
@@ -47,7 +50,9 @@ type snapshotRestoreOut struct {
 	changed
 }
 
-// snapshotRestore returns the tool that restores a subtree to its state at a snapshot.
+// snapshotRestore returns the tool that restores a subtree to its state at a snapshot. The restore
+// is one commit. It covers the whole vault: it is refused if any note or folder changed after the
+// version token.
 func (f tools) snapshotRestore() *tool.Tool {
 	s := spec("snapshot_restore", "Restore a snapshot", snapshotRestoreDoc)
 	s.Role, s.Kind = auth.Editor, tool.Destroy
@@ -59,6 +64,10 @@ func (f tools) snapshotRestore() *tool.Tool {
 // restore restores a snapshot. It looks up the snapshot and its version before the change begins,
 // because they do not change. If that fails, the error is returned within the change, so that a
 // repeated call gets its first answer even if the snapshot was deleted in the meantime.
+//
+// An automatic snapshot of the current state is stored before the commit, because it is an item of
+// its own and the commit must not succeed without it. If the call is refused afterwards, it is
+// removed again.
 func (f tools) restore(ctx context.Context, c auth.Caller, in snapshotRestoreIn) (snapshotRestoreOut, error) {
 	v, err := f.View(ctx, c, in.Vault.Vault)
 	if err != nil {
@@ -106,6 +115,9 @@ func isRefused(err error) bool {
 }
 
 // A restoring is the restoration of one subtree.
+//
+// Everything but the label and the owner is read by lookBack. It does not depend on the current
+// state, so it can be used in several runs of the draft.
 type restoring struct {
 	store  kept.Store
 	owner  kept.Owner // the caller, who owns the automatic snapshot
@@ -121,6 +133,9 @@ type restoring struct {
 }
 
 // lookBack reads the subtree at the snapshot. It returns NOT_FOUND if its node was erased.
+//
+// The top is found by the uid that the snapshot has, else by its address. The files are known from
+// the index of that version; texts are read only for those that differ now.
 func (r *restoring) lookBack(ctx context.Context) error {
 	x, err := r.vault.At(ctx, r.label.Seq)
 	if err != nil {
@@ -173,6 +188,9 @@ func filesBelow(x *index.Index, top tree.Node) func(yield func(*index.File) bool
 
 // run drafts the state of the snapshot. Unless nothing changes or the call is a dry run, it also
 // stores an automatic snapshot of the current state.
+//
+// Files and sections are restored in different ways: files get their former bytes, a section gets
+// its former text within the current text of the note.
 func (r *restoring) run(ctx context.Context, e *edit, dry bool, out *snapshotRestoreOut) error {
 	out.SnapshotID, out.Label = r.label.ID, r.label.Label
 	out.Created, out.Updated, out.Removed = []string{}, []string{}, []string{}
@@ -188,6 +206,9 @@ func (r *restoring) run(ctx context.Context, e *edit, dry bool, out *snapshotRes
 }
 
 // restoreFiles drafts the files of the note or folder as they were.
+//
+// changes reports whether a path belongs to the subtree, now or at the snapshot; such files are not
+// rewritten to follow references.
 func (r *restoring) restoreFiles(ctx context.Context, e *edit, dry bool, out *snapshotRestoreOut) error {
 	now := r.now(e.tree)
 	changes := func(path string) bool { return now[path] != nil || r.files[path] != nil }
@@ -201,6 +222,8 @@ func (r *restoring) restoreFiles(ctx context.Context, e *edit, dry bool, out *sn
 }
 
 // now returns the current files of the subtree, both where its node is now and where it was.
+//
+// A node that was moved since is found by its uid, and files that came to its old address by that.
 func (r *restoring) now(t *tree.Tree) map[string]*index.File {
 	files := map[string]*index.File{}
 	for _, id := range []string{r.label.UID, r.top.ID()} {
@@ -218,10 +241,14 @@ func (r *restoring) now(t *tree.Tree) map[string]*index.File {
 // takeAway drafts the removal of files that the snapshot does not have. Notes that were created
 // later go to the trash, even if a file of the snapshot replaces them at their path. A note that
 // the snapshot has at another path is removed without a copy in the trash.
+//
+// The copy in the trash is what makes a restore safe for notes that nobody has seen since; a note
+// that is only moved back has its text in the snapshot.
 func (r *restoring) takeAway(ctx context.Context, e *edit, now map[string]*index.File, out *snapshotRestoreOut) error {
 	for _, path := range slices.Sorted(maps.Keys(now)) {
 		f, then := now[path], r.files[path]
 		known := r.uids[uidOf(f)]
+		// putBack gives the file its former text, or leaves it as it is.
 		if then != nil && (known || f.Digest == then.Digest) {
 			continue
 		}
@@ -229,6 +256,8 @@ func (r *restoring) takeAway(ctx context.Context, e *edit, now map[string]*index
 		if err != nil {
 			return err
 		}
+		// The note was created after the snapshot, so its text is in no version that the restore
+		// brings back.
 		if !known && f.Note != nil {
 			if _, err := e.Trash(ctx, vault.Path(path), text); err != nil {
 				return err
@@ -247,6 +276,9 @@ func (r *restoring) takeAway(ctx context.Context, e *edit, now map[string]*index
 }
 
 // putBack drafts the files of the snapshot with their texts.
+//
+// Files are compared by digest. Their ids and times are restored too; see repo.Tx.PutBack. Texts
+// are prefetched in groups, to wait for the store once for each group.
 func (r *restoring) putBack(
 	ctx context.Context, e *edit, changes func(string) bool, out *snapshotRestoreOut,
 ) error {
@@ -298,6 +330,8 @@ func addressOf(path string) string {
 
 // settle fills the map of changed addresses, and rewrites references outside the subtree. Files
 // inside the subtree are not rewritten, because they must equal the snapshot byte by byte.
+//
+// A restore of the whole vault has no files outside the subtree.
 func (r *restoring) settle(
 	ctx context.Context, e *edit, changes func(string) bool, dry bool, out *snapshotRestoreOut,
 ) error {
@@ -330,7 +364,8 @@ func (r *restoring) settle(
 	return nil
 }
 
-// relink rewrites the references in notes outside the subtree.
+// relink rewrites the references in notes outside the subtree. It must follow the staging of all
+// files, because a target is looked up in the state after the restore.
 func (r *restoring) relink(ctx context.Context, e *edit, changes func(string) bool, out *snapshotRestoreOut) error {
 	after := e.Index()
 	rel := relink.New(e.tree.Index, after, out.IDMap)
@@ -355,7 +390,8 @@ func (r *restoring) relink(ctx context.Context, e *edit, changes func(string) bo
 }
 
 // movedAmong returns the new addresses of the nodes in the changed files of a draft, by old
-// address. Nodes are identified by uid.
+// address. Nodes are identified by uid. Nodes that exist in only one of the two states are not in
+// the map.
 func movedAmong(before, after *tree.Tree, staged []repo.Staged) map[string]string {
 	was, moved := map[string]string{}, map[string]string{}
 	each := func(t *tree.Tree, do func(uid, id string)) {
@@ -381,6 +417,8 @@ func movedAmong(before, after *tree.Tree, staged []repo.Staged) map[string]strin
 
 // keepSafety stores an automatic snapshot of the vault before the change. It is stored before the
 // change is written; a snapshot that turns out not to be needed does no harm.
+//
+// It is labelled with the name of the restored snapshot, owned by the caller, and expires.
 func (r *restoring) keepSafety(ctx context.Context, t *tree.Tree) error {
 	label, err := labelOf(ctx, t, t.Root())
 	if err != nil {

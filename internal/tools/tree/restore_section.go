@@ -13,6 +13,10 @@ import (
 )
 
 // A sectionRestoring restores one section: its text, and its place below its former parent.
+//
+// The section is identified by its uid, so it is found wherever it is now: at its place, elsewhere
+// in the note, in another note, or as a note of its own. What it contains now and the snapshot does
+// not have goes to the trash. It is used for one run of the draft.
 type sectionRestoring struct {
 	*restoring
 	*edit
@@ -26,6 +30,9 @@ type sectionRestoring struct {
 }
 
 // restoreSection drafts the section of the snapshot as it was.
+//
+// The steps are: find the place, take the section out of its present place, put the former text at
+// the new one, and rewrite the references from elsewhere.
 func (r *restoring) restoreSection(ctx context.Context, e *edit, dry bool, out *snapshotRestoreOut) error {
 	e.moves = true
 	s := sectionRestoring{restoring: r, edit: e, out: out}
@@ -46,6 +53,8 @@ func (s *sectionRestoring) isThere() bool { return s.now.Note != nil }
 // findPlace finds the node below which the section goes: its former parent or, if that does not
 // exist, the nearest existing ancestor. Nodes match by uid, or else by address. It returns
 // NOT_FOUND if the note does not exist either.
+//
+// A parent that is inside the section now is not used, because the section would go below itself.
 func (s *sectionRestoring) findPlace() error {
 	branch := s.top // the section, or its ancestor that does not exist
 	for above, ok := s.then.Parent(s.top); ok && above.Note != nil; above, ok = s.then.Parent(above) {
@@ -68,6 +77,9 @@ func (s *sectionRestoring) findPlace() error {
 // former predecessors are before it and its former successors are after it. Otherwise it goes after
 // the nearest predecessor, or before the nearest successor. siblings are the sections below the
 // parent at the snapshot; branch is the one that was, or contained, the section.
+//
+// Ranks are the distances of siblings from the section in the order of the snapshot: negative
+// before it, positive after it, 0 for siblings that came later.
 func (s *sectionRestoring) findPosition(siblings []tree.Node, branch tree.Node) {
 	rank, mine := map[string]int{}, slices.Index(siblings, branch)
 	for i, n := range siblings {
@@ -115,6 +127,10 @@ func placeAmong(ranks []int) int {
 }
 
 // write drafts the texts of the notes that contain and receive the section.
+//
+// There are four cases: the section stays and its text is swapped in place; it moves among the
+// children of the same parent; it moves from elsewhere in the note; or it comes from another note,
+// or does not exist.
 func (s *sectionRestoring) write(ctx context.Context) error {
 	text, err := s.noteText(ctx, s.parent)
 	if err != nil {
@@ -136,11 +152,15 @@ func (s *sectionRestoring) write(ctx context.Context) error {
 	}
 	m, position := marksOf(s.parent.Note), s.parent.Section
 	switch {
+	// The section does not exist, so nothing has to be taken out.
 	case !s.isThere():
+	// The section is in another note, or is one.
 	case s.now.Note != s.parent.Note:
 		err = s.takeOut(ctx)
+	// The section has the right parent and the wrong position.
 	case slices.Contains(s.tree.OwnChildren(s.parent), s.now):
 		return s.moveAmong(ctx, text, block)
+	// The section is elsewhere in the note.
 	default:
 		m, text, position, err = s.cut(ctx, text)
 	}
@@ -168,6 +188,9 @@ func (s *sectionRestoring) moveAmong(ctx context.Context, text []byte, block mar
 
 // place drafts the section in a text, below the section at a position. m are the identities in that
 // text.
+//
+// The position of the parent is that in text, which can differ from the one in the tree after a
+// cut.
 func (s *sectionRestoring) place(
 	ctx context.Context, m marks, text []byte, position int, block markdown.Subtree,
 ) error {
@@ -201,6 +224,8 @@ func (s *sectionRestoring) cut(ctx context.Context, text []byte) (m marks, rest 
 
 // takeOut drafts the removal of the section from the note that contains it now. If it has become a
 // note, that note goes to the trash.
+//
+// It stages the other note; the note that receives the section is staged by place.
 func (s *sectionRestoring) takeOut(ctx context.Context) error {
 	text, err := s.noteText(ctx, s.now)
 	if err != nil {
@@ -236,7 +261,7 @@ func (s *sectionRestoring) takeNote(ctx context.Context, text []byte) error {
 }
 
 // binLater drafts the move into the trash of those sections inside the section that are not in the
-// snapshot.
+// snapshot. It must be called with the text before the section is cut out.
 func (s *sectionRestoring) binLater(ctx context.Context, text []byte) error {
 	known := map[string]bool{}
 	for n := range s.then.Walk(s.top, nil) {
@@ -275,6 +300,9 @@ func (s *sectionRestoring) removed(n tree.Node) {
 }
 
 // put drafts the note with the restored section. m are the identities in the text before.
+//
+// Lines that come from the snapshot are recorded as new passages: their references stay as they
+// were written.
 func (s *sectionRestoring) put(
 	ctx context.Context, m marks, text []byte, r markdown.Reordered, block markdown.Subtree,
 ) error {
@@ -302,6 +330,8 @@ func (s *sectionRestoring) put(
 
 // arrival returns the section with the former identities of its nodes and annotations. An identity
 // that exists elsewhere stays there, and the node gets a new one.
+//
+// An annotation whose id exists elsewhere makes the ids of all annotations be found from the text.
 func (s *sectionRestoring) arrival(block markdown.Subtree) *arrival {
 	at, m := linesOf(s.text).span(block.At), marksOf(s.top.Note)
 	a := &arrival{Subtree: block, uids: idsIn(m.sections, at), traits: idsIn(m.traits, at)}

@@ -25,6 +25,9 @@ var searchAdvancedDoc string
 var selectNodesDoc string
 
 // An ask is the part of the input that all searches share.
+//
+// VisibleOnly restricts the results to nodes whose ancestors up to the root of the search are
+// expanded.
 type ask struct {
 	VisibleOnly bool `json:"visibleOnly,omitempty" rare:"true" alias:"visible_only" jsonschema:"only nodes that the view of the session shows"`
 	lists
@@ -32,6 +35,7 @@ type ask struct {
 	tool.AsOf
 }
 
+// A searchIn is the input of tree_search. Filters is a list of predicates with two operators.
 type searchIn struct {
 	tool.Vault
 	RootNodeID string         `json:"rootNodeId,omitempty" default:"/" complete:"id" size:"id" alias:"root_node_id,rootId" jsonschema:"search below this node"`
@@ -39,6 +43,7 @@ type searchIn struct {
 	ask
 }
 
+// A searchAdvancedIn is the input of tree_search_advanced. Predicates can be nested groups.
 type searchAdvancedIn struct {
 	tool.Vault
 	RootNodeID string         `json:"rootId,omitempty" default:"/" complete:"id" size:"id" alias:"root_id,rootNodeId" jsonschema:"search below this node"`
@@ -47,6 +52,8 @@ type searchAdvancedIn struct {
 	ask
 }
 
+// A selectNodesIn is the input of tree_select_nodes. The query has the text form that tree.Parse
+// reads.
 type selectNodesIn struct {
 	tool.Vault
 	Query      string `json:"queryDsl" size:"query" max:"4096" alias:"query_dsl,query" jsonschema:"type = project AND status = active AND under projects/"`
@@ -54,7 +61,8 @@ type selectNodesIn struct {
 	ask
 }
 
-// search returns the tool that finds nodes whose properties equal or contain given values.
+// search returns the tool that finds nodes whose properties equal or contain given values. All
+// three tools for searches parse their filter into a tree.Expr and then do the same.
 func (f tools) search() *tool.Tool {
 	s := spec("search", "Search nodes by properties", searchDoc)
 	s.Role, s.Kind, s.Columns = auth.Reader, tool.Read, itemColumns
@@ -118,10 +126,13 @@ func predicatesOf(arg string, raw tool.Structure, only ...string) (*tree.Expr, e
 
 // parseQuery parses a query. A syntax error is a fault with the byte position and the expected
 // token.
+//
+// The position counts from 0.
 func parseQuery(arg, query string) (*tree.Expr, error) {
 	x, err := tree.Parse(query)
 	if syntax := (*tree.SyntaxError)(nil); errors.As(err, &syntax) {
-		return nil, wrong("syntax", "syntax error in the query at byte %d: expected %s", syntax.Position, syntax.Expected).
+		return nil, wrong("syntax",
+			"syntax error in the query at byte %d: expected %s", syntax.Position, syntax.Expected).
 			With("argument", arg).With("position", syntax.Position).With("expected", syntax.Expected)
 	}
 	return x, err
@@ -140,7 +151,8 @@ func sortingOf(raw tool.JSON) (*tree.Sorting, error) {
 	path := strings.Split(by.Path, ".")
 	for _, name := range path {
 		if name == "" || direction != "" && direction != "asc" && direction != "desc" {
-			return nil, wrong("sort", "sortBy must be the name of a property, or {path, direction} with the direction asc or desc").
+			return nil, wrong("sort",
+				"sortBy must be the name of a property, or {path, direction} with the direction asc or desc").
 				With("argument", "sortBy")
 		}
 	}
@@ -148,6 +160,8 @@ func sortingOf(raw tool.JSON) (*tree.Sorting, error) {
 }
 
 // A searching is one call of a search.
+//
+// The query is nil if the call has no condition; it then lists all nodes below the root.
 type searching struct {
 	vault tool.Vault
 	arg   string // the argument that names the root
@@ -157,7 +171,9 @@ type searching struct {
 	ask   ask
 }
 
-// found returns one page of the nodes below the root that match the query.
+// found returns one page of the nodes below the root that match the query. The root itself is not a
+// result. Items have their ancestors, because a result can be anywhere in the subtree. Results are
+// found before the page is built, so every page costs the whole search.
 func (f tools) found(ctx context.Context, c auth.Caller, s searching) (nodes, error) {
 	out := nodes{Items: []*tree.Shape{}}
 	r, top, err := f.readNode(ctx, c, spot{s.vault, s.ask.AsOf, s.arg, s.root}, &out)
@@ -182,9 +198,13 @@ func (f tools) found(ctx context.Context, c auth.Caller, s searching) (nodes, er
 }
 
 // maxTexts is the maximum number of nodes whose texts one query reads.
+//
+// Only nodes for which the properties in the index do not decide the query are counted.
 const maxTexts = 10_000
 
 // A finder finds the nodes that match a query.
+//
+// It is also used in drafts, with the texts of the draft.
 type finder struct {
 	*tree.Evaluator
 	tree     *tree.Tree
@@ -194,6 +214,9 @@ type finder struct {
 
 // find returns the nodes below top that match a query, in the order of the tree. It returns a fault
 // with the reason too_broad if it would have to read more than maxTexts texts.
+//
+// It evaluates the query in two passes. The first reads only the index; the answer for a node is
+// unknown if it depends on the text. The second reads the texts of those nodes.
 func (f finder) find(ctx context.Context, x *tree.Expr, top tree.Node) ([]tree.Node, error) {
 	var all []tree.Node
 	var open []int // positions in all of the nodes whose texts decide
@@ -206,6 +229,7 @@ func (f finder) find(ctx context.Context, x *tree.Expr, top tree.Node) ([]tree.N
 			continue
 		}
 		switch f.Holds(x, n) {
+		// The text decides, so the node is kept for now.
 		case tree.Unknown:
 			open = append(open, len(all))
 			fallthrough
@@ -224,6 +248,10 @@ func (f finder) find(ctx context.Context, x *tree.Expr, top tree.Node) ([]tree.N
 }
 
 // byText removes the nodes in open that do not match the query once their texts are read.
+//
+// open must be sorted. The nodes of one file are consecutive, so each file is read and parsed once.
+// Errors of reading end the search, since a node that could not be read must not count as one that
+// does not match.
 func (f finder) byText(ctx context.Context, x *tree.Expr, all []tree.Node, open []int) ([]tree.Node, error) {
 	var failed error
 	known := texts{read: f.text}
@@ -277,6 +305,9 @@ func (r *reading) visible(all []tree.Node, top tree.Node) []tree.Node {
 }
 
 // sortedPage returns one page of a list of nodes that is sorted by a property.
+//
+// The mark has the sort key of the last node, so a page begins at the right place even if the
+// values of other nodes changed.
 func (r *reading) sortedPage(
 	ctx context.Context, out *paged, l found, e *tree.Evaluator, by tree.Sorting,
 ) ([]*tree.Shape, error) {

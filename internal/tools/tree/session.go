@@ -18,6 +18,9 @@ import (
 
 // A session contains the settings of an agent's session: the expanded nodes and the visible
 // properties.
+//
+// It is stored for each principal, agent and session, beside the log (docs/design/0086). A session
+// that was never changed has the zero value.
 type session struct {
 	rules    tree.Rules
 	filter   tree.Filter // the visible properties
@@ -42,6 +45,9 @@ func (s session) otherwise() bool { return s.expanded == nil || *s.expanded }
 func ownerOf(c auth.Caller) kept.Owner { return kept.Owner{Principal: c.Principal, Agent: c.Agent} }
 
 // A sessionMutation is the part of an input that controls how a change of a session is carried out.
+//
+// Such a call needs a version token too. It is compared with the version at which the view was
+// changed last, so an edit of notes does not make it stale.
 type sessionMutation struct {
 	VersionToken   string `json:"versionToken,omitempty" means:"version" digest:"-" size:"token" alias:"version_token,if_version" jsonschema:"versionToken of an answer (v42); required: CONFLICT if the view of the session changed since"`
 	IdempotencyKey string `json:"idempotencyKey,omitempty" means:"key" rare:"true" max:"255" alias:"idempotency_key" jsonschema:"any text; a repeated call has one effect"`
@@ -50,6 +56,9 @@ type sessionMutation struct {
 }
 
 // A sessionEdit is a draft of a change to the data of a session or agent.
+//
+// It is for one run of fn in alter. The tree is the newest state of the vault; it is read once for
+// a call.
 type sessionEdit struct {
 	*tree.Tree
 	store kept.Store
@@ -60,6 +69,9 @@ type sessionEdit struct {
 }
 
 // A sessionCall contains the arguments of alter.
+//
+// Bookmarks are compared with the view like other changes of the session; snapshots, which belong
+// to the whole vault, are apart.
 type sessionCall struct {
 	caller          auth.Caller
 	vault           string
@@ -77,6 +89,10 @@ type settled[Out any] interface {
 // alter runs fn, which drafts a change to the data of a session or agent and fills the output. The
 // data is not in the log. The version token is checked first. A repeated call with the same
 // idempotency key returns the first output.
+//
+// The changed items, the idempotency key and the audit entry are written in one commit of the
+// table, so none of them exists without the others. fn may run several times, if the items changed
+// in between. A vault that is read-only or in the trash refuses the call.
 func alter[Out any, P settled[Out]](
 	ctx context.Context, f tools, in sessionCall, fn func(context.Context, *sessionEdit, *Out) error,
 ) (out Out, err error) {
@@ -107,6 +123,7 @@ func alter[Out any, P settled[Out]](
 		return tool.EncodeReplay(&out), nil
 	})
 	if err == nil && replayed != nil {
+		// An earlier call with the same key has an answer; that of this run, if any, is discarded.
 		out = *new(Out)
 		err = tool.DecodeReplay(replayed, &out)
 	}
@@ -128,6 +145,9 @@ func (in sessionCall) call(v *repo.Vault, x *index.Index) (kept.Call, error) {
 
 // begin checks the version token and reads the view of the session. It returns CONFLICT if the view
 // changed after the token. If the call is apart from the view, any existing version is accepted.
+//
+// An apart call still needs a token of an existing version, so that the rule is the same for all
+// changes.
 func (t *sessionEdit) begin(ctx context.Context, in sessionCall) error {
 	newest := t.Index.Version()
 	seq, err := since(newest, in.sessionMutation.VersionToken)
@@ -155,6 +175,9 @@ func (t *sessionEdit) viewer() *tree.Viewer {
 }
 
 // set drafts the view of the session. It returns QUOTA_EXCEEDED if the view has too many rules.
+//
+// It sets the version to which later tokens are compared. The store replaces the view only if it is
+// as it was read.
 func (t *sessionEdit) set(v kept.View) error {
 	if len(v.Rules) > tree.MaxRules {
 		return fault.New(fault.QuotaExceeded, "a view has at most %d expansion rules", tree.MaxRules).

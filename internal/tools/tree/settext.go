@@ -11,6 +11,9 @@ import (
 
 // setBody returns the text of a note with a new body of one node. A body with a heading is a fault,
 // because the heading would be a node.
+//
+// section is the number of the node in the note, 0 for the note itself. The body is trimmed and
+// gets the line breaks of the note.
 func setBody(text []byte, section int, body string) ([]byte, error) {
 	if hasHeading(body, 0) {
 		return nil, wrong("body_escapes_section", "a body must not have headings: they would be nodes").
@@ -23,6 +26,8 @@ func setBody(text []byte, section int, body string) ([]byte, error) {
 
 // setContent returns the text of a note with a new content of one node: its body and all its
 // descendants. A heading in the content must be deeper than that of the node.
+//
+// The new headings are new nodes: the caller must not pass the identities of the old ones along.
 func setContent(text []byte, section int, content string) ([]byte, error) {
 	d := markdown.Parse(text)
 	e := tree.Extents(text, d)[section]
@@ -54,6 +59,9 @@ func hasHeading(text string, level int) bool {
 }
 
 // replace returns a text in which a part is replaced. The blank lines around the part are kept.
+//
+// There are three cases: a text is replaced by another, removed, or inserted where there was none.
+// Only the last two change the blank lines around it.
 func replace(text []byte, at markdown.Span, with string) []byte {
 	eol := lineBreak(text)
 	with = string(bytes.TrimRight([]byte(normal(with, eol)), " \t\r\n"))
@@ -67,6 +75,7 @@ func replace(text []byte, at markdown.Span, with string) []byte {
 	var b bytes.Buffer
 	b.Write(text[:from])
 	switch {
+	// A text replaces another one, so the blank lines around it stay.
 	case len(core) > 0 && with != "":
 		b.WriteString(with)
 		b.Write(text[to:])
@@ -74,6 +83,7 @@ func replace(text []byte, at markdown.Span, with string) []byte {
 			b.WriteString(eol)
 		}
 		return b.Bytes()
+	// The text is removed, with the blank lines that were before it in this part.
 	case len(core) > 0:
 		b.Truncate(at.Start)
 	}
@@ -121,9 +131,14 @@ func normal(s, eol string) string {
 // sameAround returns a fault if an edit changed more than it should. The frontmatter must be
 // unchanged, and so must the headings before the position before and from the position after on,
 // with their declarations.
+//
+// A text can break its surroundings with an unclosed code fence, with a line that turns the line
+// before it into a heading, or with frontmatter. The rule is checked on the result instead of the
+// input, because the parser decides what a heading is.
 func sameAround(text, out []byte, was *markdown.Doc, before, after int) error {
 	now := markdown.Parse(out)
-	broken := wrong("malformed_markdown", "the text would change the structure around it; close its fences, and begin it with text")
+	broken := wrong("malformed_markdown",
+		"the text would change the structure around it; close its fences, and begin it with text")
 	shift := len(now.Headings) - len(was.Headings)
 	if shift < before-after || !bytes.Equal(text[:was.Body], out[:min(now.Body, len(out))]) {
 		return broken
@@ -145,6 +160,9 @@ func sameAround(text, out []byte, was *markdown.Doc, before, after int) error {
 
 // unwritable returns a fault for an edit that cannot be made, with the code of this family and a
 // reason. It returns nil for a nil error.
+//
+// Errors of the packages below have codes of other families; the specification of this family has
+// one code for invalid arguments. An existing reason is kept.
 func unwritable(err error, reason string) error {
 	if err == nil {
 		return nil

@@ -48,6 +48,7 @@ func snapshotOf(s kept.Snapshot) snapshot {
 	}
 }
 
+// A snapshotCreateIn is the input of tree_snapshot_create.
 type snapshotCreateIn struct {
 	tool.Vault
 	Label      string `json:"label" size:"name" names:"target" jsonschema:"a label of 1 to 128 printable characters"`
@@ -55,12 +56,15 @@ type snapshotCreateIn struct {
 	sessionMutation
 }
 
+// A snapshotCreateOut is the output of tree_snapshot_create.
 type snapshotCreateOut struct {
 	snapshot
 	versioned
 }
 
 // snapshotCreate returns the tool that labels the current version of a subtree. It copies no data.
+// The log keeps every version, so a label and the version are enough to restore or compare the
+// subtree later. The store limits the number of snapshots of a vault.
 func (f tools) snapshotCreate() *tool.Tool {
 	s := viewSpec("snapshot_create", "Label the version of a subtree", snapshotCreateDoc)
 	s.Route.Path = "/snapshots"
@@ -90,7 +94,7 @@ func (f tools) snapshotCreate() *tool.Tool {
 }
 
 // labelOf returns a snapshot of a node with its descendants at the version of the tree, without
-// label and owner.
+// label and owner. It counts the nodes by a walk.
 func labelOf(ctx context.Context, t *tree.Tree, n tree.Node) (kept.Snapshot, error) {
 	label := kept.Snapshot{Seq: t.Index.Version(), UID: t.UID(n), NodeID: n.ID(), Name: t.Name(n)}
 	going := state.Going(ctx)
@@ -103,17 +107,20 @@ func labelOf(ctx context.Context, t *tree.Tree, n tree.Node) (kept.Snapshot, err
 	return label, nil
 }
 
+// A snapshotListIn is the input of tree_snapshot_list.
 type snapshotListIn struct {
 	tool.Vault
 	page
 }
 
+// A snapshotListOut is the output of tree_snapshot_list.
 type snapshotListOut struct {
 	Snapshots []snapshot `json:"snapshots" jsonschema:"newest first"`
 	paged
 }
 
-// snapshotList returns the tool that lists the snapshots of the vault, in pages.
+// snapshotList returns the tool that lists the snapshots of the vault, in pages. The ids of
+// snapshots sort by time, so the page token is the id of the last one.
 func (f tools) snapshotList() *tool.Tool {
 	s := spec("snapshot_list", "List snapshots", snapshotListDoc)
 	s.Role, s.Kind, s.List, s.Unversioned = auth.Reader, tool.Read, "snapshots", true
@@ -154,6 +161,7 @@ type labelling struct {
 	SnapshotID string `json:"snapshotId" size:"name" names:"target" alias:"snapshot_id,id" jsonschema:"snapshotId, or the label if one snapshot has it"`
 }
 
+// A snapshotGetOut is the output of tree_snapshot_get.
 type snapshotGetOut struct {
 	Snapshot snapshot `json:"snapshot"`
 	versioned
@@ -179,7 +187,8 @@ func (f tools) snapshotGet() *tool.Tool {
 }
 
 // snapshotNamed returns the snapshot that an argument names by id or label. It returns NOT_FOUND if
-// there is none, and a fault with the reason ambiguous if several have the label.
+// there is none, and a fault with the reason ambiguous if several have the label. An id takes
+// precedence over a label. The search by label reads all snapshots of the vault.
 func snapshotNamed(ctx context.Context, store kept.Store, arg, name string) (kept.SnapshotItem, error) {
 	item, found, err := store.Snapshot(ctx, name)
 	if found || err != nil {
@@ -210,11 +219,13 @@ func snapshotNamed(ctx context.Context, store kept.Store, arg, name string) (kep
 // maxSame is the maximum number of listed snapshots with the same label.
 const maxSame = 10
 
+// A snapshotDeleteIn is the input of tree_snapshot_delete.
 type snapshotDeleteIn struct {
 	labelling
 	sessionMutation
 }
 
+// A snapshotDeleteOut is the output of tree_snapshot_delete.
 type snapshotDeleteOut struct {
 	SnapshotID string `json:"snapshotId"`
 	Label      string `json:"label"`
@@ -235,7 +246,8 @@ func (f tools) snapshotDelete() *tool.Tool {
 				return err
 			}
 			if item.Owner != t.owner && !c.Role(t.vault).Allows(auth.Admin) {
-				return fault.New(fault.PermissionDenied, "another agent created the snapshot; only that agent and admins can delete it").
+				return fault.New(fault.PermissionDenied,
+					"another agent created the snapshot; only that agent and admins can delete it").
 					With("argument", "snapshotId")
 			}
 			out.SnapshotID, out.Label = item.ID, item.Label

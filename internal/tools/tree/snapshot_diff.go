@@ -16,6 +16,7 @@ import (
 //go:embed snapshot_diff.md
 var snapshotDiffDoc string
 
+// A snapshotDiffIn is the input of tree_snapshot_diff.
 type snapshotDiffIn struct {
 	tool.Vault
 	A string `json:"a" size:"name" jsonschema:"snapshotId or label of the older state"`
@@ -48,12 +49,17 @@ func (f tools) snapshotDiff() *tool.Tool {
 }
 
 // A past is a subtree at a version.
+//
+// If top is nil, everything below the other side was added or removed.
 type past struct {
 	tree *tree.Tree
 	top  *tree.Node // nil: it does not exist
 }
 
 // diff compares the two subtrees that the call names.
+//
+// The subtree of the current state is that of the snapshot on the other side, wherever its node is
+// now.
 func (in snapshotDiffIn) diff(ctx context.Context, r *reading, a *tool.Aside) (tree.Diff, error) {
 	store := kept.Of(r.view.Vault)
 	var labels [2]*kept.Snapshot
@@ -79,6 +85,9 @@ func (in snapshotDiffIn) diff(ctx context.Context, r *reading, a *tool.Aside) (t
 
 // side returns the subtree of a snapshot. For a nil label it returns the current state of the
 // subtree of the other snapshot, or the whole vault.
+//
+// If the node of the other snapshot no longer exists, top is nil and there is no error. A snapshot
+// whose node was erased from the log is NOT_FOUND.
 func (r *reading) side(ctx context.Context, label, other *kept.Snapshot) (past, error) {
 	if label == nil {
 		top := r.Root()
@@ -111,6 +120,8 @@ func (r *reading) labelled(label *kept.Snapshot) (tree.Node, bool) {
 }
 
 // compare compares two subtrees with the options of the call.
+//
+// If the answer is full, further changes are only counted, and the answer has a warning.
 func (in snapshotDiffIn) compare(ctx context.Context, r *reading, sides [2]past, a *tool.Aside) (tree.Diff, error) {
 	d := tree.Differ{Tree: sides[0].tree, After: sides[1].tree, Fits: a.Fits}
 	changes := in.begin(ctx, &d, r.of(sides[0].tree), r.of(sides[1].tree))
@@ -135,6 +146,8 @@ func (r *reading) of(t *tree.Tree) *reading {
 }
 
 // prefetch prefetches the texts of the notes that differ between the two versions.
+//
+// Notes with the same text are not read at all.
 func (r *reading) prefetch(ctx context.Context, sides [2]past) {
 	for i, side := range sides {
 		if side.top == nil {

@@ -16,6 +16,7 @@ import (
 //go:embed sort_children.md
 var sortChildrenDoc string
 
+// A sortChildrenIn is the input of tree_sort_children.
 type sortChildrenIn struct {
 	tool.Vault
 	ParentID  string `json:"parentId" complete:"id" size:"id" names:"target" alias:"parent_id,nodeId" jsonschema:"address or uid of the node whose children are sorted"`
@@ -25,12 +26,14 @@ type sortChildrenIn struct {
 	nodeMutation
 }
 
+// A sortChildrenOut is the output of tree_sort_children.
 type sortChildrenOut struct {
 	Order []string `json:"order" jsonschema:"addresses of the children, in their order"`
 	changed
 }
 
-// sortChildren returns the tool that sorts the children of a node by a property.
+// sortChildren returns the tool that sorts the children of a node by a property. The order is
+// written once; children that are added later are not sorted.
 func (f tools) sortChildren() *tool.Tool {
 	s := spec("sort_children", "Sort the children of a node", sortChildrenDoc)
 	s.Role, s.Kind, s.Idempotent = auth.Editor, tool.Destroy, true
@@ -64,7 +67,8 @@ func (f tools) sortChildren() *tool.Tool {
 	})
 }
 
-// sorting returns the sorting that the call requests. Texts cannot be sorted by.
+// sorting returns the sorting that the call requests. Texts cannot be sorted by. The path can name
+// a member in a field, with dots.
 func (in sortChildrenIn) sorting() (tree.Sorting, error) {
 	path := strings.Split(bareName(in.ByProp), ".")
 	switch first := strings.ToLower(path[0]); {

@@ -16,6 +16,8 @@ import (
 
 // maxWritten is the maximum number of nodes that a call moves or copies: notes of a folder, or
 // sections of a section.
+//
+// The limit also bounds the number of files in a commit.
 const maxWritten = 1000
 
 // maxCommit is the approximate maximum of bytes of text that a call moves, copies or removes,
@@ -31,6 +33,9 @@ const (
 )
 
 // An arrival is a section that a draft inserts into a note.
+//
+// It is new, moved from another note, or copied; from, uids and traits are set accordingly. A moved
+// section keeps its identities, a copied one gets new ones.
 type arrival struct {
 	markdown.Subtree
 	from   *index.Note       // the note from which it comes; nil: its text is new
@@ -55,6 +60,8 @@ func linesOf(text []byte) lines {
 }
 
 // at returns the line, from 1, that contains an offset.
+//
+// It is a binary search.
 func (l lines) at(offset int) int { return sort.SearchInts(l, offset+1) }
 
 // span returns the lines of a part of the text. The end is exclusive.
@@ -98,6 +105,10 @@ func displaced[ID any](all []marked[ID], from, to markdown.Span) (some []marked[
 // A marks contains the identities of the sections and annotations of a note, by the lines of its
 // text. They cannot always be determined from the text, so a change that moves text moves the marks
 // as well, and then passes the identities to Tx.PutNodes in the order of the new text.
+//
+// Sections are those that are nodes, annotations are all of the note. Both are sorted by line.
+// Without marks, the index would match the nodes of the old and the new text by their headings,
+// which fails if two sections with the same heading change places.
 type marks struct {
 	sections []marked[index.UID]
 	traits   []marked[string]
@@ -118,6 +129,9 @@ func marksOf(n *index.Note) (m marks) {
 
 // moved returns the marks after the sections of a note were reordered. text is the text before, and
 // news are the inserted sections.
+//
+// Parts of the result that come from the old text take the marks of their old lines along; new
+// parts have those of the arrivals. If the first section became the title, it is no longer a node.
 func (m marks) moved(text []byte, r markdown.Reordered, news []*arrival) (now marks) {
 	at := linesOf(text)
 	for _, p := range r.Parts {
@@ -137,7 +151,8 @@ func (m marks) moved(text []byte, r markdown.Reordered, news []*arrival) (now ma
 	return now
 }
 
-// shifted returns items with the given identities, all in the first line of a span.
+// shifted returns items with the given identities, all in the first line of a span. Their exact
+// lines do not matter, only their order.
 func shifted[ID any](ids []ID, at markdown.Span) (all []marked[ID]) {
 	for _, id := range ids {
 		all = append(all, marked[ID]{at.Start, id})
@@ -153,6 +168,10 @@ func arriving(n tree.Node, text []byte, s markdown.Subtree) *arrival {
 
 // putReordered drafts a note with reordered sections. text is the text before, to which the marks
 // belong. An unchanged text drafts nothing.
+//
+// The uids are always passed along. The ids of annotations are passed only if they are all known;
+// otherwise the index finds the annotations again in the text. Sections that come from another note
+// are recorded as passages, so that their references are read as they were there.
 func (e *edit) putReordered(
 	ctx context.Context, n *index.Note, m marks, text []byte, r markdown.Reordered, news ...*arrival,
 ) error {
@@ -191,6 +210,9 @@ func (a *arrival) nodes() []index.UID {
 
 // parent returns the node below which a call adds a node: the named one, or the one that it
 // represents.
+//
+// Nodes below a node that represents another one are those of the other, so a new child goes there.
+// The call covers that node; see source.
 func (e *edit) parent(arg, id string) (tree.Node, error) {
 	n, err := e.node(arg, id)
 	if err != nil {
@@ -217,7 +239,8 @@ func (e *edit) above(arg string, n tree.Node) (tree.Node, error) {
 	return above, nil
 }
 
-// movable returns the node that a call moves or copies. The root of the vault is a fault.
+// movable returns the node that a call moves or copies. The root of the vault is a fault. It also
+// marks the draft as one that moves nodes.
 func (e *edit) movable(arg, id string) (tree.Node, error) {
 	e.moves = true
 	n, err := e.node(arg, id)
@@ -230,6 +253,8 @@ func (e *edit) movable(arg, id string) (tree.Node, error) {
 
 // placed returns the address of the section that a draft put into a note at a line, or of the note
 // if no section begins there.
+//
+// It reads the index of the draft, which costs time in proportion to the staged changes.
 func (e *edit) placed(path string, line int) string {
 	n, ok := e.Index().Note(path)
 	if !ok {
@@ -263,7 +288,8 @@ func newLine(r markdown.Reordered) int {
 }
 
 // unplaceable returns a fault for a section that cannot be placed, with the code of this family. It
-// returns nil for a nil error.
+// returns nil for a nil error. The reason is that of the package markdown, such as
+// heading_depth_exceeded, or else malformed_markdown.
 func unplaceable(err error, n tree.Node) error {
 	if err == nil {
 		return nil
@@ -301,6 +327,8 @@ func relinkPassage(at markdown.Span, a *arrival) relink.Passage {
 }
 
 // moveBlocks records that the blocks in some lines of a note moved to another note.
+//
+// A block is a line with an id of its own, to which a reference with #^ leads.
 func (e *edit) moveBlocks(from *index.Note, at markdown.Span, to string) {
 	for _, line := range from.Blocks {
 		if has(at, line) {

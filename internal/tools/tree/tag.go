@@ -19,6 +19,7 @@ var tagNodeDoc string
 //go:embed untag_node.md
 var untagNodeDoc string
 
+// A tagNodeIn is the input of tree_tag_node.
 type tagNodeIn struct {
 	naming
 	Tags            []string `json:"tags" complete:"tag" jsonschema:"with or without #"`
@@ -26,19 +27,22 @@ type tagNodeIn struct {
 	nodeMutation
 }
 
+// An untagNodeIn is the input of tree_untag_node.
 type untagNodeIn struct {
 	naming
 	Tags []string `json:"tags" complete:"tag" jsonschema:"with or without #; case does not matter"`
 	nodeMutation
 }
 
+// A tagNodeOut is the output of the tools that change tags.
 type tagNodeOut struct {
 	NodeID string   `json:"nodeId"`
 	Tags   []string `json:"tags" jsonschema:"current tags of the node"`
 	changed
 }
 
-// tagNode returns the tool that adds tags to a node, or replaces them.
+// tagNode returns the tool that adds tags to a node, or replaces them. It changes the field tags;
+// tags in the text of the node are part of the text.
 func (f tools) tagNode() *tool.Tool {
 	s := spec("tag_node", "Tag a node", tagNodeDoc)
 	s.Role, s.Kind, s.Idempotent = auth.Editor, tool.Write, true
@@ -91,7 +95,7 @@ func checkTags(given []string) ([]string, error) {
 	return tags, nil
 }
 
-// hasTag reports whether a list contains a tag, compared by index.TagKey.
+// hasTag reports whether a list contains a tag, compared by index.TagKey. The key ignores case.
 func hasTag(tags []string, tag string) bool {
 	key := index.TagKey(tag)
 	return slices.ContainsFunc(tags, func(t string) bool { return index.TagKey(t) == key })
@@ -109,6 +113,8 @@ func union(has, more []string) []string {
 }
 
 // A retagging is a call that changes the tags of a node. change returns the new tags.
+//
+// change must not modify its argument, and may be called several times.
 type retagging struct {
 	caller   auth.Caller
 	naming   naming
@@ -116,7 +122,8 @@ type retagging struct {
 	change   func(has []string) []string
 }
 
-// retag changes the tags of a node, or of the node that it represents.
+// retag changes the tags of a node, or of the node that it represents. A list that stays the same
+// stages nothing.
 func (f tools) retag(ctx context.Context, r retagging) (tagNodeOut, error) {
 	w := writing{r.caller, r.naming.Vault.Vault, r.mutation}
 	return change(ctx, f, w, func(ctx context.Context, e *edit, out *tagNodeOut) error {

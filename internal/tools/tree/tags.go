@@ -19,6 +19,7 @@ var queryByTagDoc string
 //go:embed get_tags.md
 var getTagsDoc string
 
+// A queryByTagIn is the input of tree_query_by_tag.
 type queryByTagIn struct {
 	tool.Vault
 	Tag           string `json:"tag" complete:"tag" jsonschema:"with or without #; case does not matter"`
@@ -35,7 +36,8 @@ const (
 	inlineTag   = "inline"
 )
 
-// queryByTag returns the tool that lists the nodes with a tag, in pages.
+// queryByTag returns the tool that lists the nodes with a tag, in pages. Each item says whether the
+// tag is in the field of the node or in its text.
 func (f tools) queryByTag() *tool.Tool {
 	s := spec("query_by_tag", "List the nodes with a tag", queryByTagDoc)
 	s.Role, s.Kind, s.Columns = auth.Reader, tool.Read, []string{"nodeId", "payloadType", "name", "source"}
@@ -47,7 +49,8 @@ func (f tools) queryByTag() *tool.Tool {
 		if err != nil {
 			return out, err
 		}
-		all, source, err := r.tagged(ctx, top, wantedTag{strings.TrimPrefix(strings.TrimSpace(in.Tag), "#"), in.IncludeNested})
+		all, source, err := r.tagged(ctx, top,
+			wantedTag{strings.TrimPrefix(strings.TrimSpace(in.Tag), "#"), in.IncludeNested})
 		if err != nil {
 			return out, err
 		}
@@ -83,6 +86,8 @@ func (w wantedTag) any(tags []string) bool {
 
 // tagged returns the nodes below top that have a tag, in the order of the tree, and the source of
 // the tag for each address.
+//
+// The field takes precedence if a node has the tag in both places.
 func (r *reading) tagged(
 	ctx context.Context, top tree.Node, want wantedTag,
 ) (all []tree.Node, source map[string]string, err error) {
@@ -113,6 +118,9 @@ func (r *reading) tagged(
 
 // inline returns the nodes whose own text contains a tag. It reads only the notes that have the tag
 // according to the index.
+//
+// The index knows in which notes a tag is, but not in which section, so these notes are read and
+// parsed.
 func (r *reading) inline(ctx context.Context, top tree.Node, want wantedTag) (map[tree.Node]bool, error) {
 	found := map[tree.Node]bool{}
 	r.view.Prefetch(ctx, func(yield func(string) bool) {
@@ -148,6 +156,8 @@ func (r *reading) near(n *index.Note, top tree.Node) bool {
 }
 
 // A nodeTag is a tag in the own text of a node.
+//
+// A tag in a section belongs to that section and not to the note.
 type nodeTag struct {
 	markdown.Tag
 	node tree.Node // the innermost node that contains the tag
@@ -166,11 +176,13 @@ func inlineTags(text []byte, n *index.Note) []nodeTag {
 	return all
 }
 
+// A getTagsIn is the input of tree_get_tags.
 type getTagsIn struct {
 	naming
 	tool.AsOf
 }
 
+// A getTagsOut is the output of tree_get_tags.
 type getTagsOut struct {
 	NodeID string   `json:"nodeId"`
 	Tags   []string `json:"tags" jsonschema:"of its field tags, in the order of the text"`

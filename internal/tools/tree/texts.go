@@ -9,6 +9,8 @@ import (
 
 // A texts reads the texts of nodes. It caches the last file, so a file is read once if its nodes
 // are requested one after the other. It is not safe for concurrent use.
+//
+// The zero value with read set is ready for use.
 type texts struct {
 	read    func(context.Context, tree.Node) ([]byte, error) // the text of the file of a node
 	file    string                                           // the file of text and extents
@@ -16,7 +18,9 @@ type texts struct {
 	extents []tree.Extent // of the nodes in text, by section; nil: no file was read yet
 }
 
-// of returns the own text of a node, and its text with all its descendants.
+// of returns the own text of a node, and its text with all its descendants. Both are without the
+// blank lines around them, and share the memory of the file's text. A folder without an own file
+// has empty texts.
 func (t *texts) of(ctx context.Context, n tree.Node) (own, all []byte, err error) {
 	file := n.Folder
 	if n.Note != nil {
@@ -33,7 +37,8 @@ func (t *texts) of(ctx context.Context, n tree.Node) (own, all []byte, err error
 	return tree.Cut(t.text, e.Own), tree.Cut(t.text, e.Content), nil
 }
 
-// addWanted adds the texts that the filter names to the shape of a node.
+// addWanted adds the texts that the filter names to the shape of a node. Lists do so for each node.
+// Unlike addTexts it adds no text that the call does not name.
 func (r *reading) addWanted(ctx context.Context, f tree.Filter, n tree.Node, shape *tree.Shape) error {
 	if !f.Wants("body") && !f.Wants("content") {
 		return nil

@@ -1,5 +1,20 @@
 // Package tree contains the tools of the tree family, which access a vault as a tree of folders,
-// notes and sections (spec/agent-interface.md).
+// notes and sections (spec/agent-interface.md, reference/tree.md part C).
+//
+// The package internal/tree reads one state of the index as a tree; this package adds what needs a
+// vault: calls, texts, drafts and sessions. There are three kinds of tools:
+//
+//   - Tools that read begin with tools.read or tools.readNode, which return a reading: the tree at
+//     the version of the call with the settings of the caller's session.
+//   - Tools that change nodes call change with a function that drafts the change in an edit. The
+//     function checks with edit.covers that no affected node changed after the version token,
+//     stages texts, and ends with edit.settle, which rewrites references. It may run several times.
+//   - Tools that change a session (the view, bookmarks, snapshots) call alter with a function that
+//     drafts the change in a sessionEdit. This data is stored beside the log, so no note changes.
+//
+// Each tool has a file with its input (xIn), its output (xOut) and a method of tools that returns
+// it. Numbers of sections count the headings of a note without its title, from 1; lines count from
+// 1; positions of children count from 0.
 package tree
 
 import (
@@ -28,6 +43,9 @@ var Family = &tool.Family{
 }
 
 // A failure is a fault in the bare form.
+//
+// The members and their names are those of the specification, not those of the product's envelope.
+// RetryAfter is in seconds.
 type failure struct {
 	Code       string         `json:"code"`
 	Message    string         `json:"message"`
@@ -52,7 +70,8 @@ func also(f *fault.Fault) map[string]any {
 	return nil
 }
 
-// wrong returns an INVALID_PARAMETER fault with a reason, which is more specific than the code.
+// wrong returns an INVALID_PARAMETER fault with a reason, which is more specific than the code. The
+// reason is stable and meant for programs; the message is for people.
 func wrong(reason, format string, args ...any) *fault.Fault {
 	return fault.New(fault.InvalidParameter, format, args...).With("reason", reason)
 }
@@ -72,12 +91,13 @@ func Tools(t *team.Teams) []*tool.Tool {
 	}
 }
 
+// A tools contains the dependencies of the tools of the family. It is safe for concurrent use.
 type tools struct {
 	state.Source
 }
 
 // spec returns a Spec with the parts that all tools of the family share. short is the name in the
-// specification.
+// specification. The tool's name in the product has the prefix tree_.
 func spec(short, title, doc string) tool.Spec {
 	return tool.Spec{
 		Name: "tree_" + short, Short: short, Family: Family, Title: title, Doc: strings.TrimSpace(doc) + "\n",

@@ -28,6 +28,8 @@ var updatePropertyDoc string
 var updatePayloadDoc string
 
 // A changed is the part of the output that all changes of nodes share.
+//
+// settle fills it. In a dry run the addresses are those that the nodes would have.
 type changed struct {
 	IDMap       map[string]string     `json:"idMap" jsonschema:"maps old addresses to new ones, for all nodes whose address changed"`
 	RefsUpdated int                   `json:"refsUpdated" jsonschema:"references that were rewritten to keep their targets"`
@@ -36,6 +38,7 @@ type changed struct {
 	versioned
 }
 
+// An updatePropertyIn is the input of tree_update_payload_property.
 type updatePropertyIn struct {
 	naming
 	Property string    `json:"propertyName" size:"name" alias:"property_name,property" jsonschema:"a field, title, body, content or tags"`
@@ -43,13 +46,15 @@ type updatePropertyIn struct {
 	nodeMutation
 }
 
+// An updatePropertyOut is the output of tree_update_payload_property.
 type updatePropertyOut struct {
 	NodeID string `json:"nodeId"`
 	Status string `json:"status" jsonschema:"updated or unchanged"`
 	changed
 }
 
-// updateProperty returns the tool that sets one property of a node.
+// updateProperty returns the tool that sets one property of a node. A property that cannot be set
+// is a fault of the call, with the reason.
 func (f tools) updateProperty() *tool.Tool {
 	s := spec("update_payload_property", "Set one property of a node", updatePropertyDoc)
 	s.Role, s.Kind, s.Idempotent = auth.Editor, tool.Destroy, true
@@ -83,6 +88,7 @@ func (f tools) updateProperty() *tool.Tool {
 	})
 }
 
+// An updatePayloadIn is the input of tree_update_payload.
 type updatePayloadIn struct {
 	naming
 	Patch  tool.Fields `json:"patch" complete:"field" of:"nodeId" jsonschema:"properties and their new values; null removes a field, others are kept"`
@@ -90,6 +96,7 @@ type updatePayloadIn struct {
 	nodeMutation
 }
 
+// An updatePayloadOut is the output of tree_update_payload.
 type updatePayloadOut struct {
 	NodeID  string            `json:"nodeId"`
 	Results map[string]string `json:"results" jsonschema:"by property: updated, unchanged, or why it was not set: internal_property, unknown_field, type_mismatch and others"`
@@ -97,7 +104,7 @@ type updatePayloadOut struct {
 }
 
 // updatePayload returns the tool that sets several properties of a node. If atomic is set, it sets
-// all or none.
+// all or none. Otherwise properties that cannot be set are results, and the call succeeds.
 func (f tools) updatePayload() *tool.Tool {
 	s := spec("update_payload", "Set properties of a node", updatePayloadDoc)
 	s.Role, s.Kind, s.Idempotent = auth.Editor, tool.Destroy, true
@@ -163,6 +170,9 @@ func (e *edit) patchOne(ctx context.Context, n tree.Node, p patch) (patched, err
 
 // write drafts the text of a patched file. The nodes in it keep their identities, unless the patch
 // sets a content.
+//
+// With a new content the nodes below are other nodes, so the index determines which of them are the
+// same.
 func (e *edit) write(ctx context.Context, file vault.Path, text []byte, p patch) error {
 	var same []index.UID
 	if f, ok := e.tree.Index.File(string(file)); ok && !p.hasContent() {
@@ -173,6 +183,10 @@ func (e *edit) write(ctx context.Context, file vault.Path, text []byte, p patch)
 
 // settle completes a draft: it rewrites the references to nodes whose address changed, and fills
 // the output. It returns the new address of n.
+//
+// It must be the last step of a draft, when all files are staged. It compares the addresses of all
+// nodes in the changed files before and after, by uid; a title, a move or a removal can change the
+// addresses of other nodes than n. If nothing was staged, it only fills the output.
 func (e *edit) settle(ctx context.Context, n tree.Node, dry bool, out *changed) (string, error) {
 	out.IDMap, out.DryRun = map[string]string{}, dry
 	if e.Touched() {
@@ -191,6 +205,9 @@ func (e *edit) settle(ctx context.Context, n tree.Node, dry bool, out *changed) 
 
 // relink fills the map of changed addresses, and drafts the references so that they lead to the
 // same nodes as before.
+//
+// Nodes without a uid of their own, such as folders without an own file, are in e.ids. New
+// references that do not resolve are warnings.
 func (e *edit) relink(ctx context.Context, out *changed) error {
 	after := e.Index()
 	staged, err := e.Staged(ctx)
@@ -222,6 +239,9 @@ func (e *edit) relink(ctx context.Context, out *changed) error {
 
 // changedIDs returns the new addresses by old ones for which references are checked. These are the
 // changed ones and, if nodes were added, removed or moved, all changed notes.
+//
+// A node that appears or disappears can change what a short name refers to, even where no address
+// changed.
 func (e *edit) changedIDs(moved map[string]string, is []*index.Note) map[string]string {
 	if !e.moves {
 		return moved
@@ -232,6 +252,7 @@ func (e *edit) changedIDs(moved map[string]string, is []*index.Note) map[string]
 			ids[from], taken[to] = to, true
 		}
 	}
+	// A changed note whose address stayed maps to itself, so that its references are checked.
 	for _, n := range is {
 		if _, left := ids[n.ID]; !left && !taken[n.ID] {
 			ids[n.ID] = n.ID
@@ -241,6 +262,9 @@ func (e *edit) changedIDs(moved map[string]string, is []*index.Note) map[string]
 }
 
 // rewrite drafts the references that a Relinker changes.
+//
+// References in text that was moved from another note are read as they were there; see e.passages.
+// The identities in a rewritten note stay the same, because only references change.
 func (e *edit) rewrite(ctx context.Context, r *relink.Relinker, after *index.Index, out *changed) error {
 	for _, id := range r.Sources() {
 		at := vault.Path(id + ".md")
@@ -275,6 +299,7 @@ func (e *edit) rewrite(ctx context.Context, r *relink.Relinker, after *index.Ind
 //go:embed update_nodes.md
 var updateNodesDoc string
 
+// An updateNodesIn is the input of tree_update_nodes.
 type updateNodesIn struct {
 	tool.Vault
 	Filter          tool.JSON   `json:"filter" jsonschema:"a query as for select_nodes, or predicates as for search_advanced"`
@@ -284,6 +309,8 @@ type updateNodesIn struct {
 }
 
 // A nodeResult is the result for one node.
+//
+// A node of which some properties were set and others not has the status updated and a reason.
 type nodeResult struct {
 	NodeID     string            `json:"nodeId"`
 	Status     string            `json:"status" jsonschema:"updated, unchanged, failed or skipped"`
@@ -291,6 +318,7 @@ type nodeResult struct {
 	Properties map[string]string `json:"properties,omitempty" jsonschema:"by property, as in update_payload"`
 }
 
+// An updateNodesOut is the output of tree_update_nodes.
 type updateNodesOut struct {
 	Results []nodeResult `json:"results" jsonschema:"in the order of the tree"`
 	Matched int          `json:"matched"`
@@ -298,7 +326,8 @@ type updateNodesOut struct {
 	changed
 }
 
-// updateNodes returns the tool that sets properties of all nodes that match a filter.
+// updateNodes returns the tool that sets properties of all nodes that match a filter. Nodes that
+// cannot be changed are results and not errors; what was set for the others is written.
 func (f tools) updateNodes() *tool.Tool {
 	s := spec("update_nodes", "Set properties of all nodes that match", updateNodesDoc)
 	s.Role, s.Kind, s.Idempotent, s.List = auth.Editor, tool.Destroy, true, "results"
@@ -340,7 +369,8 @@ func (in updateNodesIn) run(
 		return err
 	}
 	if len(matching) > maxBatch {
-		return fault.New(fault.BatchTooLarge, "the filter matches %d nodes; a call changes at most %d", len(matching), maxBatch).
+		return fault.New(fault.BatchTooLarge,
+			"the filter matches %d nodes; a call changes at most %d", len(matching), maxBatch).
 			With("argument", "filter").With("max", maxBatch).With("got", len(matching)).Fix("narrow the filter")
 	}
 	if err := e.covers(matching...); err != nil {
@@ -366,7 +396,8 @@ func (in updateNodesIn) run(
 	return err
 }
 
-// matching returns the nodes that match a query.
+// matching returns the nodes that match a query. The texts are those of the draft, and the root of
+// the search is the vault.
 func (e *edit) matching(ctx context.Context, x *tree.Expr) ([]tree.Node, error) {
 	text := func(ctx context.Context, n tree.Node) ([]byte, error) {
 		text, _, err := e.Text(ctx, fileOf(n))
@@ -378,6 +409,8 @@ func (e *edit) matching(ctx context.Context, x *tree.Expr) ([]tree.Node, error) 
 
 // apply patches nodes from the last to the first, so that a patch does not move the nodes of the
 // file that are still to be patched.
+//
+// Each file is staged once, with the patches of all its nodes.
 func (in updateNodesIn) apply(ctx context.Context, e *edit, matching []tree.Node) (map[tree.Node]nodeResult, error) {
 	results, texts := map[tree.Node]nodeResult{}, map[vault.Path][]byte{}
 	p := newPatch(e, in.Patch)
@@ -408,6 +441,9 @@ func (in updateNodesIn) apply(ctx context.Context, e *edit, matching []tree.Node
 
 // stop returns the number of nodes to patch: all, or those before the first that fails if
 // continueOnError is false. It records the results of that node and of the skipped ones after it.
+//
+// It tries the patch on each node in the order of the tree, without keeping the results, because
+// the patch itself runs in the opposite order.
 func (in updateNodesIn) stop(
 	ctx context.Context, e *edit, p patch, matching []tree.Node, results map[tree.Node]nodeResult,
 ) (int, error) {
@@ -424,6 +460,7 @@ func (in updateNodesIn) stop(
 			continue
 		}
 		results[n] = nodeResult{n.ID(), "failed", resultOf(n, one).Reason, nil}
+		// Nodes after the failed one are not patched.
 		for _, behind := range matching[i+1:] {
 			results[behind] = nodeResult{NodeID: behind.ID(), Status: "skipped"}
 		}

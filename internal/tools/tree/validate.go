@@ -17,6 +17,7 @@ var validateTreeDoc string
 //go:embed lint_payload.md
 var lintPayloadDoc string
 
+// A validateTreeIn is the input of tree_validate_tree.
 type validateTreeIn struct {
 	tool.Vault
 	RulesetID  string `json:"rulesetId,omitempty" default:"default" alias:"ruleset_id,ruleset" jsonschema:"structure, schema, links, order, default for all, or one of rookery.yaml"`
@@ -25,6 +26,7 @@ type validateTreeIn struct {
 	tool.AsOf
 }
 
+// A validateOut is the output of tree_validate_tree.
 type validateOut struct {
 	Violations []tree.Violation `json:"violations" jsonschema:"in the order of the tree"`
 	paged
@@ -34,6 +36,8 @@ type validateOut struct {
 var violationColumns = []string{"severity", "ruleId", "nodeId", "path", "message"}
 
 // validateTree returns the tool that checks the nodes of a subtree by a set of rules, in pages.
+//
+// Each page checks the whole subtree again, since a rule can concern several nodes.
 func (f tools) validateTree() *tool.Tool {
 	s := spec("validate_tree", "Check nodes by a set of rules", validateTreeDoc)
 	s.Role, s.Kind, s.List, s.Columns = auth.Reader, tool.Read, "violations", violationColumns
@@ -54,7 +58,7 @@ func (f tools) validateTree() *tool.Tool {
 }
 
 // take adds one page of violations. The page token contains the number of violations on earlier
-// pages.
+// pages. It is stored in the member for the section of a mark.
 func (v *validateOut) take(p page, all []tree.Violation) error {
 	after, err := p.after()
 	if err != nil {
@@ -80,6 +84,9 @@ func (v *validateOut) take(p page, all []tree.Violation) error {
 
 // violations returns the violations of a set of rules by nodes. It reads texts only if the rules
 // need them.
+//
+// nodes should be in the order of the tree, so that each file is read once. A set that the vault
+// does not have is INVALID_PARAMETER.
 func (r *reading) violations(ctx context.Context, set string, nodes []tree.Node) ([]tree.Violation, error) {
 	k, err := tree.NewChecker(r.Tree, r.view.Clock, set)
 	if err != nil {
@@ -111,12 +118,14 @@ func (r *reading) violations(ctx context.Context, set string, nodes []tree.Node)
 	return all, nil
 }
 
+// A lintPayloadIn is the input of tree_lint_payload.
 type lintPayloadIn struct {
 	naming
 	RulesetID string `json:"rulesetId,omitempty" default:"default" alias:"ruleset_id,ruleset" jsonschema:"as in validate_tree"`
 	tool.AsOf
 }
 
+// A lintOut is the output of tree_lint_payload.
 type lintOut struct {
 	Violations []tree.Violation `json:"violations"`
 	versioned
