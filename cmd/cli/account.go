@@ -16,7 +16,10 @@ import (
 	"github.com/rookeryhq/rookery/internal/httptool"
 )
 
-// An account is the caller of a server, as team_whoami reports it.
+// An account is the caller of a server, as team_whoami reports it: the principal that the token
+// belongs to, its display name, its tenant, its role in each vault, and the id and expiry of the
+// token. The JSON answer of `login` contains it, so the names of its members are part of the
+// interface.
 type account struct {
 	Principal string               `json:"principal"`
 	Name      string               `json:"name,omitempty"`
@@ -27,7 +30,11 @@ type account struct {
 }
 
 // whoami returns the account of a client's token. It returns UNAVAILABLE if the answer is not that
-// of a Rookery server.
+// of a Rookery server, and the fault of the call if the server refuses the token.
+//
+// `login` calls it to check a token before it stores it, and `doctor` to check a stored one. The
+// address may be that of any web server, so the answer is not trusted: it must be an envelope, and
+// sound.
 func whoami(ctx context.Context, client *httptool.Client) (account, error) {
 	raw, err := client.Invoke(ctx, "team_whoami", nil)
 	if err != nil {
@@ -45,8 +52,9 @@ func whoami(ctx context.Context, client *httptool.Client) (account, error) {
 	return answer.Data, nil
 }
 
-// sound reports whether the account is plausible: it has a principal, a limited size and no control
-// characters.
+// sound reports whether the account is plausible: it has a principal, less than 64 KiB of text, and
+// no control characters. The account is printed on a terminal, so a server must not be able to send
+// control sequences in it.
 func (a account) sound() bool {
 	text := a.Principal + a.Name + a.Tenant + a.TokenID
 	for vault, role := range a.Roles {
@@ -55,10 +63,12 @@ func (a account) sound() bool {
 	return a.Principal != "" && len(text) < 64<<10 && !strings.ContainsFunc(text, unicode.IsControl)
 }
 
-// open reports whether authentication is off.
+// open reports whether authentication is off on the server: then every caller is the local
+// principal.
 func (a account) open() bool { return a.Principal == auth.Local }
 
-// who returns the name of the caller for messages.
+// who returns the name of the caller for messages: the display name with the principal in
+// parentheses, or only the principal, and the tenant if there is one.
 func (a account) who() string {
 	name := cmp.Or(a.Name, a.Principal)
 	if name != a.Principal {
@@ -70,7 +80,9 @@ func (a account) who() string {
 	return name
 }
 
-// role returns the roles of the account on one line.
+// role returns the roles of the account on one line, such as "editor of notes, admin of all
+// vaults", sorted by vault. An account without a role can log in, but every call to a vault is
+// refused.
 func (a account) role() string {
 	if len(a.Roles) == 0 {
 		return "with no role"
@@ -86,7 +98,8 @@ func (a account) role() string {
 	return strings.Join(parts, ", ")
 }
 
-// until says when its token expires.
+// until returns a phrase about the expiry of the token, as the end of a sentence that begins with
+// the token: "does not expire" or "expires on 2026-12-01 09:00 UTC".
 func (a account) until() string {
 	if a.Expires == nil || a.Expires.IsZero() {
 		return "does not expire"

@@ -13,10 +13,13 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 )
 
-// A backer is the group of commands that back up and restore a data directory.
+// A backer is the group of commands that back up and restore a data directory: create, verify and
+// restore. The format of a backup and the steps of each command are in packages backup and
+// localapp; this file chooses the directory and prints the result.
 type backer struct{ app *clitool.App }
 
-// A backedUp is the answer of these commands.
+// A backedUp is the answer of the three commands about one backup file. Data and Checks are set
+// only by restore.
 type backedUp struct {
 	File    string         `json:"file"`
 	Files   int            `json:"files"` // files in the data directory
@@ -27,6 +30,8 @@ type backedUp struct {
 	Checks  []repo.Finding `json:"checks,omitempty"` // findings about the restored directory
 }
 
+// backupCommand returns the group with its three commands. Only create and restore have the flag
+// --data; verify reads nothing but the file.
 func backupCommand(app *clitool.App) *cobra.Command {
 	b := &backer{app}
 	c := &cobra.Command{
@@ -70,7 +75,10 @@ func backupCommand(app *clitool.App) *cobra.Command {
 }
 
 // local returns the configuration of the data directory that the flags name. It refuses a folder,
-// and a server.
+// because its notes are the person's own files and are not in a data directory. It refuses a server
+// that --server names, because the backup would be of another machine than the person expects. A
+// server in the environment is ignored: it is the default for other commands, and a scheduled job
+// should not fail because of it.
 func (b *backer) local(c *cobra.Command) (localapp.Config, error) {
 	target, cfg, err := connector{b.app}.local(c)
 	if err != nil {
@@ -89,6 +97,8 @@ func (b *backer) local(c *cobra.Command) (localapp.Config, error) {
 	return cfg, nil
 }
 
+// create writes a backup of an existing data directory to a new file. Without the check by exists,
+// a wrong --data would produce a valid backup of a new, empty directory.
 func (b *backer) create(c *cobra.Command, args []string) error {
 	cfg, err := b.local(c)
 	if err == nil {
@@ -104,6 +114,7 @@ func (b *backer) create(c *cobra.Command, args []string) error {
 	return b.tell(c, said(args[0], m), "backed up")
 }
 
+// verify compares the files in a backup with their digests. It changes nothing.
 func (b *backer) verify(c *cobra.Command, args []string) error {
 	m, err := localapp.VerifyBackup(c.Context(), args[0])
 	if err != nil {
@@ -112,6 +123,8 @@ func (b *backer) verify(c *cobra.Command, args []string) error {
 	return b.tell(c, said(args[0], m), "the backup is complete:")
 }
 
+// restore creates a data directory from a backup. The directory is checked before it gets its name,
+// so a backup with a failure in it creates none; the findings of the check are part of the answer.
 func (b *backer) restore(c *cobra.Command, args []string) error {
 	cfg, err := b.local(c)
 	if err != nil {
@@ -126,10 +139,13 @@ func (b *backer) restore(c *cobra.Command, args []string) error {
 	return b.tell(c, all, "restored and checked")
 }
 
+// said returns the answer about a backup file from its manifest.
 func said(file string, m *backup.Manifest) backedUp {
 	return backedUp{File: file, Files: len(m.Files), Bytes: m.Bytes(), Created: m.Created, Release: m.Release}
 }
 
+// tell prints the answer. done is the beginning of the sentence for people, which continues with
+// the number of files.
 func (b *backer) tell(c *cobra.Command, all backedUp, done string) error {
 	text := fmt.Sprintf("%s %d files, %d bytes, as of %s\n", done, all.Files, all.Bytes,
 		all.Created.Format(time.RFC3339))

@@ -8,13 +8,14 @@ import (
 	"github.com/rookeryhq/rookery/internal/config"
 )
 
-// A byteSize is a number of bytes as a flag: in bytes, or in KiB, MiB or GiB. 0 if it was not
-// given.
+// A byteSize is a number of bytes as a flag, written in bytes or in KiB, MiB or GiB. A flag without
+// a default is 0 if it was not given. Set accepts no 0, so 0 cannot be given to mean "no limit".
 type byteSize int64
 
 var _ pflag.Value = (*byteSize)(nil)
 
-// Set parses a size such as 134217728, 128MiB or "1 GiB".
+// Set parses a size such as 134217728, 128MiB or "1 GiB", by the same rules as the keys of a
+// server's configuration file.
 func (b *byteSize) Set(text string) error {
 	n, err := config.ParseSize(text)
 	if err == nil {
@@ -23,7 +24,8 @@ func (b *byteSize) Set(text string) error {
 	return err
 }
 
-// String returns the size in the largest unit of which it is a whole number.
+// String returns the size in the largest unit of which it is a whole number. Set parses the text of
+// a positive size to the same size. Help shows it as the default of the flag.
 func (b *byteSize) String() string {
 	n, unit := *b, 0
 	for unit < 3 && n > 0 && n%1024 == 0 {

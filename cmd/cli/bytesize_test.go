@@ -39,8 +39,8 @@ func TestByteSizes(t *testing.T) {
 	}
 }
 
-// TestCacheBytes covers that a wrong size is an error of the command line which says what is right, and
-// that help shows what holds without one.
+// TestCacheBytes checks that an invalid size is a usage error that describes valid ones, and that
+// the help shows the default.
 func TestCacheBytes(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	for _, size := range []string{"128MB", "0", "-1"} {

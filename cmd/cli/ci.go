@@ -20,13 +20,23 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// oneCall is the timeout of one call of `rookery ci`.
+// oneCall is the timeout of one call of `rookery ci`. A server that does not answer must cost a
+// build seconds, not minutes; --patience limits all calls together.
 const oneCall = 3 * time.Second
 
-// mostSummary is how many bytes are added to GitHub's job summary at most.
+// mostSummary is how many bytes are added to GitHub's job summary at most. GitHub refuses a summary
+// that is too large, and other steps add to the same one.
 const mostSummary = 16 << 10
 
-// A builds contains the flags that the commands of `rookery ci` share.
+// A builds contains the flags that the commands of `rookery ci` share, and the methods that both
+// use: it describes the job, connects to the server and writes the summary.
+//
+// The rule of both commands is that they never break a build. `learn` has the exit code of the
+// command that it runs, whatever happens to the memory; `recall` succeeds without a server, unless
+// --strict is set. Every problem is one line on standard error that begins with "rookery ci:".
+//
+// The fields are the values of the flags of the same names. patience limits the time of all calls
+// to the server together.
 type builds struct {
 	app      *clitool.App
 	goal     string
@@ -37,7 +47,8 @@ type builds struct {
 	patience time.Duration
 }
 
-// ciCommand returns the group of commands for CI.
+// ciCommand returns the group of commands for CI: learn and recall. Each has its own flags, so they
+// share no state.
 func ciCommand(app *clitool.App) *cobra.Command {
 	group := &cobra.Command{Use: "ci", Short: "Remember how builds fail, and what fixed them"}
 	l, r := &learner{builds: builds{app: app}}, &recaller{builds: builds{app: app}}
@@ -45,7 +56,8 @@ func ciCommand(app *clitool.App) *cobra.Command {
 	return group
 }
 
-// flags adds the flags that both commands have.
+// flags adds the flags that both commands have. Defaults that come from the environment are in the
+// descriptions only, because the environment is read when the command runs.
 func (b *builds) flags(c *cobra.Command) {
 	clitool.Uses(c, "server", "token", "data", "vault", "agent", "json", "bare", "envelope")
 	f := c.Flags()
@@ -67,7 +79,10 @@ func (b *builds) env(name string) string {
 	return b.app.Env(name)
 }
 
-// describe returns the job that runs, from the environment and from Git.
+// describe returns the job that runs, from the environment of the CI system and, for the fields
+// that it does not set, from Git. So a command in a shell on a developer's machine has a commit and
+// a branch too. A job without a name is named by the first two words of the command, such as "go
+// test": under this name, later runs are compared with this one.
 func (b *builds) describe(ctx context.Context, command []string) ci.Job {
 	j := ci.FromEnv(b.env, os.ReadFile)
 	g := git{}
@@ -81,13 +96,15 @@ func (b *builds) describe(ctx context.Context, command []string) ci.Job {
 	return j
 }
 
-// A memoryCaller calls memory tools for a build.
+// A memoryCaller calls memory tools for a build. vault is the vault of --vault or its variable; if
+// it is empty, the server chooses.
 type memoryCaller struct {
 	tool.Invoker
 	vault string
 }
 
-// An envelope is the part of an answer that is used here.
+// An envelope is the part of an answer that is used here: the data, and the version of the vault
+// that was read, which an update passes back as if_version.
 type envelope struct {
 	Data json.RawMessage `json:"data"`
 	Meta struct {
@@ -95,8 +112,9 @@ type envelope struct {
 	} `json:"meta"`
 }
 
-// call calls a tool, decodes the data of its answer into out, and returns the version of the
-// answer.
+// call calls a tool with a timeout of oneCall, decodes the data of its answer into out, and returns
+// the version of the answer. It adds the vault to in. The error of a refused call is a fault with
+// the code of the server.
 func (m memoryCaller) call(ctx context.Context, name string, in map[string]any, out any) (version string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, oneCall)
 	defer cancel()
@@ -118,7 +136,8 @@ func (m memoryCaller) call(ctx context.Context, name string, in map[string]any, 
 	return e.Meta.Version, json.Unmarshal(e.Data, out)
 }
 
-// membersOf returns the JSON members of a value.
+// membersOf returns the JSON members of a value, which must be encoded as an object. It turns the
+// structs of package ci into the arguments of call, which adds the vault.
 func membersOf(value any) (map[string]any, error) {
 	data, err := tool.Marshal(value)
 	if err != nil {
@@ -128,7 +147,8 @@ func membersOf(value any) (map[string]any, error) {
 	return all, json.Unmarshal(data, &all)
 }
 
-// A known is a memory in an answer of memory_recall with the depth complete.
+// A known is a memory in an answer of memory_recall with the depth complete: only the members that
+// are printed or compared here. Times counts the runs that failed in this way; 0 counts as 1.
 type known struct {
 	ID        string `json:"id"`
 	CreatedAt int64  `json:"created_at"`
@@ -146,13 +166,15 @@ type known struct {
 	Times int      `json:"times"`
 }
 
-// newest returns when the memory was last stored, in Unix milliseconds.
+// newest returns when the memory was last stored, in Unix milliseconds. A failure that occurs again
+// is stored in the same memory, whose creation time remains that of the first run.
 func (k known) newest() int64 { return max(k.CreatedAt, k.UpdatedAt) }
 
 // day returns the UTC day of a time in Unix milliseconds.
 func day(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.DateOnly) }
 
-// recall returns the memories that memory_recall finds, and the version of its answer.
+// recall returns the memories that memory_recall finds, in the order of the server, and the version
+// of its answer.
 func (m memoryCaller) recall(ctx context.Context, in map[string]any) ([]known, string, error) {
 	var out struct {
 		Memories []known `json:"memories"`
@@ -161,8 +183,10 @@ func (m memoryCaller) recall(ctx context.Context, in map[string]any) ([]known, s
 	return out.Memories, version, err
 }
 
-// connect connects to the vault of the build memories, with the token of the job. The Closer may be
-// nil.
+// connect connects to the vault of the build memories. A server without a given token gets the
+// token that the CI system issues for this job, so no secret has to be stored in the settings of
+// the repository. The session groups the memories of one run. The Closer is nil for a server;
+// otherwise the caller must close it.
 func (b *builds) connect(ctx context.Context, t clitool.Target, session string) (memoryCaller, io.Closer, error) {
 	n := connector{b.app}
 	server, err := n.server(t)
@@ -179,12 +203,14 @@ func (b *builds) connect(ctx context.Context, t clitool.Target, session string) 
 	return memoryCaller{inv, t.Vault}, closer, err
 }
 
-// say writes a line to standard error.
+// say writes a line to standard error, after "rookery ci: ". Control characters in it are escaped,
+// because messages contain text of memories and of servers. Errors of the stream are ignored.
 func (b *builds) say(format string, args ...any) {
 	_, _ = fmt.Fprintln(b.app.Err, "rookery ci: "+control.Escape(fmt.Sprintf(format, args...)))
 }
 
-// reason returns the cause of an error on one line.
+// reason returns the cause of an error on one line. The details of an internal error are hidden:
+// they may contain paths or text of the server, and the log of a build may be public.
 func reason(err error) string {
 	f := fault.Of(err)
 	if f.Code == fault.Internal {
@@ -193,7 +219,8 @@ func reason(err error) string {
 	return f.Message
 }
 
-// summarise appends Markdown to the job summary at path, if there is one.
+// summarise appends Markdown to the job summary at path. It does nothing without a path or a text.
+// An error is a line on standard error, because a missing summary must not fail the job.
 func (b *builds) summarise(path, text string) {
 	if path == "" || text == "" {
 		return

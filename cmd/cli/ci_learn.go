@@ -25,13 +25,31 @@ const (
 	mostReport  = 16 << 20
 )
 
-// mostLines is the largest number of lines that are printed about a known failure.
+// mostLines is the largest number of lines that are printed about a known failure. They appear
+// below the output of the command, which must remain easy to find.
 const mostLines = 12
 
-// mostOpen is the largest number of open failures that a successful run handles.
+// mostOpen is the largest number of open failures that a successful run handles. Others are handled
+// by the next successful run.
 const mostOpen = 20
 
 // A learner is the command that runs a command, and remembers its failure.
+//
+// A failure is identified by its fingerprint, which does not depend on line numbers or times. All
+// runs that fail in the same way share one memory, with the tags ci:open, of its job and of its
+// repository; the server counts them. When the job succeeds, each open memory of it is compared
+// with the commit of the successful run:
+//
+//   - The same commit: the failure comes and goes. It gets the tag flaky and stays open.
+//   - An ancestor of it: a second memory is stored as the fix, with the subjects of the commits
+//     between the two and the files that they changed. The failure gets the tag ci:fixed instead of
+//     ci:open.
+//   - Another commit that was on the same branch: the same, without commits and files. The fix says
+//     that it is not verified.
+//   - Otherwise, such as on another branch: nothing. The failure may still be there.
+//
+// Runs for pull requests store nothing, unless --pull-requests is set, and runs for forks do not
+// even connect: their commits have unknown authors, who could write memories that mislead others.
 type learner struct {
 	builds
 	reports      []string
@@ -40,6 +58,8 @@ type learner struct {
 	pullRequests bool
 }
 
+// command returns the command. Flags after the first word belong to the command that is run, which
+// SetInterspersed(false) ensures.
 func (l *learner) command() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "learn [flags] -- COMMAND [ARG…]",
@@ -67,6 +87,10 @@ func (l *learner) command() *cobra.Command {
 	return c
 }
 
+// run runs the command, learns from its end, and ends this process with the same exit code. An
+// error about the target is kept until the command has ended, because a wrong flag must not keep a
+// build from running. Interrupts end the command, but not the learning: it has a context of its
+// own, which only --patience limits.
 func (l *learner) run(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return clitool.Usage("name the command to run: rookery ci learn -- COMMAND")
@@ -85,7 +109,9 @@ func (l *learner) run(c *cobra.Command, args []string) error {
 	return clitool.ExitStatus(exit)
 }
 
-// An ended is a command that has ended.
+// An ended is a command that has ended: its words, its exit code, the kept part of its output
+// without escape sequences, and when it began and how long it took. It also has the target of the
+// memory, or the error about it in wrong.
 type ended struct {
 	target  clitool.Target
 	wrong   error // an error about the target
@@ -96,10 +122,11 @@ type ended struct {
 	took    time.Duration
 }
 
-// errNothing means that there is nothing to learn.
+// errNothing means that there is nothing to learn. finish prints no line about it.
 var errNothing = errors.New("nothing to learn")
 
-// finish learns from a command that has ended. It prints a line on an error, and never fails.
+// finish learns from a command that has ended. It prints a line on an error, and never fails. It
+// recovers from a panic too: the build is not lost because of a defect here.
 func (l *learner) finish(ctx context.Context, e ended) {
 	defer func() {
 		if recover() != nil {
@@ -117,7 +144,12 @@ func (l *learner) finish(ctx context.Context, e ended) {
 	}
 }
 
-// learn stores a failure, or the fixes of earlier ones.
+// learn stores a failure, or the fixes of earlier ones. It returns errNothing if the flags and the
+// event of the run allow neither to print nor to store anything, before it connects.
+//
+// The order matters for a failure: the known facts are printed first, and so do not contain the
+// run itself, and the answer says whether the failure is already known to be flaky, a tag that the
+// stored memory must keep.
 func (l *learner) learn(ctx context.Context, e ended) error {
 	if e.wrong != nil {
 		return e.wrong
@@ -154,7 +186,9 @@ func (l *learner) learn(ctx context.Context, e ended) error {
 	return l.store(ctx, m, f)
 }
 
-// failure returns a failed command with its context.
+// failure returns a failed command with its context: the findings of the recognisers in the output
+// and in the reports, the files that the commit changes, and the Redactor that removes the secrets
+// of the environment from all texts. Nothing of the environment itself is stored.
 func (l *learner) failure(ctx context.Context, j ci.Job, e ended) ci.Failure {
 	redactor := ci.NewRedactor(os.Environ(), e.output)
 	found := ci.Recognise(ci.Run{Output: e.output, Exit: e.exit, Reports: l.readReports(e.began)})
@@ -165,7 +199,8 @@ func (l *learner) failure(ctx context.Context, j ci.Job, e ended) ci.Failure {
 	}
 }
 
-// directory returns the working directory relative to a checkout; "" if it is the root, or outside.
+// directory returns the working directory relative to a checkout, with slashes; "" if it is the
+// root of the checkout or outside, so that no absolute path of the machine is stored.
 func directory(root string) string {
 	here, err := os.Getwd()
 	if err != nil || root == "" {
@@ -178,8 +213,10 @@ func directory(root string) string {
 	return filepath.ToSlash(dir)
 }
 
-// readReports returns the reports that were written since a time. It skips reports that cannot be
-// read.
+// readReports returns the JUnit XML reports that match --report and were written since a time. An
+// older report is of an earlier run, whose failures are not those of this command. The time is
+// truncated to a second, because some file systems store no fractions. It skips reports that are
+// too large or cannot be read, and those after the first mostReports. It does not parse them.
 func (l *learner) readReports(since time.Time) [][]byte {
 	var all [][]byte
 	for _, pattern := range l.reports {
@@ -203,7 +240,10 @@ func (l *learner) readReports(since time.Time) [][]byte {
 	return all
 }
 
-// tell prints the known facts about a failure, and reports whether it is known to be flaky.
+// tell prints the known facts about a failure, and reports whether it is known to be flaky: how
+// often and since when it has occurred, its learnings, and its fixes, or for a new failure the
+// lessons of similar ones. They are also added to the job summary. An error is that of a call; a
+// failure about which nothing is known is none.
 func (l *learner) tell(ctx context.Context, m memoryCaller, f ci.Failure) (flaky bool, err error) {
 	print := ci.PrintTag(f.Print())
 	seen, _, err := m.recall(ctx, map[string]any{
@@ -234,7 +274,8 @@ func (l *learner) tell(ctx context.Context, m memoryCaller, f ci.Failure) (flaky
 }
 
 // related returns lines about the fixes of a known failure, or about failures that are similar to a
-// new one.
+// new one. Fixes are found by the fingerprint, and similar failures by the text of the message,
+// redacted before it is sent. Each has up to three memories.
 func (l *learner) related(
 	ctx context.Context, m memoryCaller, f ci.Failure, print string, seen bool,
 ) (lines []string, err error) {
@@ -253,7 +294,9 @@ func (l *learner) related(
 	return lines, err
 }
 
-// quoted returns up to three learnings as quoted lines, because other people wrote them.
+// quoted returns up to three learnings as quoted lines, because other people wrote them: a reader,
+// who may be an agent, must be able to distinguish them from the output of this program. Line
+// breaks become spaces.
 func quoted(learnings []string) []string {
 	var all []string
 	for _, text := range learnings[:min(len(learnings), 3)] {
@@ -262,7 +305,7 @@ func quoted(learnings []string) []string {
 	return all
 }
 
-// times returns a count in words.
+// times returns a count in words: "once", or "3 times".
 func times(n int) string {
 	if n == 1 {
 		return "once"
@@ -270,7 +313,9 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// markdownOf returns a section of GitHub's job summary, with the lines in a code block.
+// markdownOf returns a section of GitHub's job summary, with the lines in a code block, at most
+// mostSummary bytes of them. Text of memories is escaped and cannot end the block: three backquotes
+// become three quotes. So it cannot add links or images to a page that people trust.
 func markdownOf(title string, lines []string) string {
 	var b strings.Builder
 	for _, line := range lines {
@@ -283,7 +328,10 @@ func markdownOf(title string, lines []string) string {
 	return "### " + title + "\n\n```text\n" + text + "\n```\n"
 }
 
-// store stores a failure, and prints a line about it.
+// store stores a failure, and prints a line about it with the id and the count of its memory. The
+// server adds the run to the memory of the same key, if there is one. A step that runs twice within
+// one attempt of a job has the same idempotency key but other arguments; KEY_REUSED then means that
+// the run is counted already, and is no error.
 func (l *learner) store(ctx context.Context, m memoryCaller, f ci.Failure) error {
 	var out struct {
 		MemoryID string `json:"memory_id"`
@@ -305,13 +353,17 @@ func (l *learner) store(ctx context.Context, m memoryCaller, f ci.Failure) error
 	return nil
 }
 
-// A fixer stores the fixes of a job's failures after the job has succeeded.
+// A fixer stores the fixes of a job's failures after the job has succeeded. m calls the tools, and
+// job is the run that succeeded.
 type fixer struct {
 	*builds
 	m   memoryCaller
 	job ci.Job
 }
 
+// run handles the open failures of the job, at most mostOpen. A CONFLICT means that another run of
+// the same job has changed the failure since it was read, and has handled it, so it is skipped. Any
+// other error ends the loop.
 func (x fixer) run(ctx context.Context) error {
 	tags := x.job.OpenTags()
 	open, version, err := x.m.recall(ctx, map[string]any{
@@ -331,7 +383,13 @@ func (x fixer) run(ctx context.Context) error {
 	return nil
 }
 
-// learn stores the fix of one failure, if this run proves that it is fixed.
+// learn stores the fix of one failure, if this run proves that it is fixed: see learner for the
+// cases. The fix is stored first and the failure is marked afterwards. If the process ends in
+// between, the next successful run finds the failure open and stores its fix too; the fix of the
+// same commit has the same key, so it is not stored twice.
+//
+// An ancestor proves that all commits of the failure are in this run. Without that, only the branch
+// is compared: a shallow clone, which CI systems use by default, knows no ancestors.
 func (x fixer) learn(ctx context.Context, k known, version string) error {
 	commit, branch := ci.ReadContext(k.Intent.Context)
 	if commit != "" && commit == x.job.Commit {
@@ -370,10 +428,12 @@ func (x fixer) learn(ctx context.Context, k known, version string) error {
 	return nil
 }
 
-// passedAgain is the learning about a failure that another run of the same commit does not have.
+// passedAgain is the learning that is added to a flaky failure. It is a fixed text, so that it is
+// not added twice.
 const passedAgain = "passed again on the same commit"
 
-// flaky marks a failure as flaky. It stays open.
+// flaky marks a failure as flaky: it adds the tag and the learning passedAgain. It stays open,
+// because nothing has fixed it. A failure that has the tag already is not changed again.
 func (x fixer) flaky(ctx context.Context, k known, version string) error {
 	if slices.Contains(k.Tags, ci.TagFlaky) {
 		return nil
@@ -391,7 +451,9 @@ func (x fixer) flaky(ctx context.Context, k known, version string) error {
 	return err
 }
 
-// update changes members of a failure, unless it was changed since it was read.
+// update changes members of a failure, unless it was changed since it was read: then the error is
+// CONFLICT. version is that of the answer in which it was read. change is the map of members to
+// replace; update adds the id and the version to it.
 func (x fixer) update(ctx context.Context, k known, version string, change map[string]any) error {
 	change["memory_id"], change["if_version"] = k.ID, version
 	var out struct{}
@@ -399,7 +461,7 @@ func (x fixer) update(ctx context.Context, k known, version string, change map[s
 	return err
 }
 
-// printOf returns the fingerprint in the tags, or "".
+// printOf returns the fingerprint in the tags of a failure, or "".
 func printOf(tags []string) string {
 	for _, tag := range tags {
 		if print, ok := strings.CutPrefix(tag, ci.PrintTag("")); ok {

@@ -22,10 +22,12 @@ const (
 	formSummary  = "summary" // appended to the summary of the job
 )
 
-// mostAsked is the largest number of files in the questions.
+// mostAsked is the largest number of files in the questions, one call each. The time limit usually
+// ends a longer list anyway.
 const mostAsked = 20
 
-// A recaller is the command that prints memories about a build before it runs.
+// A recaller is the command that prints memories about a build before it runs: for the log of the
+// build, for its summary, or for an agent that repairs it. The fields are the values of the flags.
 type recaller struct {
 	builds
 	base      string
@@ -36,6 +38,8 @@ type recaller struct {
 	strict    bool
 }
 
+// command returns the command. It has no arguments; all limits have defaults that suit the log of a
+// build or the context of an agent.
 func (r *recaller) command() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "recall",
@@ -65,6 +69,9 @@ func (r *recaller) command() *cobra.Command {
 	return c
 }
 
+// run prints the memories about the build. A server that cannot be reached is a line on standard
+// error, and the command succeeds, unless --strict is set. With --format summary, the text goes to
+// the summary and not to standard output; the JSON answer is the same in every format.
 func (r *recaller) run(c *cobra.Command, _ []string) error {
 	if err := r.check(); err != nil {
 		return err
@@ -90,6 +97,8 @@ func (r *recaller) run(c *cobra.Command, _ []string) error {
 	return r.app.Finish(c, clitool.Outcome{Data: map[string]any{"memories": recalled(found)}, Text: text})
 }
 
+// check returns a usage error for a flag with an invalid value. It is called before anything else,
+// so that an invalid line fails at once and not only when the server is reached.
 func (r *recaller) check() error {
 	switch {
 	case !slices.Contains([]string{formText, formMarkdown, formSummary}, r.form):
@@ -104,8 +113,11 @@ func (r *recaller) check() error {
 	return nil
 }
 
-// find returns memories about the job, each once, and those of each question sorted by time, the
-// newest first.
+// find returns memories about the job, each once, at most --limit. It asks the questions in order
+// until it has enough, so a build with many open failures costs one call. The memories of each
+// question are sorted by time, the newest first; those of a more important question come first. An
+// answer NOT_FOUND counts as no memories. On another error it returns the memories of the questions
+// before.
 func (r *recaller) find(ctx context.Context, target clitool.Target) ([]known, ci.Job, error) {
 	j := r.describe(ctx, nil)
 	m, closer, err := r.connect(ctx, target, j.Session())
@@ -135,7 +147,10 @@ func (r *recaller) find(ctx context.Context, target clitool.Target) ([]known, ci
 	return all, j, nil
 }
 
-// questions returns the arguments of calls of memory_recall, the most important first.
+// questions returns the arguments of calls of memory_recall, the most important first: the open
+// failures of this job, the memories of each changed file, the failures that were fixed, and
+// memories that fit the goal or, without one, the subject of the commit. The second tag of OpenTags
+// is the state, which is replaced for the fixed ones.
 func (r *recaller) questions(ctx context.Context, j ci.Job) []map[string]any {
 	var all []map[string]any
 	of := func(state string) {
@@ -158,7 +173,9 @@ func (r *recaller) questions(ctx context.Context, j ci.Job) []map[string]any {
 	return all
 }
 
-// print returns memories as text or as Markdown, within the limit of tokens.
+// print returns memories as text or as Markdown, within the limit of tokens, of four bytes each.
+// Whole lines are omitted at the end, and control characters are escaped. Without memories, text
+// says so; Markdown is empty, because a summary needs no section without content.
 func (r *recaller) print(found []known) string {
 	left, title := r.maxTokens*4, "What earlier builds learnt"
 	var lines []string
@@ -182,7 +199,9 @@ func (r *recaller) print(found []known) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// linesOf returns the lines about one memory.
+// linesOf returns the lines about one memory: its state, day, count, id and goal on the first, and
+// then its summary and learnings as quoted lines. The state is worked for a memory of a success,
+// such as a fix; fixed or flaky for a failure with that tag; and otherwise failed.
 func linesOf(k known) []string {
 	state := "failed"
 	switch {
@@ -205,7 +224,8 @@ func linesOf(k known) []string {
 	return append(lines, quoted(k.Outcome.Learnings)...)
 }
 
-// A recalledMemory is a memory in the JSON answer.
+// A recalledMemory is a memory in the JSON answer. Its members are flat and always present, so that
+// a script need not know the format of memories. CreatedAt is in Unix milliseconds.
 type recalledMemory struct {
 	ID        string   `json:"id"`
 	Goal      string   `json:"goal"`
@@ -217,6 +237,7 @@ type recalledMemory struct {
 	CreatedAt int64    `json:"created_at"`
 }
 
+// recalled returns the memories for the JSON answer. Empty lists are [] and not null.
 func recalled(found []known) []recalledMemory {
 	all := []recalledMemory{}
 	for _, k := range found {

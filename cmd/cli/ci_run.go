@@ -21,19 +21,29 @@ const (
 )
 
 // lingering is how long the command's output is read after its end, because a background process
-// may keep it open.
+// may keep it open: a server that a test has started would otherwise let the build hang.
 const lingering = 2 * time.Second
 
 // A running is a command that `rookery ci learn` runs. It gets the standard input of this process,
-// and its output is forwarded at once.
+// and its output is forwarded at once, so a person or a CI system sees the same as without this
+// program. kept has the beginning and the end of the output, for the recognisers.
+//
+// If both output streams are terminals, the command gets a pseudo-terminal and not a pipe, because
+// many programs print colours and progress only on a terminal. Otherwise each stream has a pipe of
+// its own, and their order in kept is only approximate.
 type running struct {
 	in        io.Reader
 	out, errs io.Writer
 	kept      ci.Output // the output
 }
 
-// run runs a command until it ends, and returns its exit code as a shell does. It forwards signals
-// to the command.
+// run runs a command until it ends, and returns its exit code as a shell does: 126 if it cannot be
+// run, 127 if it is not found, 128 plus the number of the signal that ended it.
+//
+// It forwards signals to the command instead of ending, so that an interrupt of the build reaches
+// the command, and its output after that is kept too. A signal that a terminal sends reaches the
+// whole process group, also the command, and is not sent a second time. Every signal updates the
+// size of the pseudo-terminal, because one of them reports a change of it.
 func (r *running) run(command []string) (exit int) {
 	cmd := exec.Command(command[0], command[1:]...) //nolint:gosec // to run it is what we were called for
 	cmd.Stdin, cmd.WaitDelay = r.in, lingering
@@ -71,6 +81,7 @@ func (r *running) run(command []string) (exit int) {
 }
 
 // connect connects the output of a command: to a terminal if there is one, and otherwise to pipes.
+// MultiWriter makes exec.Cmd copy the output in goroutines, which WaitDelay limits after the end.
 func (r *running) connect(cmd *exec.Cmd, terminal *terminal) {
 	if terminal != nil {
 		cmd.Stdout, cmd.Stderr = terminal.theirs, terminal.theirs
@@ -79,7 +90,9 @@ func (r *running) connect(cmd *exec.Cmd, terminal *terminal) {
 	cmd.Stdout, cmd.Stderr = io.MultiWriter(r.out, &r.kept), io.MultiWriter(r.errs, &r.kept)
 }
 
-// refused prints a line about a command that could not be started, and returns its exit code.
+// refused prints a line about a command that could not be started, in the form of a shell, and
+// returns its exit code: 127 if there is no such program, otherwise 126. The line is kept too: such
+// a failure is remembered like any other.
 func (r *running) refused(name string, err error) int {
 	exit, what := exitNotExecutable, "cannot be run"
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
@@ -89,7 +102,9 @@ func (r *running) refused(name string, err error) int {
 	return exit
 }
 
-// exitCode returns the exit code of a command that has ended.
+// exitCode returns the exit code of a command that has ended. err is the error of Wait; it decides
+// only if the system reports neither a signal nor a code. A nil state means that the end of the
+// command is unknown.
 func exitCode(state *os.ProcessState, err error) int {
 	if state == nil {
 		return exitNotExecutable

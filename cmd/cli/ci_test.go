@@ -13,7 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An issuer is a server that makes out tokens as GitHub does, and one that says for whom they are.
+// An issuer is a server that issues tokens as GitHub does, and a Rookery server that reports their
+// audience.
 type issuer struct {
 	audience, bearer string
 	asked            []string // with which token tools were called
@@ -33,7 +34,8 @@ func (s *issuer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TestTokenOfTheJob covers that a job shows the token that its CI system makes out for the tenant, and masks it.
+// TestTokenOfTheJob checks that a job uses the token that its CI system issues for the tenant, and
+// masks it in the log.
 func TestTokenOfTheJob(t *testing.T) {
 	s := &issuer{}
 	server := httptest.NewServer(s)
@@ -81,8 +83,8 @@ func TestTokenOfTheJob(t *testing.T) {
 	require.Contains(t, errs, "not learnt: GitHub does not issue tokens to this job")
 }
 
-// TestOutputComesAsItIs covers that every byte of a command comes through, to the stream to which it wrote it, and
-// that it has our standard input.
+// TestOutputComesAsItIs checks that every byte of a command's output is forwarded, to the stream to
+// which the command wrote it, and that the command gets our standard input.
 func TestOutputComesAsItIs(t *testing.T) {
 	var out, errs bytes.Buffer
 	r := &running{in: strings.NewReader("in\n"), out: &out, errs: &errs}
@@ -93,7 +95,8 @@ func TestOutputComesAsItIs(t *testing.T) {
 	require.Contains(t, r.kept.String(), "in\n")
 }
 
-// TestChildrenDoNotHold covers that a command which leaves something running with its output open ends anyway.
+// TestChildrenDoNotHold checks that a command ends even if a process that it has started keeps its
+// output open.
 func TestChildrenDoNotHold(t *testing.T) {
 	var out, errs bytes.Buffer
 	r := &running{in: strings.NewReader(""), out: &out, errs: &errs}

@@ -17,14 +17,24 @@ import (
 )
 
 // patientToken is the timeout of a request for a token, and mostToken the largest size of its
-// answer in bytes.
+// answer in bytes. A token is about two KiB, so a larger answer is not that of a token service.
 const (
 	patientToken = 5 * time.Second
 	mostToken    = 64 << 10
 )
 
-// idToken returns the token that the CI system issues for the job: ROOKERY_ID_TOKEN, or else one
-// that it requests from GitHub. It returns "" if neither a tenant nor an audience is set.
+// idToken returns the token that the CI system issues for the job: ROOKERY_ID_TOKEN, a variable
+// that GitLab can set to such a token, or else one that it requests from GitHub. The token is a JWT
+// with the claims of the job, which the server verifies with the keys of the CI system. So a
+// repository needs no stored secret.
+//
+// It returns "" if neither a tenant nor an audience is set: the job does not use such tokens, and
+// the caller uses the stored token of `rookery login`, if there is one. It returns UNAUTHENTICATED
+// if the workflow has no permission to get a token, with the line that is missing as a fix, and
+// UNAVAILABLE if the request fails.
+//
+// A requested token is masked in the log of the job with GitHub's command ::add-mask::, before
+// anything else can print it.
 func (b *builds) idToken(ctx context.Context, server string) (string, error) {
 	if token := b.env("ROOKERY_ID_TOKEN"); token != "" {
 		return token, nil
@@ -58,7 +68,8 @@ func (b *builds) idToken(ctx context.Context, server string) (string, error) {
 }
 
 // audienceOf returns the audience of the token: --audience, or else the resource that the server
-// reports, with the tenant.
+// reports in its OAuth metadata (RFC 9728), followed by /t/ and the tenant. A server accepts only
+// tokens that were issued for it, so a token of another service cannot be used there.
 func (b *builds) audienceOf(ctx context.Context, server, tenant string) (string, error) {
 	if b.audience != "" {
 		return b.audience, nil
@@ -74,7 +85,8 @@ func (b *builds) audienceOf(ctx context.Context, server, tenant string) (string,
 }
 
 // isPrivate reports whether requests to a URL cannot be read on their way: it has the scheme https,
-// or is on this machine.
+// or is http to a loopback address. The secret for the request must not be sent anywhere else. A
+// name such as localhost is not accepted with http, because it could resolve to another machine.
 func isPrivate(u *url.URL) bool {
 	if u.Scheme == "https" {
 		return true
@@ -83,7 +95,9 @@ func isPrivate(u *url.URL) bool {
 	return u.Scheme == "http" && ip != nil && ip.IsLoopback()
 }
 
-// fetch gets JSON, with a bearer token if it is not empty. It follows no redirects.
+// fetch gets JSON, with a bearer token if it is not empty, and decodes at most mostToken bytes of
+// it. It follows no redirects, so the token is sent to this address only. Any status but 200 is an
+// error. Errors are not faults; they are the cause of one.
 func fetch(ctx context.Context, address, bearer string, into any) error {
 	ctx, cancel := context.WithTimeout(ctx, patientToken)
 	defer cancel()

@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSignalsArePassedOn covers that a signal goes to the command, does not end us, and that the exit code is that of
-// the command.
+// TestSignalsArePassedOn checks that a signal is forwarded to the command and does not end this
+// process, and that the exit code is that of the command.
 func TestSignalsArePassedOn(t *testing.T) {
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGINT} {
 		var out, errs bytes.Buffer
@@ -33,7 +33,8 @@ func TestSignalsArePassedOn(t *testing.T) {
 	}
 }
 
-// TestCommandSeesATerminal covers that a command whose output a person sees has a terminal, and its output is kept.
+// TestCommandSeesATerminal checks that a command whose output goes to a terminal has a terminal,
+// and that its output is kept.
 func TestCommandSeesATerminal(t *testing.T) {
 	ours, theirs, err := pty.Open()
 	require.NoError(t, err)

@@ -14,14 +14,16 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 )
 
-// A cloud contains the flags of commands about a stack in AWS.
+// A cloud contains the flags of commands about a stack in AWS. These commands call AWS with the
+// credentials of the operator, and not the API of the server: they must work when the API does not.
 type cloud struct {
 	app *clitool.App
 
 	stack, region, profile string
 }
 
-// flags adds the flags to a command.
+// flags adds the flags to a command, and declares which global flags it uses: only those for the
+// form of the answer, because --server and --data have no meaning for a stack.
 func (o *cloud) flags(c *cobra.Command) {
 	c.Flags().StringVar(&o.stack, "stack", "", "name of the CloudFormation stack")
 	c.Flags().StringVar(&o.region, "region", "", "region of AWS (as the AWS CLI finds it)")
@@ -29,7 +31,9 @@ func (o *cloud) flags(c *cobra.Command) {
 	clitool.Uses(c, "json", "bare", "envelope")
 }
 
-// open reads the resources of the stack, with the credentials of the AWS CLI.
+// open reads the resources of the stack, with the region and the credentials that the AWS CLI would
+// use, unless the flags name others. Every error before the first call to AWS is INVALID_PARAMETER,
+// with the flag or the command that helps as a fix.
 func (o *cloud) open(ctx context.Context) (*awsops.Stack, error) {
 	if o.stack == "" {
 		return nil, fault.New(fault.InvalidParameter, "--stack must be the name of a stack").
@@ -54,12 +58,15 @@ func (o *cloud) open(ctx context.Context) (*awsops.Stack, error) {
 	return awsops.Open(ctx, cfg, o.stack)
 }
 
-// A deadLetters is the group of commands about messages that could not be handled.
+// A deadLetters is the group of commands about messages that could not be handled. queue is the
+// value of --queue, which both commands have; empty means all queues.
 type deadLetters struct {
 	cloud
 	queue string
 }
 
+// command returns the group with its commands list and redrive. The words for kind, tenant and
+// vault come from messages, so they are escaped when they are printed.
 func (d *deadLetters) command() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "dead-letters",
@@ -90,6 +97,8 @@ func (d *deadLetters) command() *cobra.Command {
 	return c
 }
 
+// list prints the number of messages in each queue, and then one line for each of those that it has
+// read: when it was sent, its queue, its kind, and its tenant and vault.
 func (d *deadLetters) list(c *cobra.Command, _ []string) error {
 	s, err := d.open(c.Context())
 	if err != nil {
@@ -112,6 +121,8 @@ func (d *deadLetters) list(c *cobra.Command, _ []string) error {
 	})
 }
 
+// redrive moves the messages back, and prints how many in each queue. It may be repeated after an
+// error.
 func (d *deadLetters) redrive(c *cobra.Command, _ []string) error {
 	s, err := d.open(c.Context())
 	if err != nil {
@@ -128,7 +139,8 @@ func (d *deadLetters) redrive(c *cobra.Command, _ []string) error {
 	return d.app.Finish(c, clitool.Outcome{Data: map[string]any{"queues": moved}, Text: b.String()})
 }
 
-// A restorer is the command that rolls a stack back to an earlier time.
+// A restorer is the command that rolls a stack back to an earlier time. from is the table that AWS
+// has restored to that time.
 type restorer struct {
 	cloud
 	from string
@@ -151,6 +163,9 @@ func (r *restorer) command() *cobra.Command {
 	return c
 }
 
+// run restores the stack. Progress is printed on standard error while it works, because it can take
+// long; the result has a line for the table and one for each vault. It may be repeated after an
+// error.
 func (r *restorer) run(c *cobra.Command, _ []string) error {
 	if r.from == "" {
 		return fault.New(fault.InvalidParameter, "--from must be the name of a table that AWS has restored").

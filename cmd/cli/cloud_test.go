@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestCloudRefusals covers what commands about a stack refuse before they call AWS. infra.TestDeployed covers
-// the rest, on a stack of LocalStack.
+// TestCloudRefusals checks the errors of commands about a stack that precede the first call to AWS.
+// infra.TestDeployed checks the rest, on a stack of LocalStack.
 func TestCloudRefusals(t *testing.T) {
 	for _, name := range []string{"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"} {
 		t.Setenv(name, "")

@@ -15,8 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestBehindAProxyOfThisMachine serves behind a proxy of the same machine, by a name that does not lead there
-// from here: commands with --data reach it all the same, with a token, and the doctor finds it well.
+// TestBehindAProxyOfThisMachine serves behind a proxy of the same machine, under a name that does
+// not resolve to it here. Commands with --data reach the server nevertheless, with a token, and the
+// doctor finds nothing wrong.
 func TestBehindAProxyOfThisMachine(t *testing.T) {
 	none, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -42,7 +43,7 @@ func TestBehindAProxyOfThisMachine(t *testing.T) {
 	defer serving(t, env, "serve", "--config", file, "--data", dir)()
 
 	var listed string
-	require.Eventually(t, func() bool { // it listens a moment before it says where
+	require.Eventually(t, func() bool { // it listens a moment before it announces the address
 		code, listed, errs = rookeryIn(t, with, "vault", "list", "--data", dir)
 		return code == 0
 	}, time.Minute, 10*time.Millisecond, "%s", errs)
@@ -60,7 +61,7 @@ func TestBehindAProxyOfThisMachine(t *testing.T) {
 	require.Contains(t, found, "no token was sent")
 }
 
-// serving runs a command line that serves, until the function is called.
+// serving runs a command line that serves, until stop is called.
 func serving(t *testing.T, env map[string]string, line ...string) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

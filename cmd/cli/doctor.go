@@ -17,7 +17,12 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// A doctor is the command that examines a data directory, a folder or a stack.
+// A doctor is the command that examines a data directory, a folder or a stack. The checks
+// themselves are in packages localapp, repo and awsops; this file chooses the checks and shows the
+// findings. It changes nothing.
+//
+// full and file are the flags --full and --config, and aws is --cloud; cloud has the flags about
+// the stack.
 type doctor struct {
 	app   *clitool.App
 	full  bool
@@ -54,6 +59,16 @@ func (d *doctor) command() *cobra.Command {
 	return c
 }
 
+// run examines the place that commands use. If they go to a server, it checks whether this server
+// accepts the caller, and then the local directory too if there is one, because a person may have
+// forgotten which of the two has the notes. With the file of a server it examines that server's
+// data directory, unless a flag names another.
+//
+// --server is refused, because doctor needs the disk and not only the API. A server in the
+// environment or in the configuration is not refused: the person asks about it.
+//
+// A broken check becomes the fault of the answer, so the exit code is that of the error that a call
+// would get. Warnings leave it 0.
 func (d *doctor) run(c *cobra.Command, _ []string) error {
 	if d.aws {
 		return d.runCloud(c)
@@ -101,10 +116,12 @@ func (d *doctor) run(c *cobra.Command, _ []string) error {
 	})
 }
 
-// reindexing is the prefix of the command in findings that compares the files of a vault.
+// reindexing is the prefix of the command in findings that compares the files of a vault. The
+// checks do not know with which flags doctor was called, so they write the command without a place.
 const reindexing = "rookery reindex"
 
-// place adds the flags for the vault and its place to the commands in findings.
+// place adds the flags for the vault and its place to the commands in findings, so that a person
+// can copy a fix and run it. A directory in the environment needs no flag. It changes found.
 func place(found []repo.Finding, t clitool.Target) {
 	for i, f := range found {
 		var flags string
@@ -121,7 +138,7 @@ func place(found []repo.Finding, t clitool.Target) {
 	}
 }
 
-// runCloud examines a stack in AWS.
+// runCloud examines a stack in AWS. It does not look at the machine.
 func (d *doctor) runCloud(c *cobra.Command) error {
 	s, err := d.cloud.open(c.Context())
 	if err != nil {
@@ -133,7 +150,9 @@ func (d *doctor) runCloud(c *cobra.Command) error {
 	})
 }
 
-// worst returns the fault of the first finding of a broken check; nil if there is none.
+// worst returns the fault of the first finding of a broken check; nil if there is none. Its code
+// and fix are those of the finding, and its message has the number of broken checks if there are
+// several. The table shows all of them.
 func worst(found []repo.Finding) *fault.Fault {
 	var first *repo.Finding
 	broken := 0
@@ -159,7 +178,8 @@ func worst(found []repo.Finding) *fault.Fault {
 	return f
 }
 
-// tableOf returns the findings as a table, one line each, with the fix below it.
+// tableOf returns the findings as a table, one line each: the state, the check, the vault and the
+// message. The fix is on the line below, in the column of the messages.
 func tableOf(found []repo.Finding) string {
 	var cells, b strings.Builder
 	for _, f := range found {
@@ -180,5 +200,6 @@ func tableOf(found []repo.Finding) string {
 	return b.String()
 }
 
-// onOneLine returns a text on one line, for a cell of the table.
+// onOneLine returns a text on one line, for a cell of the table. A line break or a tab in a message
+// would break the columns.
 func onOneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -10,17 +10,20 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 )
 
-// soon is how long before the expiry of a token there is a warning.
+// soon is how long before the expiry of a token there is a warning: a week, so that a person who
+// runs doctor from time to time sees it before the token expires.
 const soon = 7 * 24 * time.Hour
 
-// loginCheck is the name of the check of the server that commands use.
+// loginCheck is the name of the check of the server that commands use. Scripts find the finding by
+// this name.
 const loginCheck = "login"
 
 // serverPatience is the timeout of the call of team_whoami.
 const serverPatience = 10 * time.Second
 
 // login returns the finding about the server at an address: whether it answers, and accepts the
-// token that commands would send.
+// token that commands would send. It is good if authentication is off, a warning if the token
+// expires soon, and broken with the code of the fault if the call fails.
 func (d *doctor) login(ctx context.Context, t clitool.Target, address string) repo.Finding {
 	ctx, cancel := context.WithTimeout(ctx, serverPatience)
 	defer cancel()
@@ -43,7 +46,8 @@ func (d *doctor) login(ctx context.Context, t clitool.Target, address string) re
 	return f
 }
 
-// brokenLogin returns the finding for a server that cannot be called.
+// brokenLogin returns the finding for a server that cannot be called, with the code, the message
+// and the first fix of the fault.
 func brokenLogin(err error) repo.Finding {
 	problem := fault.Of(err)
 	f := repo.Finding{

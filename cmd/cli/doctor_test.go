@@ -12,13 +12,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// rookery runs a command line, and answers its exit code and what it printed.
+// rookery runs a command line, and returns its exit code and its output.
 func rookery(t *testing.T, line ...string) (code int, out, errs string) {
 	t.Helper()
 	return rookeryIn(t, nil, line...)
 }
 
-// rookeryIn is rookery with these variables in its environment.
+// rookeryIn is rookery with variables in its environment.
 func rookeryIn(
 	t *testing.T, env map[string]string, line ...string,
 ) (code int, out, errs string) {
@@ -30,8 +30,8 @@ func rookeryIn(
 	return code, printed.String(), complained.String()
 }
 
-// TestDoctor holds what the command prints and answers: for people a line a check and what to do, for
-// programs the envelope, and the exit code of what is broken.
+// TestDoctor checks the output of the command: for people a line for each check with its fix, for
+// programs the envelope; and the exit code of a broken check.
 func TestDoctor(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	code, out, errs := rookery(t, "doctor", "--data", dir)
@@ -84,7 +84,7 @@ func TestDoctor(t *testing.T) {
 	require.True(t, strings.HasPrefix(out, `{"checks":[{`), out)
 }
 
-// TestDoctorHere holds that the command looks at directories of this machine only.
+// TestDoctorHere checks that the command examines only directories of this machine.
 func TestDoctorHere(t *testing.T) {
 	code, _, errs := rookery(t, "doctor", "--server", "http://127.0.0.1:1")
 	require.Equal(t, 2, code, errs)
@@ -97,8 +97,8 @@ func TestDoctorHere(t *testing.T) {
 	require.Contains(t, errs, "--cloud")
 }
 
-// TestReindexNamesTheFolder covers that what is said to do about the files of a folder names that folder: its vault is
-// in no data directory.
+// TestReindexNamesTheFolder checks that the fix for the files of a folder names that folder,
+// because its vault is in no data directory.
 func TestReindexNamesTheFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "notes")
 	require.NoError(t, os.Mkdir(dir, 0o700))

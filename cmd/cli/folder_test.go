@@ -14,14 +14,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A notebook is a folder of notes, and the command line of who has it.
+// A notebook is a folder of notes, and the command line of its owner.
 type notebook struct {
 	*testing.T
 	home, dir string
 	env       map[string]string
 }
 
-// newNotebook is a folder with two notes.
+// newNotebook returns a folder with two notes.
 func newNotebook(t *testing.T) notebook {
 	t.Helper()
 	home := t.TempDir()
@@ -39,7 +39,7 @@ func (n notebook) write(name, text string) {
 	require.NoError(n, os.WriteFile(filepath.Join(n.dir, name), []byte(text), 0o644))
 }
 
-// on runs a command on the folder, which has to succeed.
+// on runs a command on the folder, which must succeed, and returns its output.
 func (n notebook) on(line ...string) string {
 	n.Helper()
 	code, out, errs := rookeryIn(n.T, n.env, append(line, "--vault", n.dir+"/")...)
@@ -48,7 +48,7 @@ func (n notebook) on(line ...string) string {
 	return out
 }
 
-// refused runs a command line that has to be refused, and answers what it complains of.
+// refused runs a command line that must fail with an exit code, and returns its error output.
 func (n notebook) refused(code int, env map[string]string, line ...string) string {
 	n.Helper()
 	got, _, errs := rookeryIn(n.T, env, line...)
@@ -56,7 +56,7 @@ func (n notebook) refused(code int, env map[string]string, line ...string) strin
 	return errs
 }
 
-// with are the variables of the environment, and one more.
+// with returns the variables of the environment, and one more.
 func (n notebook) with(name, value string) map[string]string {
 	env := map[string]string{name: value}
 	for name, value := range n.env {
@@ -65,8 +65,8 @@ func (n notebook) with(name, value string) map[string]string {
 	return env
 }
 
-// TestCommandOnAFolder holds that a single command sees what was edited just before, writes where people
-// see it, and leaves the data directory alone.
+// TestCommandOnAFolder checks that a single command reads edits that were made just before, writes
+// to the files of the folder, and does not use the data directory.
 func TestCommandOnAFolder(t *testing.T) {
 	n := newNotebook(t)
 	require.Equal(t, "# A\n", n.on("read", "a.md"))
@@ -94,7 +94,7 @@ func TestCommandOnAFolder(t *testing.T) {
 	require.Contains(t, errs, "moved here from "+n.dir)
 }
 
-// TestCommandBesideAServer serves a folder, and runs commands on it: they go to the server.
+// TestCommandBesideAServer serves a folder and runs commands on it, which call the server.
 func TestCommandBesideAServer(t *testing.T) {
 	n := newNotebook(t)
 	ctx, stop := context.WithCancel(t.Context())
@@ -131,7 +131,7 @@ func TestCommandBesideAServer(t *testing.T) {
 	require.Contains(t, n.on("read", "a.md"), "by a client")
 }
 
-// TestOnePlace holds what is said where a line, or the environment, names two places.
+// TestOnePlace checks the errors for a command line or an environment with two targets.
 func TestOnePlace(t *testing.T) {
 	n := newNotebook(t)
 	data := filepath.Join(n.home, "other")
@@ -143,7 +143,7 @@ func TestOnePlace(t *testing.T) {
 	require.NoDirExists(t, data)
 	require.NoDirExists(t, n.env["XDG_STATE_HOME"])
 
-	// What stands on the line beats the environment.
+	// The command line takes precedence over the environment.
 	code, out, errs := rookeryIn(t, n.with("ROOKERY_DATA", data), "read", "a.md", "--vault", n.dir)
 	require.Zero(t, code, errs)
 	require.Equal(t, "# A\n", out)
@@ -155,7 +155,8 @@ func TestOnePlace(t *testing.T) {
 	require.Contains(t, n.refused(4, n.env, "read", "a.md", "--vault", "./nowhere"), "no folder")
 }
 
-// TestCompletionMakesNothing holds that Tab on a folder that was never served leaves it alone.
+// TestCompletionMakesNothing checks that completion creates nothing for a folder that was never
+// served.
 func TestCompletionMakesNothing(t *testing.T) {
 	n := newNotebook(t)
 	code, _, _ := rookeryIn(t, n.env, "__complete", "read", "--vault", n.dir, "a")
@@ -163,7 +164,7 @@ func TestCompletionMakesNothing(t *testing.T) {
 	require.NoDirExists(t, n.env["XDG_STATE_HOME"])
 	require.NoDirExists(t, filepath.Join(n.dir, ".rookery"))
 	n.on("read", "a.md")
-	require.Eventually(t, func() bool { // a person who waits for too long presses Tab again
+	require.Eventually(t, func() bool { // a person who waits too long presses Tab again
 		_, out, _ := rookeryIn(t, n.env, "__complete", "read", "--vault", n.dir, "sub/")
 		return strings.Contains(out, "sub/b")
 	}, time.Minute, time.Millisecond)

@@ -13,7 +13,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// page is the help of a command.
+// page returns the help of a command.
 func page(t *testing.T, words ...string) string {
 	t.Helper()
 	code, out, errs := rookery(t, append(words, "--help")...)
@@ -22,7 +22,7 @@ func page(t *testing.T, words ...string) string {
 	return out
 }
 
-// shown are the flags that a page shows.
+// shown returns the flags that a page of help shows.
 func shown(page string) []string {
 	var all []string
 	for _, part := range []string{"\nFlags:\n", "\nCommon flags:\n"} {
@@ -35,7 +35,7 @@ func shown(page string) []string {
 	return all
 }
 
-// effects are the flags that have an effect on a tool, by its Spec.
+// effects returns the flags that have an effect on a tool, by its Spec.
 func effects(made *tool.Tool) []string {
 	all := []string{"server", "token", "data", "vault", "agent", "json", "bare", "envelope", "input",
 		"input-file", "stdin"}
@@ -66,8 +66,8 @@ func effects(made *tool.Tool) []string {
 	return append(all, "wide")
 }
 
-// TestPagesOfHelp requires that a page of help shows no flag that does nothing there, and that
-// examples for people come first.
+// TestPagesOfHelp checks that a page of help shows no flag without an effect, and that examples for
+// people come first.
 func TestPagesOfHelp(t *testing.T) {
 	for _, made := range localapp.Tools(nil) {
 		has := effects(made)
@@ -94,8 +94,8 @@ func TestPagesOfHelp(t *testing.T) {
 	}
 }
 
-// TestHelpOfTheWhole requires the everyday commands first, and a line for each group that is no
-// list of its commands.
+// TestHelpOfTheWhole checks that the everyday commands come first, and that each group has a
+// summary that is not a list of its commands.
 func TestHelpOfTheWhole(t *testing.T) {
 	code, out, errs := rookery(t)
 	require.Zero(t, code, errs)
@@ -129,8 +129,8 @@ func peopleFirst(t *testing.T, name, page string) {
 	}
 }
 
-// TestNoArgumentByItsNameInJSON requires that a command line that lacks arguments is told which in
-// its own words.
+// TestNoArgumentByItsNameInJSON checks that the error for missing arguments uses the terms of the
+// command line.
 func TestNoArgumentByItsNameInJSON(t *testing.T) {
 	dir := t.TempDir()
 	code, _, errs := rookery(t, "vault", "create", "v", "--data", dir)

@@ -12,12 +12,15 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// An inProcess calls the catalogue of an open data directory as the local principal.
+// An inProcess calls the catalogue of an open data directory as the local principal, who has every
+// role. The agent, the session and --readonly of the target apply to its calls, as the headers of a
+// request would.
 type inProcess struct {
 	app    *localapp.App
 	target clitool.Target
 }
 
+// Invoke implements tool.Invoker.
 func (p inProcess) Invoke(
 	ctx context.Context, name string, args json.RawMessage,
 ) (json.RawMessage, error) {
@@ -29,7 +32,8 @@ func (p inProcess) Invoke(
 }
 
 // in returns an Invoker that sets the vault of a folder in every call with such an argument. vault
-// is empty for a data directory.
+// is empty for a data directory, and in then returns i itself. A folder is the only vault of its
+// server, but tools without a default vault need its name.
 func (n connector) in(vault string, i tool.Invoker) tool.Invoker {
 	if vault == "" {
 		return i
@@ -37,13 +41,15 @@ func (n connector) in(vault string, i tool.Invoker) tool.Invoker {
 	return inVault{Invoker: i, vault: vault, tools: n.app.Tools}
 }
 
-// An inVault is an Invoker whose calls are about one vault.
+// An inVault is an Invoker whose calls are about one vault. tools are the descriptions of the
+// catalogue, by which it knows the tools that take a vault.
 type inVault struct {
 	tool.Invoker
 	vault string
 	tools []*tool.Tool
 }
 
+// Invoke implements tool.Invoker.
 func (v inVault) Invoke(
 	ctx context.Context, name string, args json.RawMessage,
 ) (json.RawMessage, error) {
@@ -55,7 +61,8 @@ func (v inVault) Invoke(
 }
 
 // name adds the vault to the arguments of a tool that has such an argument, unless they contain
-// one.
+// one. Arguments that are not an object, and those of an unknown tool, are returned unchanged: the
+// tool or the catalogue reports the problem.
 func (v inVault) name(name string, args json.RawMessage) (json.RawMessage, error) {
 	const argument = "vault"
 	i := slices.IndexFunc(v.tools, func(t *tool.Tool) bool { return t.Name == name })

@@ -13,13 +13,18 @@ import (
 	"github.com/rookeryhq/rookery/internal/httptool"
 )
 
-// A login is the command that stores a token for a server.
+// A login is the command that stores a token for a server and makes this server the default of
+// later commands. token is the value of its own flag --token, which replaces the global one: here
+// the token is data, not the proof of the caller. file is set if the keyring must not be used.
 type login struct {
 	app   *clitool.App
 	token string
 	file  bool
 }
 
+// command returns the command. NoOptDefVal lets --token have no value, so that `login --token` and
+// `login` both read standard input. A consequence is that `--token TOKEN` leaves TOKEN as a word,
+// which words and run accept.
 func (l *login) command() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "login [--token [TOKEN|-]]",
@@ -49,7 +54,7 @@ func (l *login) command() *cobra.Command {
 }
 
 // words accepts one word after --token. Its errors do not repeat the word, because it may be a
-// token.
+// token; cobra's own check would print it.
 func (l *login) words(c *cobra.Command, words []string) error {
 	switch flag := c.Flags().Lookup("token"); {
 	case len(words) == 0:
@@ -61,6 +66,9 @@ func (l *login) words(c *cobra.Command, words []string) error {
 	return nil
 }
 
+// run reads the token, checks it with the server, and only then stores it: a wrong token is never
+// stored, and the message names the account that commands will have from now on. A server without
+// authentication is refused, because a stored token would suggest protection that does not exist.
 func (l *login) run(c *cobra.Command, words []string) error {
 	server, err := l.server(c)
 	if err != nil {
@@ -92,7 +100,8 @@ func (l *login) run(c *cobra.Command, words []string) error {
 	return l.app.Finish(c, clitool.Outcome{Data: loggedIn{server.URL, in, who}, Text: l.text(server, in, who)})
 }
 
-// server returns the selected server, if a token may be sent to it.
+// server returns the selected server, if a token may be sent to it: over TLS or to this machine. It
+// must be named by --server or ROOKERY_SERVER; the default server of an earlier login is not used.
 func (l *login) server(c *cobra.Command) (credential.Server, error) {
 	t, err := l.app.Target(c)
 	if err != nil {
@@ -111,7 +120,9 @@ func (l *login) server(c *cobra.Command) (credential.Server, error) {
 	return server, err
 }
 
-// keep stores the token, and makes its server the default one.
+// keep stores the token, and makes its server the default one. It returns where the token is: in
+// the keyring or, if there is none or --file is set, in the file. If the second step fails, the
+// token remains stored; the next login replaces it.
 func (l *login) keep(
 	ctx context.Context, server credential.Server, token string,
 ) (credential.Place, error) {
@@ -127,14 +138,18 @@ func (l *login) keep(
 	return in, store.SetUsual(ctx, server)
 }
 
-// A loggedIn is the JSON answer of login.
+// A loggedIn is the JSON answer of login: the URL of the server, where the token is stored, and the
+// members of the account. It does not contain the token.
 type loggedIn struct {
 	Server string           `json:"server"`
 	KeptIn credential.Place `json:"kept_in"`
 	account
 }
 
-// text returns the account, where the token is stored, and the variables that override it.
+// text returns the answer for people: the account with its roles, where the token is stored and how
+// long it is valid, and where commands go now. If ROOKERY_TOKEN or ROOKERY_DATA is set, it warns
+// that this variable takes precedence over the login; otherwise a person would wonder why nothing
+// changed.
 func (l *login) text(server credential.Server, in credential.Place, who account) string {
 	where := "in the keyring of this machine"
 	if in == credential.File {

@@ -15,16 +15,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A screen is a terminal of a test: what is typed on the keys side reaches a program on the other.
+// A screen is a terminal of a test: text that is written to keys reaches a process that reads
+// program. seen is the text that the terminal shows.
 type screen struct {
 	*testing.T
 	keys, program *os.File
 
 	mu   sync.Mutex
-	seen strings.Builder // what the terminal shows
+	seen strings.Builder // the text that the terminal shows
 }
 
-// newScreen opens a terminal, and watches it.
+// newScreen opens a terminal, and records its output.
 func newScreen(t *testing.T) *screen {
 	t.Helper()
 	keys, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
@@ -57,14 +58,14 @@ func (s *screen) shows() string {
 	return s.seen.String()
 }
 
-// echoes reports whether the terminal shows what is typed.
+// echoes reports whether the terminal shows typed text.
 func (s *screen) echoes() bool {
 	state, err := unix.IoctlGetTermios(int(s.program.Fd()), unix.TCGETS)
 	require.NoError(s, err)
 	return state.Lflag&unix.ECHO != 0
 }
 
-// login runs the command on the terminal until it asks for a token. What it answers is its exit code.
+// login runs the command on the terminal until it asks for a token. The channel gets its exit code.
 func (s *screen) login(ctx context.Context, d *desk, server string) <-chan int {
 	ended := make(chan int, 1)
 	app := newApp(s.program, s.program, s.program, func(name string) string { return d.env[name] })
@@ -73,7 +74,8 @@ func (s *screen) login(ctx context.Context, d *desk, server string) <-chan int {
 	return ended
 }
 
-// TestLoginOnATerminal holds that a token is asked for and not shown.
+// TestLoginOnATerminal checks that the command asks for a token, and that the terminal does not
+// show it.
 func TestLoginOnATerminal(t *testing.T) {
 	d, h, s := newDesk(t, true), newHouse(t), newScreen(t)
 	ended := s.login(t.Context(), d, h.URL)
@@ -90,7 +92,7 @@ func TestLoginOnATerminal(t *testing.T) {
 	require.Equal(t, secret, kept)
 }
 
-// TestLoginInterrupted holds that the terminal shows again what is typed after Ctrl-C.
+// TestLoginInterrupted checks that the terminal shows typed text again after Ctrl-C.
 func TestLoginInterrupted(t *testing.T) {
 	d, h, s := newDesk(t, true), newHouse(t), newScreen(t)
 	ctx, stop := context.WithCancel(t.Context())

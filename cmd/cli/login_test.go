@@ -24,17 +24,18 @@ import (
 	"github.com/rookeryhq/rookery/internal/localapp"
 )
 
-// secret is the token of the tests, for which everything that is said and written is searched.
+// secret is the token of the tests. All output and all written files are searched for it.
 const secret = "rk_acme_7x.c4nary-0f-a-t0ken"
 
-// A desk is where a person types commands: the home that they have, and what they and others see.
+// A desk is the environment in which a person runs commands: the variables, which name a home
+// directory, and standard input.
 type desk struct {
 	*testing.T
 	env   map[string]string
 	stdin string
 }
 
-// newDesk is a desk with an empty home, and a keyring if the machine is to have one.
+// newDesk returns a desk with an empty home directory, and with a keyring if withKeyring is set.
 func newDesk(t *testing.T, withKeyring bool) *desk {
 	t.Helper()
 	keyring.MockInit()
@@ -49,7 +50,7 @@ func newDesk(t *testing.T, withKeyring bool) *desk {
 	return d
 }
 
-// run types a command, and requires its exit code, and that nothing that it prints has the secret.
+// run runs a command. It requires its exit code, and that its output does not contain the secret.
 func (d *desk) run(code int, line ...string) (out, errs string) {
 	d.Helper()
 	var printed, complained bytes.Buffer
@@ -61,7 +62,7 @@ func (d *desk) run(code int, line ...string) (out, errs string) {
 	return printed.String(), complained.String()
 }
 
-// files are what lies in the configuration of the person.
+// files returns the content of the person's configuration directory.
 func (d *desk) files() string {
 	d.Helper()
 	var all strings.Builder
@@ -76,14 +77,15 @@ func (d *desk) files() string {
 	return all.String()
 }
 
-// A house is a server that asks for tokens, and remembers what it was sent.
+// A house is a server that requires the secret as a token, and records the Authorization headers
+// that it receives.
 type house struct {
 	*httptest.Server
 	mu   sync.Mutex
 	sent []string
 }
 
-// newHouse serves a new data directory to who has the secret.
+// newHouse serves a new data directory.
 func newHouse(t *testing.T) *house {
 	t.Helper()
 	app, err := localapp.Open(t.Context(), localapp.Config{
@@ -115,7 +117,7 @@ func (h *house) authenticate(r *http.Request) (auth.Caller, error) {
 	return auth.Caller{}, fault.New(fault.Unauthenticated, "authentication is required")
 }
 
-// heard is what was sent since it was last asked.
+// heard returns the Authorization headers that were received since its last call.
 func (h *house) heard() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -124,8 +126,8 @@ func (h *house) heard() []string {
 	return sent
 }
 
-// TestLogin holds that a token which the server accepts is kept in the keyring, and that commands then go
-// there with it, until the person logs out.
+// TestLogin checks that a token which the server accepts is stored in the keyring, and that
+// commands go to this server with it until the person logs out.
 func TestLogin(t *testing.T) {
 	d, h := newDesk(t, true), newHouse(t)
 	_, errs := d.run(3, "whoami", "--server", h.URL)
@@ -165,7 +167,8 @@ func TestLogin(t *testing.T) {
 	require.Contains(t, out, "no stored token")
 }
 
-// TestLoginToFile holds that without a keyring, or with --file, the token is in a file of its person.
+// TestLoginToFile checks that the token is in a file that only its user can read if there is no
+// keyring, or with --file.
 func TestLoginToFile(t *testing.T) {
 	for name, line := range map[string][]string{"no keyring": nil, "asked for": {"--file"}} {
 		t.Run(name, func(t *testing.T) {
@@ -203,7 +206,7 @@ func TestLoginToFile(t *testing.T) {
 	}
 }
 
-// TestLoginForms holds the ways to give a token.
+// TestLoginForms checks the ways to pass a token.
 func TestLoginForms(t *testing.T) {
 	h := newHouse(t)
 	for name, c := range map[string]struct {
@@ -239,7 +242,8 @@ func TestLoginForms(t *testing.T) {
 	require.Contains(t, out, "stays in the history of the shell")
 }
 
-// TestLoginRefused holds what is refused, that nothing is kept then, and that no message has the token.
+// TestLoginRefused checks the errors of login: nothing is stored then, and no message contains the
+// token.
 func TestLoginRefused(t *testing.T) {
 	h := newHouse(t)
 	elsewhere := newHouse(t)
@@ -308,8 +312,8 @@ func TestLoginRefused(t *testing.T) {
 	}
 }
 
-// TestOneOrigin holds that a token that is kept goes to the server that it was kept for, however that is
-// spelled, and to no other.
+// TestOneOrigin checks that a stored token is sent to the server that it was stored for, in every
+// spelling of its address, and to no other.
 func TestOneOrigin(t *testing.T) {
 	d, h, other := newDesk(t, false), newHouse(t), newHouse(t)
 	d.stdin = secret
@@ -351,8 +355,8 @@ func TestOneOrigin(t *testing.T) {
 	require.Contains(t, errs, "not sent to memory.example.test without TLS")
 }
 
-// TestWhereCommandsGo holds which place is meant where several are named: what is on the line goes before
-// the environment, and that before the server that somebody logged in to.
+// TestWhereCommandsGo checks the precedence of targets: the command line, then the environment,
+// then the server of the last login.
 func TestWhereCommandsGo(t *testing.T) {
 	d, h, other := newDesk(t, false), newHouse(t), newHouse(t)
 	d.stdin = secret
@@ -368,7 +372,7 @@ func TestWhereCommandsGo(t *testing.T) {
 	for name, c := range map[string]struct {
 		env   map[string]string
 		line  []string
-		heard *house // nil: a directory of this machine is meant
+		heard *house // nil: a directory of this machine is used
 	}{
 		"the last login":              {nil, nil, h},
 		"a vault by name":             {nil, []string{"--vault", "v"}, h},
@@ -404,7 +408,7 @@ func TestWhereCommandsGo(t *testing.T) {
 	d.run(2, "whoami", "--data", data, "--vault", folder)
 	require.NoDirExists(t, d.env["XDG_DATA_HOME"])
 
-	// What is no configuration is no reason to go elsewhere.
+	// An invalid configuration file does not redirect commands to another place.
 	config := filepath.Join(d.env["XDG_CONFIG_HOME"], "rookery", "config.yaml")
 	require.NoError(t, os.WriteFile(config, []byte("sevrer: "+h.URL), 0o600))
 	_, errs := d.run(2, "whoami")
@@ -413,7 +417,7 @@ func TestWhereCommandsGo(t *testing.T) {
 	d.run(0, "whoami", "--data", data)
 }
 
-// TestLogoutAll holds that all tokens are forgotten, and what was the usual server.
+// TestLogoutAll checks that all tokens and the default server are removed.
 func TestLogoutAll(t *testing.T) {
 	d, h, other := newDesk(t, true), newHouse(t), newHouse(t)
 	d.stdin = secret
@@ -437,7 +441,7 @@ func TestLogoutAll(t *testing.T) {
 	require.ErrorIs(t, err, keyring.ErrNotFound)
 }
 
-// TestLoginsAtOnce holds that of logins to several servers at the same time all are kept.
+// TestLoginsAtOnce checks that concurrent logins to several servers are all stored.
 func TestLoginsAtOnce(t *testing.T) {
 	d := newDesk(t, false)
 	d.stdin = secret
@@ -462,7 +466,7 @@ func TestLoginsAtOnce(t *testing.T) {
 	}
 }
 
-// TestDoctorLooksAtTheLogin holds what the doctor finds of the server that commands go to.
+// TestDoctorLooksAtTheLogin checks the findings of the doctor about the server that commands go to.
 func TestDoctorLooksAtTheLogin(t *testing.T) {
 	d, h := newDesk(t, false), newHouse(t)
 	d.stdin = secret

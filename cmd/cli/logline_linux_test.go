@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestServeOnATerminal requires that a server on a terminal logs short lines there, in colour.
+// TestServeOnATerminal checks that a server on a terminal logs short coloured lines.
 func TestServeOnATerminal(t *testing.T) {
 	d, s := newDesk(t, false), newScreen(t)
 	dir := filepath.Join(t.TempDir(), "data")

@@ -20,7 +20,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/clitool"
 )
 
-// lines are the lines of a log in the form for people that some calls write, without their times.
+// lines returns the log lines for people that some calls write, without their times.
 func lines(t *testing.T, colour bool, write func(*slog.Logger)) []string {
 	t.Helper()
 	var out bytes.Buffer
@@ -33,8 +33,8 @@ func lines(t *testing.T, colour bool, write func(*slog.Logger)) []string {
 	return all
 }
 
-// TestLogLines requires short lines: of a call its tool, outcome and duration, of a request its
-// method, route and status; and of a problem everything.
+// TestLogLines checks the short lines: for a call its tool, outcome and duration, for a request its
+// method, route and status, and for a problem all attributes.
 func TestLogLines(t *testing.T) {
 	call := func(code string, ms float64, more ...any) func(*slog.Logger) {
 		return func(l *slog.Logger) {
@@ -76,7 +76,8 @@ func TestLogLines(t *testing.T) {
 	}
 }
 
-// TestLogFormat requires JSON in a pipe, lines on a terminal, and that --log-format decides.
+// TestLogFormat checks that the log is JSON in a pipe and lines on a terminal, and that
+// --log-format takes precedence.
 func TestLogFormat(t *testing.T) {
 	for _, c := range []struct {
 		format, noColour string
@@ -103,8 +104,8 @@ func TestLogFormat(t *testing.T) {
 	require.Contains(t, errs, "--log-format must be text or json")
 }
 
-// TestServeLogs serves over a pipe, and requires that the log has a line for a call, in either
-// form, with no word of the note.
+// TestServeLogs serves over a pipe, and checks that the log has a line for a call in both formats,
+// without text of the note.
 func TestServeLogs(t *testing.T) {
 	const secret = "c4nary-title"
 	for format, want := range map[string]string{

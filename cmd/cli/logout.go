@@ -13,7 +13,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 )
 
-// A logout is the command that removes stored tokens.
+// A logout is the command that removes stored tokens, and the default server with them. It does not
+// call the server: a token that was copied elsewhere remains valid until it expires or is revoked.
 type logout struct {
 	app *clitool.App
 	all bool
@@ -39,6 +40,8 @@ func (l *logout) command() *cobra.Command {
 	return c
 }
 
+// run removes the tokens, and prints the servers that had one. It succeeds if there was none, so
+// that it can be repeated.
 func (l *logout) run(c *cobra.Command, _ []string) error {
 	store, err := connector{l.app}.credentials()
 	if err != nil {
@@ -57,7 +60,10 @@ func (l *logout) run(c *cobra.Command, _ []string) error {
 	})
 }
 
-// servers returns the servers whose tokens must be removed.
+// servers returns the servers whose tokens must be removed: all that have a stored token for --all,
+// the one that --server or ROOKERY_SERVER names, or else the default server. It returns NOT_FOUND
+// if none of these selects a server. --all and --server together are refused, because the person
+// may believe that only one is removed.
 func (l *logout) servers(c *cobra.Command, store credential.Store) ([]credential.Origin, error) {
 	t, err := l.app.Target(c)
 	if err != nil {
@@ -84,7 +90,9 @@ func (l *logout) servers(c *cobra.Command, store credential.Store) ([]credential
 }
 
 // forget removes the tokens of these servers, and returns the servers that had one or were the
-// default. It continues after an error.
+// default, never nil. It continues after an error, such as a locked keyring, so that one server
+// does not keep the tokens of the others; the errors are joined. A server whose token could not be
+// removed keeps its place as the default.
 func forget(
 	ctx context.Context, store credential.Store, servers []credential.Origin,
 ) ([]credential.Origin, error) {
@@ -104,7 +112,7 @@ func forget(
 	return gone, failed
 }
 
-// forgotten returns a line for each server.
+// forgotten returns the text for people: a line for each server, or a line that there was no token.
 func forgotten(gone []credential.Origin) string {
 	if len(gone) == 0 {
 		return "There was no stored token.\n"

@@ -1,4 +1,32 @@
-// Rookery is the command line, the local server, and MCP over stdio.
+// Rookery is the program for everything that happens on a person's machine: the command line, the
+// local server, and MCP over stdio.
+//
+// The commands of the tools are made by package clitool from the catalogue. This package adds the
+// parts that clitool must not know: how a target becomes a connection, the commands that call no
+// tool, and the process itself. Nothing here implements a tool. A command without a server and a
+// command with one run the same tools, in process or over HTTP, so their answers do not differ.
+//
+// # Files
+//
+// main.go builds the App and lists the commands. connect.go and remote.go choose the target of a
+// command line: a server, a data directory or a folder; invoke.go calls the tools of a directory in
+// this process. account.go asks a server for the caller of a token.
+//
+// serve.go is the local server, with its log in logline.go. mcp.go and mcp_server.go relay MCP from
+// stdin. login.go, logout.go and token.go store and remove tokens. doctor.go and doctor_login.go
+// check a directory, a server or a stack. backup.go, rebuild.go and path.go work on a data
+// directory; cloud.go has the commands for a stack in AWS. rum.go converts a database of another
+// program for an import.
+//
+// The files that begin with ci belong to `rookery ci`, which remembers how builds fail: ci_learn.go
+// runs a command and learns from it, ci_recall.go prints memories, ci_run.go runs the command,
+// ci_token.go gets a token, and ci_git.go asks Git.
+//
+// # Rules
+//
+// Every command returns its result through App.Finish, so that --json, --envelope and exit codes
+// work in the same way everywhere. Every error for a person is a fault with a fix. Text that did
+// not come from this program is escaped before it reaches a terminal.
 package main
 
 import (
@@ -17,14 +45,21 @@ import (
 
 func main() { os.Exit(run()) }
 
-// run runs the command line until it ends or is interrupted, and returns the exit code.
+// run runs the command line until it ends or is interrupted, and returns the exit code. SIGINT and
+// SIGTERM end the context, so every command stops in its own orderly way; nothing here exits the
+// process early.
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	return newApp(os.Stdin, os.Stdout, os.Stderr, os.Getenv).Run(ctx, os.Args[1:])
 }
 
-// newApp returns the command line over these streams and this environment.
+// newApp returns the command line over these streams and this environment. It is the place where
+// all parts of the program are connected. It reads nothing from the process except the terminals
+// behind the streams and the version of the build, so tests call it with buffers and a map.
+//
+// localapp.Tools(nil) is the catalogue without an open data directory: it is enough to build the
+// commands. Calls go to the catalogue of the process that has the data.
 func newApp(in io.Reader, out, errs io.Writer, env func(string) string) *clitool.App {
 	a := &clitool.App{
 		Tools: localapp.Tools(nil), In: in, Out: out, Err: errs, Env: env,
@@ -46,7 +81,8 @@ func newApp(in io.Reader, out, errs io.Writer, env func(string) string) *clitool
 	return a
 }
 
-// sections returns the groups of commands in the help, everyday commands first.
+// sections returns the groups of commands in the help, everyday commands first. A command that is
+// in no group is listed at the end, so a new one is never missing.
 func sections() []clitool.Section {
 	return []clitool.Section{
 		{Title: "Everyday commands", Words: []string{
@@ -62,6 +98,8 @@ func sections() []clitool.Section {
 	}
 }
 
+// isTerminal reports whether a stream is a file that is a terminal. It is false for the buffers of
+// tests.
 func isTerminal(stream any) bool {
 	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
@@ -80,7 +118,9 @@ func width(stream any) int {
 	return columns
 }
 
-// version returns the version of the module, or else the commit that the program was built from.
+// version returns the version of the module, or else the first 12 characters of the commit that the
+// program was built from, for a build whose version is missing or "(devel)". It is "unknown" if the
+// build has no information at all. Servers report it, and backups contain it.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

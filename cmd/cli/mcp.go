@@ -17,7 +17,12 @@ import (
 	"github.com/rookeryhq/rookery/internal/localapp"
 )
 
-// An mcp is the command that relays MCP between stdin and stdout and an endpoint.
+// An mcp is the command that relays MCP between stdin and stdout and an endpoint
+// (docs/design/0023-mcp-over-stdio.md). It contains no MCP server: package bridge sends each line
+// to an endpoint over HTTP. The command chooses the endpoint, which is that of a server or of the
+// local process that has the directory open.
+//
+// path, toolset and tools are the flags of these names. They select the tools that the client sees.
 type mcp struct {
 	app *clitool.App
 
@@ -26,6 +31,8 @@ type mcp struct {
 	tools   []string
 }
 
+// command returns the command. It has no flags for the form of answers, because its output is the
+// protocol.
 func (m *mcp) command() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "mcp",
@@ -60,7 +67,8 @@ func (m *mcp) command() *cobra.Command {
 // allSets selects all sets of tools.
 const allSets = "all"
 
-// sets returns the names of the sets of tools, sorted.
+// sets returns the names of the sets of tools, sorted. A set is a family of tools in the catalogue.
+// It may be completed in a shell, without a call to a server.
 func (m *mcp) sets() []string {
 	var all []string
 	for _, t := range m.app.Tools {
@@ -79,6 +87,8 @@ func (m *mcp) names() []string {
 	return all
 }
 
+// run relays messages until stdin ends. Nothing but messages may be written to stdout, and stderr
+// is for warnings, so the progress of reading a folder is off.
 func (m *mcp) run(c *cobra.Command, _ []string) error {
 	t, err := m.app.Target(c)
 	if err != nil {
@@ -104,7 +114,8 @@ func (m *mcp) run(c *cobra.Command, _ []string) error {
 	return m.relayLocal(c.Context(), o, newLocal(n, t, cfg))
 }
 
-// relayLocal relays to a data directory, or a folder, and releases it at the end.
+// relayLocal relays to a data directory, or a folder, and releases it at the end. It returns the
+// first error.
 func (m *mcp) relayLocal(ctx context.Context, o bridge.Options, l *local) error {
 	err := m.relay(ctx, o, l)
 	if closed := l.Close(); err == nil {
@@ -113,8 +124,11 @@ func (m *mcp) relayLocal(ctx context.Context, o bridge.Options, l *local) error 
 	return err
 }
 
-// relay relays until stdin ends. It returns an error at once if the endpoint refuses the options,
-// but not if the server does not answer.
+// relay relays until stdin ends. It finds the server first, which opens a local directory, so that
+// a wrong path or option ends the program with a message that a person sees. It returns an error at
+// once if the endpoint refuses the options, but not if the server does not answer: clients restart
+// a program that exits, or give up, while a server that is being restarted comes back. Options are
+// checked only if they differ from the default, because each check costs a call.
 func (m *mcp) relay(ctx context.Context, o bridge.Options, s bridge.Server) error {
 	signal.Ignore(syscall.SIGPIPE) // a client that has exited is an error of a write
 	o.Server = s
@@ -130,7 +144,11 @@ func (m *mcp) relay(ctx context.Context, o bridge.Options, s bridge.Server) erro
 	return bridge.Run(ctx, o, m.app.In, m.app.Out)
 }
 
-// options returns the options of the bridge, except for its server.
+// options returns the options of the bridge, except for its server. The set of tools is part of the
+// path of the endpoint: /mcp for the default tools, /mcp/x/ and the names of sets for --toolset,
+// and /mcp/x/all for --tools, which then filters them. --path is the path itself; together with
+// --toolset it is refused. The log is JSON on stderr, with warnings and errors only, because
+// clients show stderr to a person or store it.
 func (m *mcp) options(t clitool.Target) (bridge.Options, error) {
 	o := bridge.Options{
 		Path: bridge.Path, Tools: strings.Join(m.tools, ","), ReadOnly: t.ReadOnly,
@@ -155,7 +173,10 @@ func (m *mcp) options(t clitool.Target) (bridge.Options, error) {
 	return o, nil
 }
 
-// serveStdio runs `serve --mcp` without an address: it relays MCP to the selected directory.
+// serveStdio runs `serve --mcp` without an address: it relays MCP to the selected directory. It
+// differs from `mcp` in its configuration: with --config or --demo, this process must open the
+// directory itself. If another process has it open, that process would not follow these flags, so
+// the call is refused.
 func (s *server) serveStdio(c *cobra.Command, t clitool.Target, cfg localapp.Config) error {
 	m := &mcp{app: s.app}
 	o, err := m.options(t)

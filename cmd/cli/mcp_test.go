@@ -38,8 +38,8 @@ func newBench(t *testing.T) bench {
 	return bench{t, home, filepath.Join(home, "data")}
 }
 
-// command is the program with a command line, and only these variables beside those of the home
-// directory.
+// command returns the program with a command line and only these variables, in addition to those of
+// the home directory.
 func (d bench) command(line ...string) (*exec.Cmd, *lockedBuffer) {
 	c := exec.Command("rookery", line...) // see TestMain
 	c.Env = []string{
@@ -77,7 +77,7 @@ type agent struct {
 	log     *lockedBuffer
 }
 
-// agent connects a client of one era to a program that it starts.
+// agent connects a client of one version of the protocol to a program that it starts.
 func (d bench) agent(era string, line ...string) *agent {
 	d.Helper()
 	c, log := d.command(line...)
@@ -90,7 +90,7 @@ func (d bench) agent(era string, line ...string) *agent {
 	return a
 }
 
-// mcp is an agent over the data directory, or what the flags say.
+// mcp returns an agent over the data directory, or over the target of the flags.
 func (d bench) mcp(era string, flags ...string) *agent {
 	d.Helper()
 	return d.agent(era, append([]string{"mcp", "--path", "/mcp/x/all", "--data", d.data}, flags...)...)
@@ -108,7 +108,7 @@ func (a *agent) call(name string, args map[string]any) (string, error) {
 	return r.Content[0].(*sdk.TextContent).Text, nil
 }
 
-// must calls a tool, which has to succeed.
+// must calls a tool, which must succeed.
 func (a *agent) must(name string, args map[string]any) string {
 	a.Helper()
 	text, err := a.call(name, args)
@@ -117,7 +117,7 @@ func (a *agent) must(name string, args map[string]any) string {
 	return text
 }
 
-// write makes a vault with a note.
+// write creates a vault with a note.
 func (a *agent) write() {
 	a.Helper()
 	a.must("team_vault_create", map[string]any{"name": "v"})
@@ -126,20 +126,20 @@ func (a *agent) write() {
 	})
 }
 
-// leave ends a client in order: its program ends with exit code 0.
+// leave closes the client; its program must end with exit code 0.
 func (a *agent) leave() {
 	a.Helper()
 	require.NoError(a, a.Close(), a.log.String())
 	require.True(a, a.program.ProcessState.Success())
 }
 
-// read is the text of the note.
+// read returns the text of the note.
 func (a *agent) read() string {
 	a.Helper()
 	return a.must("raven_read", map[string]any{"vault": "v", "path": "log.md"})
 }
 
-// held is the process that has the data directory, and whether it is a server.
+// held returns the process that has the data directory open, and reports whether it is a server.
 func (d bench) held() (pid int, server bool) {
 	d.Helper()
 	text, err := os.ReadFile(filepath.Join(d.data, "serve.json"))
@@ -149,8 +149,8 @@ func (d bench) held() (pid int, server bool) {
 	return at.PID, at.Key == ""
 }
 
-// TestMCPOnADataDirectory holds that a client of each era works on a directory which no process has
-// open, and that the program ends with its input.
+// TestMCPOnADataDirectory checks that a client of each version works on a directory which no
+// process has open, and that the program ends with its input.
 func TestMCPOnADataDirectory(t *testing.T) {
 	for _, era := range eras {
 		d := newBench(t)
@@ -181,9 +181,9 @@ func TestMCPOnADataDirectory(t *testing.T) {
 	}
 }
 
-// TestMCPTwoClients holds that two clients, and commands, use one directory at once, that the
-// second goes on when the first has ended, and that flags of the first do not bind the second. API
-// tokens change nothing: who can read the directory needs none.
+// TestMCPTwoClients checks that two clients, and commands, use one directory at once, that the
+// second continues when the first has ended, and that flags of the first have no effect on the
+// second. API tokens have no effect: a process that can read the directory needs none.
 func TestMCPTwoClients(t *testing.T) {
 	d := newBench(t)
 	one := d.mcp(eras[0], "--readonly")
@@ -214,9 +214,9 @@ func TestMCPTwoClients(t *testing.T) {
 	two.leave()
 }
 
-// TestMCPHolderEnds ends the process that has the directory open in the middle of the calls of
-// another client, in order and by force: what was acknowledged stays, a change that may have been
-// made says so, and the calls after it work.
+// TestMCPHolderEnds ends the process that has the directory open during the calls of another
+// client, by closing it and by killing it. Acknowledged changes remain, a change with an unknown
+// outcome is reported as such, and later calls work.
 func TestMCPHolderEnds(t *testing.T) {
 	t.Run("in order", func(t *testing.T) { holderEnds(t, func(a *agent) { _ = a.Close() }) })
 	t.Run("killed", func(t *testing.T) {
@@ -256,8 +256,8 @@ func holderEnds(t *testing.T, end func(*agent)) {
 	require.Zero(t, code, "%s%s", out, errs)
 }
 
-// TestMCPBesideAServer holds that a client goes through the server that has the directory, works
-// while there is none, and gives the directory back to a server that starts.
+// TestMCPBesideAServer checks that a client uses the server that has the directory open, works
+// while there is none, and yields the directory to a server that starts.
 func TestMCPBesideAServer(t *testing.T) {
 	d := newBench(t)
 	line := []string{"serve", "--listen", "127.0.0.1:0", "--data", d.data}
@@ -286,8 +286,8 @@ func TestMCPBesideAServer(t *testing.T) {
 	b.leave()
 }
 
-// TestMCPOverAServer holds that a client of a named server has an error for each call while it is
-// stopped, and works when it is back; and that nothing is made on this machine.
+// TestMCPOverAServer checks that each call of a client of a named server fails while the server is
+// stopped and works when it runs again, and that nothing is created on this machine.
 func TestMCPOverAServer(t *testing.T) {
 	d := newBench(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -319,7 +319,7 @@ func TestMCPOverAServer(t *testing.T) {
 	require.NoDirExists(t, filepath.Join(d.home, "share"))
 }
 
-// TestMCPOnAFolder holds the same of a folder of notes: two clients at once, and one after the
+// TestMCPOnAFolder checks the same for a folder of notes: two clients at once, and one after the
 // other.
 func TestMCPOnAFolder(t *testing.T) {
 	d := newBench(t)
@@ -344,8 +344,8 @@ func TestMCPOnAFolder(t *testing.T) {
 	require.Equal(t, "# Log\n\n- by one\n- by two\n- by two again\n", string(text))
 }
 
-// TestServeMCP holds that `serve --mcp` reaches the directory of a running server, and opens no
-// other one in its place.
+// TestServeMCP checks that `serve --mcp` uses the directory of a running server, and does not open
+// another one instead.
 func TestServeMCP(t *testing.T) {
 	d := newBench(t)
 	demo := d.agent(eras[0], "serve", "--mcp", "--demo", "--data", d.data)
@@ -383,8 +383,8 @@ func TestServeMCP(t *testing.T) {
 	require.NoDirExists(t, filepath.Join(d.home, "share"))
 }
 
-// TestMCPHelp holds that the help names the flags that have an effect, and that sets of tools
-// complete.
+// TestMCPHelp checks that the help names the flags that have an effect, and that names of sets of
+// tools are completed.
 func TestMCPHelp(t *testing.T) {
 	code, out, errs := rookery(t, "mcp", "--help")
 	require.Zero(t, code, errs)
@@ -397,7 +397,7 @@ func TestMCPHelp(t *testing.T) {
 	require.Contains(t, out, "raven\nteam\ntree\nall\n")
 }
 
-// TestMCPRefusals holds that what cannot be done is an error before the first message.
+// TestMCPRefusals checks that options which can never work are errors before the first message.
 func TestMCPRefusals(t *testing.T) {
 	d := newBench(t)
 	data := []string{"--data", d.data}
@@ -433,8 +433,8 @@ func TestMCPRefusals(t *testing.T) {
 	}
 }
 
-// TestMCPEnds holds that a signal, and a client that has gone, end the program in order: it answers
-// what it read and releases the directory.
+// TestMCPEnds checks that a signal, and a client that has exited, end the program cleanly: it
+// answers the messages that it has read, and releases the directory.
 func TestMCPEnds(t *testing.T) {
 	for name, end := range map[string]func(c *exec.Cmd, out io.Closer, in io.Writer){
 		"SIGTERM": func(c *exec.Cmd, _ io.Closer, _ io.Writer) { _ = c.Process.Signal(syscall.SIGTERM) },
@@ -465,8 +465,8 @@ func TestMCPEnds(t *testing.T) {
 	}
 }
 
-// TestHolderNeedsItsKey holds that another user's program, which cannot read the directory, can
-// neither call the process that has it open nor take it away.
+// TestHolderNeedsItsKey checks that a program of another user, which cannot read the directory, can
+// neither call the process that has it open nor make it yield.
 func TestHolderNeedsItsKey(t *testing.T) {
 	d := newBench(t)
 	a := d.mcp(eras[0])
@@ -494,7 +494,7 @@ func TestHolderNeedsItsKey(t *testing.T) {
 	a.leave()
 }
 
-// posted is the status of an empty request with a bearer token.
+// posted returns the status of an empty request with a bearer token.
 func posted(t *testing.T, url, token string) int {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, nil)

@@ -12,7 +12,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// A pathCommand is the command that prints the folder of a vault's notes.
+// A pathCommand is the command that prints the folder of a vault's notes, for use in scripts and
+// editors. It opens no database and needs no lock, so it works beside a server.
 type pathCommand struct{ app *clitool.App }
 
 func (p *pathCommand) command() *cobra.Command {
@@ -30,6 +31,8 @@ func (p *pathCommand) command() *cobra.Command {
 	return c
 }
 
+// run prints the absolute path of the folder. For a vault on a server it returns INVALID_PARAMETER,
+// with the command that exports the notes as a fix.
 func (p *pathCommand) run(c *cobra.Command, _ []string) error {
 	n := connector{p.app}
 	t, err := p.app.Target(c)
@@ -52,7 +55,10 @@ func (p *pathCommand) run(c *cobra.Command, _ []string) error {
 	return p.app.Finish(c, clitool.Outcome{Data: map[string]any{"path": dir}, Text: dir + "\n"})
 }
 
-// notesOf returns the folder of the notes of a local vault.
+// notesOf returns the absolute path of the folder of a local vault's notes. For a folder that is
+// itself a vault, it is that folder. For a data directory, it is tenants/local/vaults/NAME/notes,
+// so the name of the vault must be known; there is no default vault here. The folder must exist:
+// NOT_FOUND otherwise. The name is checked before it becomes part of a path.
 func (n connector) notesOf(t clitool.Target) (string, error) {
 	if t.Folder != "" {
 		dir, err := filepath.Abs(t.Folder)

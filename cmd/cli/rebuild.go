@@ -12,9 +12,13 @@ import (
 	"github.com/rookeryhq/rookery/internal/team"
 )
 
-// A rebuilder is the command that rebuilds vaults whose database is lost.
+// A rebuilder is the command that rebuilds vaults whose database is lost. It is the last resort
+// after a loss without a backup: the segments of the log and the notes are files beside the
+// database, and both survive it.
 type rebuilder struct{ app *clitool.App }
 
+// command returns the command. It must not run beside a server: localapp.Rebuild needs the lock of
+// the database, and is refused while another process has the directory open.
 func (r *rebuilder) command() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rebuild",
@@ -33,6 +37,8 @@ func (r *rebuilder) command() *cobra.Command {
 	return c
 }
 
+// run rebuilds the vaults, and prints the source of each. It refuses a server that --server
+// names, as `backup` does. The list in the JSON answer is empty, not null, if nothing was lost.
 func (r *rebuilder) run(c *cobra.Command, _ []string) error {
 	target, cfg, err := connector{r.app}.local(c)
 	if err != nil {
@@ -54,7 +60,9 @@ func (r *rebuilder) run(c *cobra.Command, _ []string) error {
 	})
 }
 
-// rebuiltText returns a line for each rebuilt vault.
+// rebuiltText returns the text for people: a line for each rebuilt vault with its source, its new
+// version and the number of files, then the paths that were left unchanged. It mentions if memories
+// are missing, because they cannot be recovered from notes.
 func rebuiltText(made []team.Rebuilt) string {
 	if len(made) == 0 {
 		return "every vault in the folder is in the database: nothing to do\n"

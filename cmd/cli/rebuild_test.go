@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRebuild loses the database of a data directory, and makes its vault anew.
+// TestRebuild deletes the database of a data directory, and rebuilds its vault.
 func TestRebuild(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	notes := filepath.Join(t.TempDir(), "notes")

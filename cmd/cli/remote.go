@@ -13,7 +13,9 @@ import (
 )
 
 // server returns the address of the selected server, or "" for a directory of this machine. A place
-// in the flags or the environment takes precedence over the server in the configuration.
+// in the flags or the environment takes precedence over the server in the configuration, which
+// `rookery login` has set. An invalid address is an error that names its source; an address in the
+// configuration was checked when it was stored, and config.yaml is checked again when it is read.
 func (n connector) server(t clitool.Target) (string, error) {
 	if t.Server != "" {
 		_, err := credential.ParseServer(t.Server)
@@ -24,13 +26,14 @@ func (n connector) server(t clitool.Target) (string, error) {
 	}
 	store, err := n.credentials()
 	if err != nil {
-		return "", nil // who has no home has no configuration
+		return "", nil // without a home there is no configuration
 	}
 	usual, _, err := store.Usual()
 	return usual.URL, err
 }
 
-// from adds the flag or variable with the invalid value to a fault.
+// from adds the flag or variable with the invalid value to a fault, because the fault itself must
+// not repeat the value. It copies the fault. It returns nil for nil.
 func from(err error, source string) error {
 	if err == nil || source == "" {
 		return err
@@ -41,7 +44,9 @@ func from(err error, source string) error {
 }
 
 // client returns a client of a server, with the token of the flags or the environment, or else with
-// the token that is stored for this server.
+// the token that is stored for this server. It calls nothing. The client gets the sources of
+// address and token too, for its messages: a person must see why a command goes to this server, and
+// which setting to change when the token is refused.
 func (n connector) client(
 	ctx context.Context, t clitool.Target, server string,
 ) (*httptool.Client, error) {
@@ -56,7 +61,8 @@ func (n connector) client(
 	}, nil
 }
 
-// named returns the source of a server's address, or "" if it is a flag.
+// named returns the source of a server's address for messages: a variable, or the configuration. It
+// returns "" for a flag, which the person has just typed.
 func named(t clitool.Target) string {
 	switch {
 	case t.InEnvironment("server"):
@@ -73,11 +79,14 @@ func (n connector) token(ctx context.Context, t clitool.Target, server string) (
 	return p.token, err
 }
 
-// A proof is a token, its source, and the fix if it is refused.
+// A proof is a token, its source, and the fix if it is refused. token is empty if the caller has
+// none. An empty renew leaves the fix to the client.
 type proof struct{ token, from, renew string }
 
 // proof returns the token of the flags or the environment, or else the one that is stored for the
-// server. The token is empty if there is none.
+// server. The token is empty if there is none. A stored token belongs to the origin of one server
+// and is never returned for another; it is not returned for an address without TLS on another
+// machine either. An error is that of the keyring, or of an address that cannot be parsed.
 func (n connector) proof(ctx context.Context, t clitool.Target, address string) (proof, error) {
 	if t.Token != "" {
 		from := t.From["token"]
@@ -93,13 +102,14 @@ func (n connector) proof(ctx context.Context, t clitool.Target, address string) 
 	}
 	store, err := n.credentials()
 	if err != nil {
-		return proof{}, nil // who has no home has no credentials
+		return proof{}, nil // without a home there are no credentials
 	}
 	token, in, err := store.Token(ctx, server.Origin)
 	return proof{token: token, from: "rookery login (stored in " + in.String() + ")"}, err
 }
 
-// credentials returns the credential store of the user.
+// credentials returns the credential store of the user, in rookery in $XDG_CONFIG_HOME or in
+// ~/.config. It reads nothing.
 func (n connector) credentials() (credential.Store, error) {
 	dir, err := n.home("XDG_CONFIG_HOME", ".config")
 	return credential.Store{Dir: filepath.Join(dir, "rookery"), NoKeyring: n.noKeyring()}, err

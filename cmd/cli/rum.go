@@ -20,11 +20,16 @@ import (
 	"github.com/rookeryhq/rookery/internal/memory"
 )
 
-// sqliteHead is the beginning of an SQLite file (https://www.sqlite.org/fileformat.html).
+// sqliteHead is the beginning of an SQLite file (https://www.sqlite.org/fileformat.html). It is
+// more reliable than the extension, which differs between programs.
 const sqliteHead = "SQLite format 3\x00"
 
 // convertDatabase returns the file to import in place of path: a temporary file of JSON Lines if
-// path is a RUM database, and otherwise path itself. done removes the temporary file.
+// path is a RUM database, and otherwise path itself. done removes the temporary file; it is never
+// nil.
+//
+// A server imports JSON Lines only: it must not open a database that a client sends. The conversion
+// is therefore here, and the rest of an import is the same for both kinds of files.
 func convertDatabase(ctx context.Context, path string) (file string, done func(), err error) {
 	nothing := func() {}
 	if !isDatabase(path) {
@@ -43,7 +48,8 @@ func convertDatabase(ctx context.Context, path string) (file string, done func()
 	return file, done, nil
 }
 
-// isDatabase reports whether a file is an SQLite file.
+// isDatabase reports whether a file is an SQLite file. A file that cannot be read is none; the
+// import reports it then.
 func isDatabase(path string) bool {
 	f, err := os.Open(path) //nolint:gosec // the caller names it
 	if err != nil {
@@ -55,7 +61,8 @@ func isDatabase(path string) bool {
 	return err == nil && string(head) == sqliteHead
 }
 
-// writeLines writes the content of a database as JSON Lines, in the order that an import requires.
+// writeLines writes the content of a database as JSON Lines, in the order that an import requires:
+// items that others name come first. The file must not exist, and only this user can read it.
 func writeLines(ctx context.Context, path, file string) error {
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600) //nolint:gosec // a file of our own
 	if err != nil {
@@ -73,8 +80,9 @@ func writeLines(ctx context.Context, path, file string) error {
 }
 
 // readRUM reads a database: agents, memories by age, links, chapters and wisdom. It does not change
-// the file. It skips data that Rookery derives itself, such as counts of sessions, files and
-// embeddings.
+// the file, which another program may have open: the connection is read-only, and one transaction
+// gives a consistent snapshot. It skips data that Rookery derives itself, such as counts of
+// sessions, files and embeddings. emit is called with each item; its error ends the reading.
 func readRUM(ctx context.Context, path string, emit func(memory.Line) error) error {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -103,13 +111,16 @@ func readRUM(ctx context.Context, path string, emit func(memory.Line) error) err
 	return nil
 }
 
+// unreadableDatabase returns the FILE_ERROR of a database that cannot be read. The usual reason is
+// that another program has it open, or that only a part of its files was copied.
 func unreadableDatabase(err error) error {
 	return fault.New(fault.FileError, "the database cannot be read").
 		Fix("close the program that has it open, or copy the file together with its -wal and " +
 			"-shm files").Because(err)
 }
 
-// A reading reads a database within a transaction.
+// A reading reads a database within a transaction, and passes each item to emit. It has the context
+// as a field because it lives for one call.
 type reading struct {
 	tx   *sql.Tx
 	ctx  context.Context
@@ -121,7 +132,8 @@ var rumTables = []string{
 	"agents", "memories", "memory_links", "chapters", "chapter_memories", "wisdom", "wisdom_chapters",
 }
 
-// check refuses a database of another program.
+// check refuses a database of another program: it must have all tables in rumTables. Columns are
+// not checked; a query for a missing one is an error.
 func (r reading) check() error {
 	there := map[string]bool{}
 	err := r.rows("SELECT name FROM sqlite_master WHERE type = 'table'", func(row row) error {
@@ -141,7 +153,9 @@ func (r reading) check() error {
 	return nil
 }
 
-// A row is one row of a result, with the values of its columns.
+// A row is one row of a result, with the values of its columns as the driver returns them: int64,
+// float64, string, []byte or nil. SQLite does not enforce the types of columns, so the methods
+// accept any type and return a zero value for an unexpected one.
 type row []any
 
 // text returns a column as text; "" for NULL.
@@ -166,7 +180,9 @@ func (r row) number(i int) int64 {
 	return 0
 }
 
-// json returns a column with JSON; nil for NULL and for null.
+// json returns a column with JSON; nil for NULL and for null. Text that is not JSON is
+// INVALID_QUERY; what is the name of the column in the message, and the first column must be the id
+// of the item.
 func (r row) json(i int, what string) (json.RawMessage, error) {
 	data := bytes.TrimSpace([]byte(r.text(i)))
 	switch {
@@ -178,7 +194,8 @@ func (r row) json(i int, what string) (json.RawMessage, error) {
 	return data, nil
 }
 
-// texts returns a column with a JSON list of texts.
+// texts returns a column with a JSON list of texts; nil for NULL and for null. Anything else is
+// INVALID_QUERY.
 func (r row) texts(i int, what string) ([]string, error) {
 	data, err := r.json(i, what)
 	if err != nil || data == nil {
@@ -192,7 +209,9 @@ func (r row) texts(i int, what string) ([]string, error) {
 	return all, nil
 }
 
-// rows calls f with each row of a result.
+// rows calls f with each row of a result. It ends at the first error of f and returns it; an error
+// of the database is FILE_ERROR. f must not start another query, because the transaction has one
+// connection.
 func (r reading) rows(query string, f func(row) error, args ...any) error {
 	rows, err := r.tx.QueryContext(r.ctx, query, args...)
 	if err != nil {
@@ -222,7 +241,8 @@ func (r reading) rows(query string, f func(row) error, args ...any) error {
 	return nil
 }
 
-// put emits a line, without members that are nil or empty.
+// put emits a line, without members that are nil or empty, so that NULL, an empty text and a
+// missing value are the same to an import. It changes members.
 func (r reading) put(kind, id string, members map[string]any) error {
 	for name, value := range members {
 		switch v := value.(type) {
@@ -247,6 +267,7 @@ func (r reading) put(kind, id string, members map[string]any) error {
 	return r.emit(memory.Line{Kind: kind, ID: id, Value: value})
 }
 
+// agents emits the agents, the oldest first, so that a parent comes before its children.
 func (r reading) agents() error {
 	return r.rows(`SELECT id, type, parent_id, created_at, last_active_at, session_count, specialization, capabilities
 		FROM agents ORDER BY created_at, rowid`, func(w row) error {
@@ -261,6 +282,8 @@ func (r reading) agents() error {
 	})
 }
 
+// memories emits the memories, the oldest first, with their five layers as JSON objects. Importance
+// may be an integer or a fraction, so it is passed on as it is.
 func (r reading) memories() error {
 	layers := []string{"intent", "perception", "reasoning", "actions", "outcome"}
 	return r.rows(`SELECT id, agent_id, session_id, created_at, importance, tags, intent, perception, reasoning, actions,
@@ -284,7 +307,8 @@ func (r reading) memories() error {
 	})
 }
 
-// links emits the links of each memory in one line.
+// links emits the links of each memory in one line, grouped by their kind. The rows are sorted by
+// source, so a line is complete when the next source begins. Links of an unknown kind are skipped.
 func (r reading) links() error {
 	source, links := "", map[string]any{}
 	flush := func() error {
@@ -313,7 +337,7 @@ func (r reading) links() error {
 	return flush()
 }
 
-// members returns the texts of one column, in order.
+// members returns the texts of the first column of a query with one parameter, in order; never nil.
 func (r reading) members(query, id string) ([]string, error) {
 	all := []string{}
 	err := r.rows(query, func(w row) error {
@@ -353,6 +377,7 @@ func (r reading) summaries(kind, query, of, from string, lists []string, more ..
 	return nil
 }
 
+// chapters emits the chapters, each with the ids of its memories.
 func (r reading) chapters() error {
 	return r.summaries(memory.KindChapter, `SELECT id, created_at, summary, start_ts, end_ts, learnings, tags, topics, title,
 		origin FROM chapters ORDER BY created_at, rowid`,
@@ -360,6 +385,7 @@ func (r reading) chapters() error {
 		[]string{"learnings", "tags", "topics"}, "title", "origin")
 }
 
+// wisdom emits the wisdom, each item with the ids of its chapters.
 func (r reading) wisdom() error {
 	return r.summaries(memory.KindWisdom, `SELECT id, created_at, summary, start_ts, end_ts, insights, patterns,
 		best_practices, tags FROM wisdom ORDER BY created_at, rowid`,

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// rumSchema are the tables of RUM, as far as they are read.
+// rumSchema has the tables of RUM with the columns that are read.
 const rumSchema = `
 CREATE TABLE agents (id TEXT PRIMARY KEY, type TEXT, parent_id TEXT, project_id TEXT, created_at INTEGER,
 	last_active_at INTEGER, session_count INTEGER, memory_count INTEGER, specialization TEXT, capabilities JSON);
@@ -45,7 +45,8 @@ INSERT INTO wisdom VALUES ('wisdom_1', 1705363204000, 'wise', '["i"]', '["p"]', 
 INSERT INTO wisdom_chapters VALUES ('wisdom_1', 'chapter_1');
 `
 
-// newRUM makes a database with these statements, which a program has open with a write-ahead log, as RUM does.
+// newRUM creates a database with these statements. A connection keeps it open with a write-ahead
+// log, as RUM does.
 func newRUM(t *testing.T, statements ...string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "p #1?.rum.db")
@@ -59,8 +60,8 @@ func newRUM(t *testing.T, statements ...string) string {
 	return path
 }
 
-// TestImportOfRUM covers that a database of RUM comes in whole, also while it is open, and that a second import of it
-// changes nothing.
+// TestImportOfRUM checks that a database of RUM is imported completely, also while it is open, and
+// that a second import of it changes nothing.
 func TestImportOfRUM(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	run := func(line ...string) string {
@@ -112,8 +113,8 @@ func TestImportOfRUM(t *testing.T) {
 	require.Contains(t, out, `"supersedes":["mem_1"]`)
 }
 
-// TestImportOfOtherDatabases covers that what is no database of RUM is refused, with what is wrong, and nothing comes
-// in.
+// TestImportOfOtherDatabases checks that a file which is not a database of RUM is refused with the
+// reason, and that nothing is imported.
 func TestImportOfOtherDatabases(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	code, _, errs := rookery(t, "vault", "create", "v", "--data", data)

@@ -18,14 +18,15 @@ import (
 	"github.com/rookeryhq/rookery/internal/table"
 )
 
-// TestMain makes the program a command of the scripts, as a process of its own.
+// TestMain makes the program a command of the scripts, which runs in its own process.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"rookery": main})
 }
 
-// TestScripts runs the scripts that a person can read. In them `rookery` is the program, `exits N
-// LINE…` runs it and requires its exit code, `serves DIR` waits until a server has the
-// directory, and sets URL, ADDR and PID, and `control DIR VAULT KEY JSON` sets a key of the control item of a vault.
+// TestScripts runs the scripts in testdata/script. In them `rookery` is the program, `exits N
+// LINE…` runs it and requires its exit code, `serves DIR` waits until a server has the directory
+// open and sets URL, ADDR and PID, and `control DIR VAULT KEY JSON` sets a key of the control item
+// of a vault.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
@@ -89,7 +90,8 @@ func serves(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Fatalf("no server has %s", args[0])
 }
 
-// setsControl sets a key of the control item of a vault, whose data directory no process has.
+// setsControl sets a key of the control item of a vault. No process may have its data directory
+// open.
 func setsControl(ts *testscript.TestScript, _ bool, args []string) {
 	db, err := bolttable.Open(ts.MkAbs(filepath.Join(args[0], "rookery.db")), bolttable.Options{})
 	ts.Check(err)

@@ -17,7 +17,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/localapp"
 )
 
-// A server is the command that serves a data directory, or a folder.
+// A server is the command that serves a data directory, or a folder. Its fields are the values of
+// its flags; log is the format of the log. All settings of a hosted server are in a file or in the
+// environment (package config); the flags are those that a person types.
 type server struct {
 	app *clitool.App
 
@@ -32,6 +34,7 @@ type server struct {
 	log    string
 }
 
+// command returns the command. cache and memory are given as sizes such as 2GiB.
 func (s *server) command() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve",
@@ -68,6 +71,8 @@ func (s *server) command() *cobra.Command {
 	return c
 }
 
+// run serves until it is interrupted. localapp.Take makes a `rookery mcp` that has the directory
+// open yield it; another server keeps it, and is an error.
 func (s *server) run(c *cobra.Command, _ []string) error {
 	target, cfg, err := s.config(c)
 	if err != nil {
@@ -90,10 +95,18 @@ func (s *server) run(c *cobra.Command, _ []string) error {
 	return s.http(c.Context(), app)
 }
 
-// stdio reports whether MCP is served over stdin and stdout.
+// stdio reports whether MCP is served over stdin and stdout: --mcp without an address. With an
+// address, --mcp has no effect, because a server over HTTP always has the endpoint /mcp.
 func (s *server) stdio() bool { return s.mcp && s.listen == "" && s.port == 0 }
 
-// config returns the selected target, and the configuration to serve it with.
+// config returns the selected target, and the configuration to serve it with. It refuses lines that
+// would not have the effect that they seem to have: a server as the target, the name of a vault in
+// --vault, which selects nothing, and --demo for a folder.
+//
+// --readonly is a property of the server over HTTP, and of the messages over stdin, because the
+// process may relay these to a server for others. The data directory is that of the line or, if the
+// line has none, of the file. A directory that other users can read is refused, unless
+// --shared-data is set (Private).
 func (s *server) config(c *cobra.Command) (clitool.Target, localapp.Config, error) {
 	hosted, err := s.hosted()
 	if err != nil {
@@ -130,7 +143,9 @@ func (s *server) config(c *cobra.Command) (clitool.Target, localapp.Config, erro
 	return target, cfg, nil
 }
 
-// loadConfig reads the configuration from a server's file and the environment.
+// loadConfig reads the configuration from a server's file and the environment. An empty file means
+// the environment only. `doctor` uses it too, so that it examines the data that the server would
+// serve.
 func loadConfig(app *clitool.App, file string) (config.Config, error) {
 	env := app.Env
 	if env == nil {
@@ -154,6 +169,8 @@ func (s *server) hosted() (config.Config, error) {
 	return hosted, nil
 }
 
+// http serves an open App until ctx ends. The greeting is printed after the listener is open, so a
+// program that waits for it can connect at once.
 func (s *server) http(ctx context.Context, app *localapp.App) error {
 	l, err := app.Listen(ctx)
 	if err != nil {
@@ -165,7 +182,9 @@ func (s *server) http(ctx context.Context, app *localapp.App) error {
 	return app.Serve(ctx, l, version())
 }
 
-// greet prints the URL of the server, and commands to try.
+// greet prints the URL of the server, and commands to try, on standard output. The examples have
+// the name of the vault, if there is one, and the name by which this program was called. News about
+// a folder comes first.
 func (s *server) greet(app *localapp.App, l net.Listener) error {
 	url := app.URL(l)
 	vault := cmp.Or(app.Vault(), "VAULT")

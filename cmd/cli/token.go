@@ -15,14 +15,18 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 )
 
-// maxToken is the largest size of a token in bytes. A larger one does not fit into a header.
+// maxToken is the largest size of a token in bytes. A larger one does not fit into a header. Input
+// is read to a few bytes more, so that a longer text is refused and not cut.
 const maxToken = 16 << 10
 
-// fromStdin selects a token from standard input.
+// fromStdin is the value of --token that selects standard input. It is also the default, because a
+// token on the command line is visible to other users of the machine.
 const fromStdin = "-"
 
 // readToken returns the token that a user gives: as text, from standard input, or typed on a
-// terminal that does not show it. Errors contain no part of it.
+// terminal that does not show it. Blanks around it are removed. It returns UNAVAILABLE if the
+// program is interrupted, FILE_ERROR if the input cannot be read, and INVALID_PARAMETER for a text
+// that cannot be a token. Errors contain no part of the token.
 func readToken(
 	ctx context.Context, app *clitool.App, given string, server credential.Server,
 ) (string, error) {
@@ -45,7 +49,8 @@ func readToken(
 }
 
 // checkToken refuses a text that cannot be a token, because it would not fit into the header of a
-// call.
+// call: it must be printable ASCII without spaces. The usual reason is a file with other content,
+// or with two lines. The fix is a command line that reads the token from a file.
 func checkToken(token string, server credential.Server) (string, error) {
 	pipe := "rookery login --server " + server.URL + " --token - < FILE"
 	if token == "" {
@@ -60,7 +65,9 @@ func checkToken(token string, server credential.Server) (string, error) {
 }
 
 // typed asks for a token on a terminal, which does not show it. If the program is interrupted
-// meanwhile, it restores the terminal.
+// meanwhile, it restores the terminal: term.ReadPassword has turned echo off and does not return on
+// a signal, so without this the shell would stay without echo. The goroutine that reads remains
+// until the process ends.
 func typed(
 	ctx context.Context, app *clitool.App, terminal *os.File, server credential.Server,
 ) ([]byte, error) {

@@ -9,12 +9,15 @@ import (
 	"github.com/rookeryhq/rookery/internal/clitool"
 )
 
-// versionLine returns the version of the program, its platform and the version of Go.
+// versionLine returns the version of the program, its platform and the version of Go, without a
+// line feed. A report of a bug should contain it.
 func versionLine() string {
 	return fmt.Sprintf("rookery %s %s/%s %s", version(), runtime.GOOS, runtime.GOARCH,
 		runtime.Version())
 }
 
+// versionCommand returns the command `version`. It does the same as the flag --version, and uses
+// none of the global flags: its output is one line of text also with --json.
 func versionCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "version",

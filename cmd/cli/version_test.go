@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestVersionFlag covers that the flag prints what the command prints.
+// TestVersionFlag checks that the flag and the command print the same.
 func TestVersionFlag(t *testing.T) {
 	code, command, errs := rookeryIn(t, nil, "version")
 	require.Zero(t, code, errs)

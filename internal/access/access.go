@@ -1,5 +1,18 @@
 // Package access authenticates callers and authorizes calls, before any tool runs (DESIGN §1.7). No
 // tool checks a role itself.
+//
+// A request passes three stages. A Gate finds out who sends it: from its token, or from the
+// connection if authentication is off. Shares divide the capacity of the server before the body is
+// read. Check then decides whether the caller may make the call, and Claim records the agent of a
+// change.
+//
+// Permissions may be a minute old when they grant something, and must be of the newest state of the
+// tenant when they refuse. Therefore every decision is a function of a state: it is made on the
+// known one first, and repeated on the newest one if the result is a refusal.
+//
+// A caller must not learn from a refusal about anything that it cannot see. A tenant that does not
+// exist is refused as an invalid token, and a vault that the caller cannot see as one that does not
+// exist, both after the same reads.
 package access
 
 import (
@@ -25,7 +38,7 @@ type Directory interface {
 }
 
 // Check returns the interceptor that authorizes calls. It sets the argument "vault" where it is
-// omitted and the caller can see exactly one vault. It refuses a vault that the caller may not see
+// omitted and the caller can see exactly one vault. It refuses a vault that the caller cannot see
 // with the same error, after the same reads, as one that does not exist. It also refuses a tool
 // above the caller's role or not named by its token, a mutation by a read-only caller, and an agent
 // of another principal. Refusals are decided on the newest state of the tenant. If the vault does
@@ -51,7 +64,9 @@ func Check(d Directory) tool.Interceptor {
 	}
 }
 
-// admit is check, repeated with the newest roles if the first refusal may be based on old ones.
+// admit is check, repeated with the newest roles if the first refusal may be based on old ones. It
+// then sets these roles in c, so that the tool sees them, and clears Again, so that they are read
+// once for each call.
 func admit(ctx context.Context, c *tool.Call, d Directory) error {
 	err := check(ctx, c, d)
 	if err == nil || c.Caller.Again == nil || !refused(err) {
@@ -73,7 +88,9 @@ func refused(err error) bool {
 		fault.Is(err, fault.InvalidParameter) // the implied vault was not unique
 }
 
-// check authorizes a call with the current roles of its caller.
+// check authorizes a call with the current roles of its caller: first the tools that the token
+// names, then the role, then the restrictions of the caller, and last the agent, which may cost a
+// read of the table.
 func check(ctx context.Context, c *tool.Call, d Directory) error {
 	if !c.Tool.Named(c.Caller) {
 		return fault.New(fault.PermissionDenied, "the token does not permit calls of %s",
@@ -139,7 +156,9 @@ func changes(c *tool.Call) bool {
 }
 
 // place returns where the caller needs the role of the tool: the name of a vault, AllVaults for the
-// tenant as a whole, or "" for any vault.
+// tenant as a whole, or "" for any vault. A malformed call is checked as one without a vault, so
+// that its error is not a way around the check. Tools with a Subject name the vault in another
+// argument.
 func place(ctx context.Context, c *tool.Call, d Directory) (string, error) {
 	if c.Tool.Tenant {
 		return auth.AllVaults, nil
@@ -153,7 +172,9 @@ func place(ctx context.Context, c *tool.Call, d Directory) (string, error) {
 }
 
 // enough returns an error if the caller's role in a vault is too low. For a vault that the caller
-// may not see it is NOT_FOUND, unless the tool creates the vault.
+// cannot see it is NOT_FOUND, unless the tool creates the vault. Otherwise it is
+// PERMISSION_DENIED, with the needed role as a detail; if only the scopes of the token are missing,
+// the fault says so, and a challenge names them.
 func enough(c *tool.Call, where string) error {
 	role, need := c.Caller.Role(where), c.Needs().Role
 	if role.Allows(need) {
@@ -177,8 +198,9 @@ func enough(c *tool.Call, where string) error {
 	return f.With(neededRole, need)
 }
 
-// narrowed returns an error if a read-only caller makes a change, or if a caller bound to a prefix
-// or to some tools changes the tenant: that could give it more access than it has.
+// narrowed returns READ_ONLY if a read-only caller makes a change, and PERMISSION_DENIED if a
+// caller bound to a prefix or to some tools changes the tenant: that could give it more access than
+// it has.
 func narrowed(c *tool.Call) error {
 	switch kind := c.Needs().Kind; {
 	case kind.Changes() && c.Caller.ReadOnly:
@@ -194,7 +216,8 @@ func narrowed(c *tool.Call) error {
 }
 
 // vaultOf returns the vault that a call is about. If the argument is omitted, vaultOf sets it to
-// the only vault that the caller can see.
+// the only vault that the caller can see, so that the tool and the audit log have it. If there is
+// none, or more than one, the error is INVALID_PARAMETER and lists them.
 func vaultOf(ctx context.Context, c *tool.Call, d Directory) (string, error) {
 	if raw, given := c.Args["vault"]; given {
 		var name string

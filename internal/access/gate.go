@@ -17,7 +17,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/team"
 )
 
-// A Gate authenticates requests. It is safe for concurrent use.
+// A Gate authenticates requests. It is safe for concurrent use. It caches the verification of
+// tokens, by their digests, but never a decision on a caller's roles.
 type Gate struct {
 	opt   GateOptions
 	shown *lru.Cache[[sha256.Size]byte, verified]
@@ -102,7 +103,9 @@ func (g *Gate) caller(r *http.Request) (auth.Caller, error) {
 	return g.byJWT(r.Context(), token, r.URL.Path)
 }
 
-// closed reports whether every request needs a token.
+// closed reports whether every request needs a token: the server was started so, or the tenant
+// local has had an API token since this process first looked. The first valid token closes the
+// server, because its creator relies on it.
 func (g *Gate) closed(ctx context.Context) (bool, error) {
 	if g.locked.Load() {
 		return true, nil
@@ -121,7 +124,10 @@ func (g *Gate) closed(ctx context.Context) (bool, error) {
 	return g.locked.Load(), nil
 }
 
-// anonymous returns the caller of a request without a token.
+// anonymous returns the caller of a request without a token: auth.LocalCaller if the server is not
+// closed and the connection came in on a loopback address. The local address of the connection
+// decides, because headers and the remote address of a proxy say nothing about the sender. A
+// request whose context has no local address is trusted as far as the server is open.
 func (g *Gate) anonymous(r *http.Request) (auth.Caller, error) {
 	closed, err := g.closed(r.Context())
 	if at, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
@@ -170,7 +176,8 @@ func (g *Gate) byAPIToken(ctx context.Context, text string) (auth.Caller, error)
 }
 
 // within opens the tenant that a token names, and returns the result of decide. If the tenant was
-// erased meanwhile, it tries again with the tenant that has the name now.
+// erased meanwhile, it tries again with the tenant that has the name now, which refuses the token
+// unless it has the same one. enter opens the tenant.
 func (g *Gate) within(
 	ctx context.Context, name string, enter func(context.Context, string) (*team.Team, error),
 	decide func(*team.Team) (auth.Caller, error),
@@ -191,7 +198,7 @@ func (g *Gate) within(
 type stateOf func(context.Context) (*team.State, error)
 
 // decided returns the result of decide on the known state or, if that is UNAUTHENTICATED, on the
-// newest state.
+// newest state. So a new token, or a new rule, is accepted in every process at once.
 func decided(
 	t *team.Team, decide func(stateOf) (auth.Caller, error),
 ) (auth.Caller, error) {
@@ -202,7 +209,9 @@ func decided(
 	return c, err
 }
 
-// ofAPIToken returns the caller of an API token in a state of its tenant.
+// ofAPIToken returns the caller of an API token in a state of its tenant. An unknown id is compared
+// with an empty digest, which no secret matches. The secret is checked before anything about the
+// token is revealed, so only its owner learns that it has expired.
 func (g *Gate) ofAPIToken(
 	ctx context.Context, t *team.Team, secret auth.Secret, state stateOf,
 ) (auth.Caller, error) {

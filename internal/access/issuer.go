@@ -25,7 +25,8 @@ type Issuer struct {
 	Claims      auth.Conditions // all must match
 }
 
-// A verified is the result of verifying a token of an issuer.
+// A verified is the result of verifying a token of an issuer: that it is genuine, and for which
+// tenant. It says nothing about roles, which follow from the tenant's state; see ofJWT.
 type verified struct {
 	claims auth.Claims
 	issuer *Issuer   // of the deployment; nil: of the tenant
@@ -34,7 +35,8 @@ type verified struct {
 	at     time.Time // when it was verified
 }
 
-// byJWT authenticates a JSON Web Token.
+// byJWT authenticates a JSON Web Token. An issuer of the deployment may create the tenant
+// (GateOptions.Enter), and one of a tenant cannot.
 func (g *Gate) byJWT(ctx context.Context, token, path string) (auth.Caller, error) {
 	p, err := g.verified(ctx, token, path)
 	if err != nil {
@@ -160,7 +162,9 @@ func (g *Gate) byDeployment(
 	return verified{}, failed
 }
 
-// byTenant verifies a token with the issuers of the tenant that its audience names.
+// byTenant verifies a token with the issuers of the tenant that its audience names. Each different
+// URL of keys among the tenant's rules for the issuer is tried. The result records which keys
+// verified it, because only rules with these keys may then apply.
 func (g *Gate) byTenant(
 	ctx context.Context, token string, peeked auth.Peeked,
 ) (verified, error) {
@@ -276,7 +280,8 @@ func ofRule(s *team.State, p verified, rule team.Issuer) auth.Caller {
 }
 
 // person returns a caller that is a principal of its own. Its roles are those of its membership in
-// the tenant, or else those in its token's claim, or else the default.
+// the tenant, or else those in its token's claim, or else the default. An invalid claim gives no
+// roles, and not the default ones.
 func person(
 	s *team.State, p verified, claim string, otherwise map[string]auth.Role,
 ) auth.Caller {

@@ -16,7 +16,8 @@ type holder struct{ tenant, principal string }
 // A held contains an amount for each unit.
 type held [units]int64
 
-// An account contains what a principal holds while it has a request in flight.
+// An account contains what a principal uses while it has a request in flight. Shares.mu guards it.
+// tenant is shared by all principals of the tenant, so adding to one account adds to the sum.
 type account struct {
 	holder
 	own    held

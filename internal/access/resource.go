@@ -117,7 +117,8 @@ type challenge []string
 // add appends a parameter.
 func (c *challenge) add(name, value string) { *c = append(*c, name+"="+quoted(value)) }
 
-// quoted returns a quoted string (RFC 9110 §5.6.4). Characters outside printable ASCII are dropped.
+// quoted returns a quoted string (RFC 9110 §5.6.4). Characters outside printable ASCII are dropped,
+// so that no text can end the header.
 func quoted(text string) string {
 	var b strings.Builder
 	b.WriteByte('"')

@@ -38,8 +38,10 @@ const (
 // calls, requests in flight, and the bytes of their bodies and answers. A nil *Shares sets no
 // limits. It is safe for concurrent use.
 //
-// A request holds a call only while the call runs, not while its body is received or its answer is
-// sent. See ledger.fits for the limits, and Shares.next for the order of waiting calls.
+// A request takes part of the capacity in this order: Begin when it is authenticated, Take for its
+// body, Run before its call, Answered when the answer is complete, and End when it is sent. It
+// counts as a call only while the call runs, so a slow client occupies a request but no call. See
+// ledger.fits for the limits, and Shares.next for the order of waiting calls.
 type Shares struct {
 	opt ShareOptions
 
@@ -171,7 +173,7 @@ func (f *Flight) reserve(n int64) {
 }
 
 // Run waits until the call of the request may run. It returns UNAVAILABLE after queueTime, or if
-// the context ends.
+// the context ends. Bytes for an answer of usual size are reserved with the call.
 func (f *Flight) Run(ctx context.Context) error {
 	if f == nil {
 		return nil
@@ -191,7 +193,7 @@ func (f *Flight) Run(ctx context.Context) error {
 }
 
 // enter starts a call, or returns a waiter for it. Even if others wait, the call may start if it
-// fits and they do not.
+// fits and they do not, because they have used their own shares.
 func (s *Shares) enter(f *Flight) *waiter {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -212,7 +214,8 @@ func (s *Shares) enter(f *Flight) *waiter {
 	}
 }
 
-// leave removes a waiter. It returns nil if the call may run after all.
+// leave removes a waiter, and returns UNAVAILABLE. It returns nil if the call may run after all,
+// because its turn came at the same moment.
 func (s *Shares) leave(f *Flight, w *waiter) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -277,8 +280,9 @@ func before(a, b *account) bool {
 	return a.own[calls] < b.own[calls]
 }
 
-// Answered ends the call of a request, and releases its body. The request holds the n bytes of its
-// answer until End. Only the first Answered after Run has an effect.
+// Answered ends the call of a request, and releases its body. The request accounts for the n bytes
+// of its answer until End. Only the first Answered after Run has an effect, so it may be called
+// again when a handler returns.
 func (f *Flight) Answered(n int) {
 	if f == nil {
 		return

@@ -15,7 +15,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/table"
 )
 
-// Limits of archiving.
+// Limits of archiving. An entry is not archived at once, because its time is that of the call and
+// not of its write: an entry that is written a moment later may sort before it.
 const (
 	// archiveAge is the minimum age of an entry that is archived.
 	archiveAge = 5 * time.Minute
@@ -27,11 +28,13 @@ const (
 	archivePrefix = "refusals/"
 )
 
-// archiveKey returns the key of the n-th archive.
+// archiveKey returns the key of the n-th archive, such as refusals/000000000001.jsonl. Keys sort by
+// number.
 func archiveKey(n uint64) string { return fmt.Sprintf("%s%012d.jsonl", archivePrefix, n) }
 
 // An archive contains entries of one day, oldest first. As an object it is one line of JSON about
 // the archive, followed by one line for each entry. An object is written once and never replaced.
+// One day for each archive lets a search by time skip archives by their keys.
 type archive struct {
 	about
 	Entries []kept `json:"-"`
@@ -60,6 +63,11 @@ func dayOf(key string) string { return timeOf(key).Format(time.DateOnly) }
 // archives. A pass may be interrupted at any point, and several processes may make one at once: an
 // archive is written only if there is none with its number, otherwise the existing one is used.
 // left reports whether entries remain that are too young.
+//
+// An entry moves in three steps. The archive is put into the bucket; then one commit makes it the
+// last one in the head and adds its item to the table; then its entries are removed. Between the
+// second and the third step an entry is in both places, so readers compare keys, and the next pass
+// removes it.
 func (r Refusals) Archive(ctx context.Context, now time.Time) (left bool, err error) {
 	for {
 		more, err := r.archiveNext(ctx, keyAt(now.Add(-archiveAge)))
@@ -115,7 +123,8 @@ type archived struct {
 }
 
 // end makes an existing archive the last one, and removes its entries from the table. more reports
-// whether there may be more to archive.
+// whether there may be more to archive: also if another process has changed the head, whose archive
+// is then the next one to look at.
 func (r Refusals) end(
 	ctx context.Context, old table.Item, h head, a archived,
 ) (more bool, err error) {
@@ -130,7 +139,8 @@ func (r Refusals) end(
 }
 
 // settled removes the entries that the last archive contains from the table, and returns the
-// others.
+// others. If the archive does not have the hash in the head, it returns INDEX_ERROR and removes
+// nothing.
 func (r Refusals) settled(ctx context.Context, h head, due []kept) ([]kept, error) {
 	if h.N == 0 {
 		return due, nil
@@ -156,7 +166,7 @@ func (r Refusals) settled(ctx context.Context, h head, due []kept) ([]kept, erro
 	return due, r.remove(ctx, archived)
 }
 
-// sameDay returns the first entries, up to the first one of another day.
+// sameDay returns the first entries, up to the first one of another day. all must not be empty.
 func sameDay(all []kept) []kept {
 	day := dayOf(all[0].Key)
 	for i, k := range all {
@@ -168,7 +178,8 @@ func sameDay(all []kept) []kept {
 }
 
 // put writes the archive after the head. If there is one already, from a process that was
-// interrupted or is working on it, put returns that one.
+// interrupted or is working on it, put returns that one: its entries may differ from due. The
+// bucket decides, because it creates an object only if there is none.
 func (r Refusals) put(ctx context.Context, h head, due []kept) (archive, []byte, error) {
 	a := archive{about{headFormat, h.N + 1, h.Hash, len(due)}, due}
 	data, err := a.bytes()
@@ -197,7 +208,8 @@ func (r Refusals) behind(ctx context.Context, h head) (archive, []byte, error) {
 	return a, hash, err
 }
 
-// with returns the head after one more archive.
+// with returns the head after one more archive. The days are bounds: an archive may be of an
+// earlier day than the one before it, if a clock was wrong.
 func (h head) with(a archive, hash []byte) head {
 	day := dayOf(a.Entries[0].Key)
 	if h.Oldest == "" || day < h.Oldest {
@@ -208,7 +220,7 @@ func (h head) with(a archive, hash []byte) head {
 }
 
 // name makes an archive the last one, unless another process has changed the head. It reports
-// whether it did.
+// whether it did. old is the head item as it was read; the zero Item if there was none.
 func (r Refusals) name(ctx context.Context, old table.Item, h head, a archive) (bool, error) {
 	next := table.Item{Key: table.Key{Part: partArchives, Sort: headKey}}
 	item := table.Item{Key: a.spanKey()}
@@ -247,7 +259,8 @@ func (a archive) span() span {
 	return span{a.N, a.Entries[0].Key, a.Entries[len(a.Entries)-1].Key, len(a.Entries)}
 }
 
-// remove removes entries from the table.
+// remove removes entries from the table, in several commits if there are many. Entries that are
+// gone already do no harm.
 func (r Refusals) remove(ctx context.Context, all []kept) error {
 	for some := range slices.Chunk(all, table.MaxOps) {
 		var ops []table.Op
@@ -275,7 +288,8 @@ func (a archive) bytes() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// archive reads the n-th archive, and its hash. A missing or damaged archive is INDEX_ERROR.
+// archive reads the n-th archive, and its hash. A missing or damaged archive is INDEX_ERROR; for a
+// missing one, the error also wraps blob.ErrNotExist.
 func (r Refusals) archive(ctx context.Context, n uint64) (archive, []byte, error) {
 	data, _, err := r.bucket.Get(ctx, archiveKey(n), 0, -1)
 	if errors.Is(err, blob.ErrNotExist) {
@@ -295,7 +309,8 @@ func (r Refusals) archive(ctx context.Context, n uint64) (archive, []byte, error
 	return a, sum[:], nil
 }
 
-// readArchive decodes an object that archive.bytes returned.
+// readArchive decodes an object that archive.bytes returned. It does not compare the number of
+// entries with the first line.
 func readArchive(data []byte) (archive, error) {
 	var a archive
 	lines := bufio.NewScanner(bytes.NewReader(data))

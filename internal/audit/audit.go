@@ -5,6 +5,15 @@
 // entry is in the refusal log of its tenant, which is archived in hash-chained objects. A read is
 // only a log line. Entries and log lines never contain texts, values, queries or tokens
 // (docs/design/0017-audit.md).
+//
+// The files have three subjects. audit.go, entry.go, target.go and done.go write: the interceptor,
+// and the rules for the content of an entry. refusals.go, archive.go and verify.go store the
+// refusal log: its items, its archives and their chain. read.go, merge.go, back.go and block.go
+// list entries of all logs of a tenant in one order.
+//
+// An entry may name the target of a call, but no text that the call contained. Therefore every text
+// of a caller is checked before it is written: it must be able to be a name, an id or a path, and
+// must not look like a token, or it is left out.
 package audit
 
 import (
@@ -24,7 +33,8 @@ import (
 
 // An Auditor provides the outermost interceptor. It archives the refusal logs of the tenants that
 // call, on each call of Archive or, between Start and Close, in the background. It is safe for
-// concurrent use.
+// concurrent use. It knows only tenants that have called since it was created; ArchiveDue finds
+// others.
 type Auditor struct {
 	opt Options
 
@@ -48,7 +58,8 @@ type Options struct {
 	Measure func() func(Ended) []slog.Attr
 }
 
-// An Ended describes a call that has ended, for Options.Measure.
+// An Ended describes a call that has ended, for Options.Measure. It has no caller and no arguments,
+// so metrics cannot contain them.
 type Ended struct {
 	Tool  string
 	Fault *fault.Fault // nil: the call succeeded
@@ -97,7 +108,8 @@ func (a *Auditor) Close() {
 	a.background.Wait()
 }
 
-// run archives every archiveEvery until the Auditor is closed.
+// run archives every archiveEvery until the Auditor is closed. An error is logged, and the next
+// pass tries again.
 func (a *Auditor) run() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -121,7 +133,8 @@ func (a *Auditor) run() {
 }
 
 // Archive makes one pass over the refusal logs of the tenants that have called; see
-// Refusals.Archive.
+// Refusals.Archive. It continues after an error, and returns all errors joined; a tenant whose pass
+// failed is part of the next one.
 func (a *Auditor) Archive(ctx context.Context) error {
 	a.mu.Lock()
 	var tenants []string
@@ -172,7 +185,7 @@ func (a *Auditor) forget(tenant string) {
 }
 
 // seen records that a tenant has called. On its first call its refusal log is marked, because it
-// may have entries from an earlier process.
+// may have entries from an earlier process. So a restart costs one pass for each tenant that calls.
 func (a *Auditor) seen(tenant string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -184,7 +197,8 @@ func (a *Auditor) seen(tenant string) {
 // Interceptor returns an interceptor that writes a log line for each call when it has ended, and an
 // entry for each refused or failed call that would have changed something, including view state. An
 // entry costs one write of the table. If it cannot be written, that is logged as an error, and the
-// answer of the call does not change.
+// answer of the call does not change. It must be the outermost interceptor, so that it sees calls
+// that other interceptors refuse. A call that panics is recorded as failed.
 func (a *Auditor) Interceptor() tool.Interceptor {
 	return func(next tool.Handler) tool.Handler {
 		return func(ctx context.Context, c *tool.Call) (r tool.Reply, err error) {
@@ -220,7 +234,9 @@ type ending struct {
 	more  []slog.Attr // additional attributes of its log line
 }
 
-// ended writes the log line of a call and, if necessary, its entry.
+// ended writes the log line of a call and, if necessary, its entry. A call without a tenant, which
+// could not be authenticated, has only a log line. A call that failed after its commit has an entry
+// in the log that it changed (wrote), and needs no second one.
 func (a *Auditor) ended(ctx context.Context, c *tool.Call, e ending) {
 	a.opt.Log.LogAttrs(ctx, slog.LevelInfo, "call", e.line(c)...)
 	if c.Caller.Tenant == "" {
@@ -240,7 +256,8 @@ func (a *Auditor) ended(ctx context.Context, c *tool.Call, e ending) {
 }
 
 // often reports whether a call exceeded its rate limit and such a refusal of its caller was already
-// recorded within limitedEvery. Otherwise it counts the call as recorded.
+// recorded within limitedEvery. Otherwise it counts the call as recorded. Without it, a caller over
+// its rate would cause a write for each call.
 func (a *Auditor) often(c *tool.Call, e ending) bool {
 	if e.code() != fault.RateLimited {
 		return false
@@ -255,7 +272,8 @@ func (a *Auditor) often(c *tool.Call, e ending) bool {
 	return false
 }
 
-// keep writes an entry to the refusal log of its tenant.
+// keep writes an entry to the refusal log of its tenant, and marks that log for the next pass, even
+// if the write failed: its outcome may be unknown. An erased tenant needs no entry.
 func (a *Auditor) keep(ctx context.Context, e Entry) error {
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()

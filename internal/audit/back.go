@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// A reading is one call that reads the log. It counts its cost, which is bounded for each call.
+// A reading is one call that reads the log. It counts its cost, which is bounded for each call, in
+// spent, which the caller reads too. The bound is checked by the caller, between entries.
 type reading struct {
 	log   Refusals
 	now   time.Time
@@ -46,7 +47,8 @@ func (r reading) back(ctx context.Context, from, to string) iter.Seq2[kept, erro
 }
 
 // with yields the entries of a block, merged with those of the archives in its range, newest first.
-// It reports whether the loop continues.
+// An entry that is in both, because it is being archived, is yielded once. It reports whether the
+// loop continues.
 func (r reading) with(ctx context.Context, b block, yield func(kept, error) bool) bool {
 	fresh := b.entries
 	for k, err := range r.archived(ctx, b.from, b.to) {
@@ -68,7 +70,9 @@ func (r reading) with(ctx context.Context, b block, yield func(kept, error) bool
 	return true
 }
 
-// archived yields the entries in archives, newest first.
+// archived yields the entries in archives, newest first. It looks up the archives of window days at
+// a time, from the newest day on, so that the first entries cost one Query whatever the age of the
+// log.
 func (r reading) archived(ctx context.Context, from, to string) iter.Seq2[kept, error] {
 	return func(yield func(kept, error) bool) {
 		h, _, err := r.log.readHead(ctx)
@@ -106,7 +110,8 @@ func daysBefore(day string, n int) string {
 	return t.AddDate(0, 0, -n).Format(time.DateOnly)
 }
 
-// days returns the spans of the archives from one day to another, grouped by day.
+// days returns the spans of the archives from one day to another, grouped by day, oldest first. It
+// costs one Query.
 func (r reading) days(ctx context.Context, first, last string) ([][]span, error) {
 	var days [][]span
 	day := ""
@@ -145,6 +150,10 @@ func within(all []span, from, to string) []part {
 
 // day yields the requested entries of archives that may overlap, newest first. An archive is read
 // only when the next entry may be in it. It reports whether the loop continues.
+//
+// Archives of one day overlap if processes with different clocks wrote entries, or if one was
+// written late. The archives are visited by their last key; entries with greater keys than the last
+// key of the next archive cannot be in it or in a later one, so they are yielded before it is read.
 func (r reading) day(
 	ctx context.Context, parts []part, yield func(kept, error) bool,
 ) bool {
@@ -178,7 +187,8 @@ func (r reading) day(
 // byKey orders entries by key.
 func byKey(a, b kept) int { return cmp.Compare(a.Key, b.Key) }
 
-// entries reads the requested entries of an archive.
+// entries reads the requested entries of an archive, oldest first, and counts the cost of the
+// archive. The hash of the archive is not verified here; see Verify.
 func (r reading) entries(ctx context.Context, p part) ([]kept, error) {
 	*r.spent += archiveCost
 	a, _, err := r.log.archive(ctx, p.N)

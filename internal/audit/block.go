@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// A block is the entries in the table with keys in a range.
+// A block is the entries in the table with keys in a range. The ranges of consecutive blocks share
+// their bound.
 type block struct {
 	from, to string
 	entries  []kept // oldest first
@@ -26,9 +27,11 @@ const (
 )
 
 // blocks yields the entries in the table with keys in the closed interval from `from` to `to`, in
-// blocks from newest to oldest that together cover the interval. The cost of the first blocks
-// depends on the number of their entries, not on that of all entries. now is approximately the time
-// of the newest entry.
+// blocks from newest to oldest that together cover the interval. The table can only be read
+// forward, so a block is a range of time that is guessed, read, and made smaller if it has too many
+// entries. The cost of the first blocks depends on the number of their entries, not on that of all
+// entries. now is approximately the time of the newest entry. An interval without entries is one
+// empty block.
 func (r Refusals) blocks(
 	ctx context.Context, from, to string, now time.Time,
 ) iter.Seq2[block, error] {
@@ -60,7 +63,7 @@ func (r Refusals) first(ctx context.Context, from, to string) (string, error) {
 	return "", nil
 }
 
-// A walk reads the entries in the table in blocks, newest first.
+// A walk reads the entries in the table in blocks, newest first. It is used by one goroutine.
 type walk struct {
 	Refusals
 	from  string // lower end of the keys
@@ -74,7 +77,8 @@ type walk struct {
 }
 
 // next returns the next block. Its time range is adapted to the density of the entries so far; if
-// there are too many, it tries a smaller one.
+// there are too many, it tries a smaller one, down to leastWidth, which is then read whatever its
+// size. The last block ends at the lower end of the interval.
 func (w *walk) next(ctx context.Context) (block, error) {
 	for {
 		begin := w.end.Add(-w.width)
@@ -102,7 +106,7 @@ func (w *walk) next(ctx context.Context) (block, error) {
 }
 
 // between returns the entries in the table with keys in the interval, oldest first. whole is false,
-// and there is no result, if there are more than most.
+// and there is no result, if there are more than most. It reads at most one entry more than that.
 func (r Refusals) between(
 	ctx context.Context, from, to string, most int,
 ) (all []kept, whole bool, err error) {

@@ -21,8 +21,9 @@ type Deed struct {
 }
 
 // Done returns the operation that writes the entry of a call without a commit. It must be part of
-// the commit of the tenant's table that makes the call's change. These entries are in the refusal
-// log together with those of refused calls.
+// the commit of the tenant's table that makes the call's change, so that there is an entry if and
+// only if there is a change. These entries are in the refusal log together with those of refused
+// calls. At most mostTargets targets are stored.
 func Done(d Deed) (table.Op, error) {
 	who := d.Caller
 	e := Entry{

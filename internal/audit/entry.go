@@ -14,7 +14,8 @@ import (
 )
 
 // An Entry describes one call: its caller, its tool, its targets and its outcome (CONTRACT §4,
-// team_audit).
+// team_audit). It is also the stored form of an entry in the refusal log. The entry of a commit is
+// computed from the commit when it is listed. The texts of the tags are documentation of the tool.
 type Entry struct {
 	Time      time.Time  `json:"ts" title:"when" jsonschema:"when it was done or refused, UTC"`
 	Request   string     `json:"request_id" jsonschema:"names the call in the server's log"`
@@ -50,7 +51,7 @@ const okLine = "ok"
 
 // line returns the attributes of a log line. From the caller's input it contains only names, ids
 // and codes. It omits the name of a vault that was not found, because that is input that names no
-// vault.
+// vault. The order and the keys of the attributes are stable, because operators rely on them.
 func (e ending) line(c *tool.Call) []slog.Attr {
 	who, code := c.Caller, e.code()
 	line := append(make([]slog.Attr, 0, 12), // the usual maximum
@@ -85,7 +86,8 @@ func (e ending) told(c *tool.Call) Ended {
 	return ended
 }
 
-// entry returns the entry of a mutation that was refused or failed.
+// entry returns the entry of a mutation that was refused or failed. The issuer and the subject are
+// left out if the principal already consists of them.
 func (e ending) entry(c *tool.Call) Entry {
 	who, took := c.Caller, e.took.Milliseconds()
 	entry := Entry{
@@ -129,7 +131,8 @@ func (e ending) outcome(c *tool.Call) Outcome {
 	return Failed
 }
 
-// vaultOf returns the vault of a call, or "" if there is none or its name is invalid.
+// vaultOf returns the vault of a call, or "" if there is none or its name is invalid. For a tool
+// with a Subject, that argument names the vault.
 func vaultOf(c *tool.Call) string {
 	name := c.Text("vault")
 	if c.Tool.Subject != "" {

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// A stream is a sequence of entries in the order of a listing.
+// A stream is a sequence of entries in the order of a listing: the commits of one log, or the
+// refusal log. It is pulled, because several streams are merged.
 type stream struct {
 	pull func() (item, error, bool)
 	stop func()
@@ -29,7 +30,9 @@ func (l *listing) stop() {
 	}
 }
 
-// merged yields the items of all streams in order, and ends with the first error.
+// merged yields the items of all streams in order, and ends with the first error. A stream is read
+// only when its bound shows that its next item may come next. So a page of the newest entries does
+// not read logs that have not changed for a long time.
 func (l *listing) merged() iter.Seq2[item, error] {
 	return func(yield func(item, error) bool) {
 		left := slices.Clone(l.streams)
@@ -58,7 +61,8 @@ func (l *listing) merged() iter.Seq2[item, error] {
 	}
 }
 
-// next returns the index of the stream that has the next item, or must be read to find out.
+// next returns the index of the stream that has the next item, or must be read to find out. all
+// must not be empty. There are as many streams as logs, so a linear search is enough.
 func next(all []*stream) int {
 	best := 0
 	for i, s := range all {
@@ -69,7 +73,9 @@ func next(all []*stream) int {
 	return best
 }
 
-// before reports whether s must be considered before t.
+// before reports whether s must be considered before t: by the time of its next item or, if that is
+// not known, by its bound. Of two streams with equal times, one whose item is not known comes
+// first, so that it is read before the other is yielded.
 func (s *stream) before(t *stream) bool {
 	at, than := s.bound, t.bound
 	if s.top != nil {

@@ -15,7 +15,8 @@ import (
 )
 
 // A Query selects entries of a tenant. An entry must match all fields that are set; the zero value
-// selects all entries.
+// selects all entries. There is no index but time: every entry in the range of time is read, and
+// compared with the other fields.
 type Query struct {
 	Since, Until time.Time // Since is inclusive, Until exclusive
 	Agent        string
@@ -36,6 +37,8 @@ type Page struct {
 
 // A Position is the position of an entry in the order of a list: newest first, and entries of the
 // same time by Place and Rank. A list continues after it. The zero value is before the first entry.
+// It identifies an entry for as long as the entry exists, so it can be part of a cursor that a
+// caller keeps.
 type Position struct {
 	At    time.Time `json:"t"`
 	Place string    `json:"p"`
@@ -85,8 +88,9 @@ const refusalsPlace = "~refusals"
 
 // List returns a page of the entries of a tenant, newest first: those of the commits of its own log
 // and of all its vaults, and those of its refusal log. An entry that existed when the first page
-// was read is on exactly one page, whatever is written meanwhile. A call reads a bounded amount,
-// and may therefore return less than a page.
+// was read is on exactly one page, whatever is written meanwhile. A call reads a bounded amount
+// (mostSpent), and may therefore return less than a page; then Partial is set, and Next is where
+// the next call continues.
 func List(
 	ctx context.Context, t *team.Team, q Query, limit int, after Position,
 ) (Page, error) {
@@ -131,7 +135,8 @@ func (q Query) wants(e Entry) bool {
 			slices.Contains(e.Targets, q.Target+".md"))
 }
 
-// A listing is the state of one List.
+// A listing is the state of one List. spent is its cost so far, in entries; texts of commits and
+// archives count as several.
 type listing struct {
 	Query
 	team    *team.Team
@@ -141,6 +146,7 @@ type listing struct {
 }
 
 // begin creates the streams and returns the version of the tenant. It costs one Query for each log.
+// Commits are always successful, so a query for refused or failed calls reads only the refusal log.
 func (l *listing) begin(ctx context.Context) (version uint64, err error) {
 	l.add(l.end(), l.refusals(ctx)) // also contains successful calls without a commit
 	if l.Outcome == Refused || l.Outcome == Failed {
@@ -164,7 +170,8 @@ func (l *listing) begin(ctx context.Context) (version uint64, err error) {
 	return version, nil
 }
 
-// end returns a time after which no entries are requested.
+// end returns a time after which no entries are requested: the end of the query, or the position
+// after which the list continues, whichever is earlier.
 func (l *listing) end() time.Time {
 	end := lastTime()
 	if !l.Until.IsZero() && l.Until.Before(end) {
@@ -176,7 +183,8 @@ func (l *listing) end() time.Time {
 	return end
 }
 
-// behind reports whether entries at a position are requested.
+// behind reports whether entries at a position are requested: they are before the end of the query,
+// and after the position where the list continues.
 func (l *listing) behind(p Position) bool {
 	return (l.Until.IsZero() || p.At.Before(l.Until)) &&
 		(l.after.beforeAll() || l.after.compare(p) < 0)
@@ -195,7 +203,8 @@ const (
 // commit are read with it, and need several times their size in memory.
 const textCost = 3 << 9
 
-// commits yields the entries of a log, newest first, from the commit `last` backwards.
+// commits yields the entries of a log, newest first, from the commit `last` backwards. It reads
+// someCommits at a time. A log that is erased meanwhile ends without an error.
 func (l *listing) commits(
 	ctx context.Context, h team.History, last uint64,
 ) iter.Seq2[item, error] {
@@ -228,7 +237,7 @@ func yieldAll(items []item, yield func(item, error) bool) bool {
 }
 
 // some returns the entries of several commits of a log, from the commit `last` backwards, and the
-// number of the commit before them.
+// number of the commit before them. It returns the entries read before an error, too.
 func (l *listing) some(
 	ctx context.Context, h team.History, last uint64,
 ) (items []item, next uint64, err error) {
@@ -257,7 +266,7 @@ const traitCost = 16
 const nodeCost = 16
 
 // sizeOf returns the size in bytes of a commit's texts and events, and of the ids of its traits and
-// nodes.
+// nodes: the cost of reading the commit, although an entry contains none of it.
 func sizeOf(c *repo.Commit) int {
 	n := 0
 	for i := range c.Notes {
@@ -270,7 +279,9 @@ func sizeOf(c *repo.Commit) int {
 	return n
 }
 
-// of returns the entry of a commit.
+// of returns the entry of a commit. Its targets are the paths of notes and, for the tenant's own
+// log, the ids of records. A note whose history was erased is left out: its path may be what was to
+// be erased.
 func (l *listing) of(h team.History, c *repo.Commit) Entry {
 	e := Entry{
 		Time: c.Time.UTC(), Request: c.Who.Request, Tenant: l.team.Name(),
@@ -296,7 +307,9 @@ func (l *listing) of(h team.History, c *repo.Commit) Entry {
 	return e
 }
 
-// refusals yields the entries of the refusal log, newest first.
+// refusals yields the entries of the refusal log, newest first. Its keys have the time of an entry,
+// so only the requested range is read; entries with the time of the last position are read again,
+// and left out by behind.
 func (l *listing) refusals(ctx context.Context) iter.Seq2[item, error] {
 	from, to := "", headKey
 	if !l.Since.IsZero() {

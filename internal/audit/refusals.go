@@ -15,12 +15,17 @@ import (
 	"github.com/rookeryhq/rookery/internal/team"
 )
 
-// A Refusals is the refusal log of a tenant: the entries of mutations that were refused or failed.
+// A Refusals is the refusal log of a tenant: the entries of mutations that were refused or failed,
+// and of successful calls without a commit (see Done). It is a value without state of its own.
 //
 // A new entry is an item of the table. After some minutes it is moved to an archive: an immutable
 // object that contains the hash of the archive before. The head item contains the number and the
 // hash of the last archive, and there is an item for each archive with the keys of its first and
 // last entry. Entries are kept forever.
+//
+// The chain makes it evident if an archive is changed, removed or replaced later. It does not
+// protect against a change of the head together with all later archives, by a person who can write
+// to both stores.
 type Refusals struct {
 	table  table.Table // of the tenant
 	bucket blob.Bucket // of the tenant
@@ -50,7 +55,8 @@ type kept struct {
 const keyLength = 19
 
 // keyAt returns a key that sorts before those of all entries of a time, and after those of earlier
-// entries.
+// entries: the nanoseconds since 1970 with leading zeros. Times outside 1970 to 2200 become these
+// bounds.
 func keyAt(t time.Time) string {
 	nanos := int64(0)
 	if t.After(time.Unix(0, 0)) {
@@ -69,7 +75,8 @@ func timeOf(key string) time.Time {
 // lastTime returns a time after that of every entry.
 func lastTime() time.Time { return time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC) }
 
-// newKey returns a unique key for an entry.
+// newKey returns a unique key for an entry: keyAt of its time, a dash, and 80 random bits, so that
+// two entries of one nanosecond have different keys.
 func newKey(e Entry) string { return keyAt(e.Time) + "-" + rand.Text()[:16] }
 
 // add writes an entry to the table.
@@ -108,7 +115,8 @@ func (r Refusals) waiting(ctx context.Context, from, to string) iter.Seq2[kept, 
 	}
 }
 
-// oldest returns the oldest entries that are not archived, up to a key and at most `most`.
+// oldest returns the oldest entries that are not archived, up to a key and at most `most`, which
+// must be positive.
 func (r Refusals) oldest(ctx context.Context, to string, most int) ([]kept, error) {
 	var all []kept
 	for k, err := range r.waiting(ctx, "", to) {
@@ -128,7 +136,8 @@ func (r Refusals) any(ctx context.Context) (bool, error) {
 	return len(some) > 0, err
 }
 
-// A head is the head item, which describes all archives.
+// A head is the head item, which describes all archives. A process changes it by a conditional
+// write, so archives have one order.
 type head struct {
 	Format int    `json:"format"`
 	N      uint64 `json:"n"`      // number of the last archive, from 1; 0: there is none
@@ -162,8 +171,8 @@ func (r Refusals) readHead(ctx context.Context) (head, table.Item, error) {
 	return h, it, nil
 }
 
-// unread returns the fault of a log that cannot be read at the moment or, if the database is
-// damaged, INDEX_ERROR.
+// unread returns the fault of a log that cannot be read at the moment, UNAVAILABLE, or, if the
+// database is damaged, INDEX_ERROR.
 func unread(err error) error {
 	if errors.Is(err, table.ErrDamaged) {
 		return broken("the database is damaged", err)

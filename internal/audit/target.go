@@ -16,7 +16,7 @@ import (
 const longest = 256
 
 // naming returns the arguments whose values are names, ids or paths: those with usual names, and
-// those that the tool declares as targets.
+// those that the tool declares as targets. Some may not be arguments of the tool.
 func naming(t *tool.Tool) []string {
 	all := []string{"path", "id", "name", "reference", "to", "source", "destination"}
 	for _, a := range t.Args {
@@ -27,8 +27,9 @@ func naming(t *tool.Tool) []string {
 	return all
 }
 
-// targetsOf returns the targets of a call: the ids, names and paths in its arguments. A value that
-// cannot be one of these is omitted, because it may be a text given by mistake.
+// targetsOf returns the targets of a call: the ids, names and paths in its arguments, without
+// duplicates, at most mostTargets. A value that cannot be one of these is omitted, because it may
+// be a text given by mistake. The result is not nil.
 func targetsOf(c *tool.Call) []string {
 	targets := []string{}
 	for _, arg := range append([]string{c.Tool.Subject, c.Tool.PathArg()}, naming(c.Tool)...) {
@@ -55,7 +56,8 @@ func textsOf(c *tool.Call, name string) []string {
 }
 
 // named reports whether a text can be a name, an id or a path: it is short, is a valid name in a
-// vault, and does not look like a token.
+// vault, and does not look like a token. Ids of objects in notes and of traits, such as
+// daily/2026-11-20#standup, count as names.
 func named(s string) bool {
 	if len(s) > longest || secret(s) {
 		return false
@@ -73,7 +75,9 @@ func named(s string) bool {
 // part of a token.
 const longestRun = 40
 
-// secret reports whether a text may be a token or a part of one.
+// secret reports whether a text may be a token or a part of one: an API token, the beginning of a
+// JSON Web Token, or a long run of letters and digits. It may be wrong for a long name, which is
+// then left out of the entry.
 func secret(s string) bool {
 	words := strings.FieldsFunc(s, func(r rune) bool {
 		return r != '_' && r != '.' && (r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r))
@@ -93,7 +97,8 @@ func secret(s string) bool {
 }
 
 // clean returns a name or an id chosen by a caller in a form that is safe to log: at most longest
-// bytes, valid UTF-8 on one line, and not a token.
+// bytes before replacement, valid UTF-8 on one line, and not a token. Characters that cannot be
+// printed become U+FFFD, and a text with a token becomes "(a token)".
 func clean(s string) string {
 	if auth.HoldsToken(s) {
 		return "(a token)"

@@ -15,7 +15,8 @@ import (
 // Verify reads all archives and returns the number of their entries. It returns INDEX_ERROR if an
 // archive is missing, altered or not in the chain, if the items in the table do not match, or if
 // there are archives without a head. The entries of the last minutes, which are not archived yet,
-// are not protected by the chain.
+// are not protected by the chain. It may run while other processes archive: archives that are added
+// meanwhile are no error.
 func (r Refusals) Verify(ctx context.Context) (entries int, err error) {
 	h, _, err := r.readHead(ctx)
 	if err != nil {
@@ -68,7 +69,8 @@ type chain struct {
 type link struct{ hash, prev []byte }
 
 // walk reads the archives from the first to the last existing one. After the head there may be one
-// that was just written.
+// that was just written. It compares the hashes when it has reached the end, or when an archive
+// cannot be read.
 func (c *chain) walk(ctx context.Context) error {
 	for {
 		n := uint64(len(c.links)) + 1
@@ -87,7 +89,7 @@ func (c *chain) walk(ctx context.Context) error {
 }
 
 // linked returns a fault for the first archive whose hash differs from that in the next archive or
-// in the head.
+// in the head. Without a fault, every archive up to the head is the one that was written.
 func (c *chain) linked() error {
 	var before []byte // there is none before the first
 	for i, l := range c.links {
@@ -106,7 +108,8 @@ func (c *chain) linked() error {
 }
 
 // take counts the entries of an archive. It returns a fault if they do not match the archive's
-// item.
+// item, or are not sorted entries of one day. An archive after the head need not have an item yet,
+// and is not counted then.
 func (c *chain) take(a archive) error {
 	first, last := a.Entries[0].Key, a.Entries[len(a.Entries)-1].Key
 	if !slices.IsSortedFunc(a.Entries, byKey) || dayOf(first) != dayOf(last) {

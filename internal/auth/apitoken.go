@@ -27,7 +27,7 @@ var letters = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding
 
 // A Secret is an API token in clear text, as its bearer sends it. It is printed and logged without
 // its secret, with every format; only Token returns the whole text. The zero value matches no
-// digest.
+// digest. It is a value without references, and safe to copy.
 type Secret struct {
 	Tenant string // the tenant that the token names
 	ID     string // identifies the token in the tenant's list, in logs and in its principal
@@ -35,7 +35,9 @@ type Secret struct {
 	secret string
 }
 
-// NewSecret returns a new random API token for a tenant, which must have a valid name.
+// NewSecret returns a new random API token for a tenant, which must have a valid name. The id has
+// 80 random bits, so that ids of different processes do not collide, and the secret has 256, so
+// that a plain digest of it can be stored.
 func NewSecret(tenant string) Secret {
 	return Secret{
 		Tenant: tenant,
@@ -61,7 +63,8 @@ var tokens = regexp.MustCompile(`(?i)` + tokenPrefix + `[0-9a-z-]+_[0-9a-z]+\.[0
 	`|eyJ[0-9a-z_-]{8,}\.[0-9a-z_-]{8,}\.`)
 
 // HoldsToken reports whether a part of a text looks like a token, valid or not. Such a text must
-// not be used as a name: its sender has put a secret where others may read it.
+// not be used as a name: its sender has put a secret where others may read it. It is called for
+// many texts, so two cheap checks come before the regular expression.
 func HoldsToken(text string) bool {
 	return strings.Contains(text, ".") && mayBegin(text) && tokens.MatchString(text)
 }

@@ -1,6 +1,16 @@
 // Package auth represents the caller of a call: its principal, its agent and its roles. It parses
 // and verifies the two kinds of tokens that authenticate a caller: JSON Web Tokens of an issuer,
 // and API tokens.
+//
+// The package knows neither the network side of a server nor a tenant's members: package access
+// combines it with the directory of a tenant, and decides which caller a request has. A verified
+// token gives Claims; what they mean, and which roles follow, is not decided here.
+//
+// A JSON Web Token is handled in four steps, in this order. parse (token.go) accepts only texts
+// that all parsers read in the same way. keyring (keys.go) finds the key that the issuer serves for
+// it; fetch.go and jwks.go fetch and decode the keys. Verify (jwt.go) checks the signature before
+// it looks at a claim. claimsOf (claims.go) decodes the claims. An error says to the caller only
+// that the token was refused; its reason is for the log.
 package auth
 
 import (
@@ -57,13 +67,14 @@ func (r Role) AtMost(most Role) Role {
 // on loopback only (CONTRACT §4, team).
 const Local = "local"
 
-// A Caller describes the caller of a call and its permissions. The zero value has none.
+// A Caller describes the caller of a call and its permissions. The zero value has none. It is
+// passed by value in the context of a call; its maps and slices are shared and must not be changed.
 type Caller struct {
 	Tenant    string
 	Principal string          // returned by User, APIToken or Workload; or Local
 	Agent     string          // the agent that acts for the principal; the principal if the call names none
 	Session   string          // identifies the view state
-	Roles     map[string]Role // by vault; AllVaults stands for vaults without an entry of their own
+	Roles     map[string]Role // by vault; AllVaults means the vaults without an entry of their own
 	Scope     Role            // upper limit of all roles; Nobody: no limit
 	Prefix    string          // only notes under this prefix may be written; empty: all
 	Tools     []string        // long names of the tools that may be called; nil: all
@@ -87,7 +98,8 @@ type Caller struct {
 	Allowance *Allowance
 }
 
-// An Allowance is the remaining part of a rate limit.
+// An Allowance is the remaining part of a rate limit, for the headers of a response. The limiter
+// sets it through Caller.Allowance while the call is made.
 type Allowance struct {
 	Limit     int           // most calls at once; 0: no limit
 	Remaining int           // calls that are allowed now
@@ -109,8 +121,9 @@ func LocalCaller() Caller {
 // DefaultSession is the session of a call that names none.
 const DefaultSession = "default"
 
-// Role returns the caller's role in a vault. "" stands for the highest role in any vault, and
-// AllVaults for the role in the tenant as a whole.
+// Role returns the caller's role in a vault. "" means the highest role in any vault, and AllVaults
+// the role in the tenant as a whole. It is limited by the scope; the prefix, the tools and ReadOnly
+// are checked separately.
 func (c Caller) Role(vault string) Role { return c.capped(c.granted(vault)) }
 
 // Scoped reports whether the caller lacks the role only because of the scopes of its token.
@@ -149,7 +162,8 @@ func (c Caller) highest() Role {
 	return best
 }
 
-// Effective returns the caller's roles by vault, limited by the scope.
+// Effective returns the caller's roles by vault, limited by the scope, in a new map. It has an
+// entry for AllVaults if Roles has.
 func (c Caller) Effective() map[string]Role {
 	all := maps.Clone(c.Roles)
 	for vault, r := range all {

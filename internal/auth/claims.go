@@ -56,7 +56,8 @@ func rolesOf(claim map[string]any) map[string]Role {
 }
 
 // claimsOf decodes the claims that every token needs, and returns an error if one is missing or
-// malformed (RFC 7519 §4.1). It does not check their values.
+// malformed (RFC 7519 §4.1): iss, sub, aud and exp must be present, nbf and iat may be. It does not
+// check their values; see judge.
 func claimsOf(all map[string]any) (Claims, error) {
 	c := Claims{All: all, Scope: scopeOf(all)}
 	var audienceOK bool

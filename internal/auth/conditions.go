@@ -10,6 +10,8 @@ import (
 // pattern, `*` matches any number of characters other than `/` and `:`; every other character
 // matches itself. A claim that is an array matches if one of its elements does. Numbers and
 // booleans are matched by their JSON text. A claim that is absent, null or an object never matches.
+// For example, `repo:acme/*` matches the subject repo:acme/site, but neither repo:acme/site:ref nor
+// repo:other/site.
 type Conditions map[string]string
 
 // Match reports whether all conditions match. Empty conditions match every token.
@@ -32,7 +34,8 @@ func (c Conditions) Stars() int {
 }
 
 // Vacuous reports whether the conditions cannot distinguish the tokens of an issuer: whether each
-// pattern consists only of `*`, `/` and `:`, or is for iss or aud, which are checked in any case.
+// pattern consists only of `*`, `/` and `:`, or is for iss or aud, which are checked in any case. A
+// rule with such conditions would accept every customer of a public issuer.
 func (c Conditions) Vacuous() bool {
 	for name, pattern := range c {
 		if name != "iss" && name != "aud" && strings.Trim(pattern, "*/:") != "" {

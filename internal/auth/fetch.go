@@ -47,7 +47,9 @@ func CheckURL(text string, public bool) error {
 }
 
 // A fetcher fetches the keys of issuers. Its clients are for issuers of the server's configuration,
-// and for those that tenants set.
+// and for those that tenants set. The URL of the latter comes from a customer, so the client for
+// them refuses every address inside the network of the server, and uses no proxy, which would
+// resolve the name itself. It is safe for concurrent use.
 type fetcher struct {
 	trusted, public *http.Client
 }
@@ -121,7 +123,8 @@ func prefixes(texts ...string) []netip.Prefix {
 	return all
 }
 
-// isPublic reports whether an address is reachable on the public internet.
+// isPublic reports whether an address is reachable on the public internet. An IPv4 address in IPv6
+// form counts as the IPv4 address. When in doubt it returns false.
 func isPublic(addr netip.Addr) bool {
 	addr = addr.Unmap()
 	for _, p := range notPublic {
@@ -198,7 +201,8 @@ func (f fetcher) metadata(ctx context.Context, s source, place string) (string, 
 	return m.JWKS, nil
 }
 
-// get fetches a document of the source.
+// get fetches a document of the source, of at most maxBody bytes. Every URL is checked, also those
+// that a metadata document names. Any status but 200 is an error, redirects included.
 func (f fetcher) get(ctx context.Context, s source, place string) ([]byte, error) {
 	if err := CheckURL(place, s.public); err != nil {
 		return nil, fmt.Errorf("the URL %w", err)

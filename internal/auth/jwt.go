@@ -60,7 +60,7 @@ type Options struct {
 }
 
 // A Verifier verifies the tokens of any number of issuers, and caches their keys. It is safe for
-// concurrent use.
+// concurrent use. It keeps no tokens: each call of Verify checks the signature again.
 type Verifier struct {
 	now   func() time.Time
 	rings *lru.Cache[source, *keyring]
@@ -104,7 +104,9 @@ func (v *Verifier) Verify(
 	return v.judge(claims, from.URL, audiences)
 }
 
-// prove verifies the signature of a token, and returns its claims.
+// prove verifies the signature of a token, and returns its claims. The algorithm must be allowed
+// for the issuer before a key is looked for, so that a token with another algorithm causes no
+// fetch.
 func (v *Verifier) prove(
 	ctx context.Context, token string, from Issuer,
 ) (map[string]any, error) {
@@ -133,7 +135,9 @@ func checkSignature(token, alg string, key crypto.PublicKey) error {
 	return nil
 }
 
-// judge checks the claims of a token with a verified signature.
+// judge checks the claims of a token with a verified signature: the issuer, one of the audiences,
+// and the times within Leeway. Only a token that is valid in every other respect is reported as
+// expired, because that shows the sender that the rest was accepted.
 func (v *Verifier) judge(all jwt.MapClaims, issuer string, audiences []string) (Claims, error) {
 	c, err := claimsOf(all)
 	if err != nil {

@@ -63,7 +63,9 @@ var (
 	errWhichKey   = errors.New("it does not say which of the issuer's keys is meant")
 )
 
-// A keyring caches the keys of one issuer. It is safe for concurrent use; callers share a fetch.
+// A keyring caches the keys of one issuer. It is safe for concurrent use; callers share a fetch. A
+// fetch runs in a goroutine of its own and is not cancelled when the calls that wait for it end, so
+// that a caller cannot prevent it by disconnecting.
 type keyring struct {
 	source
 	now   func() time.Time
@@ -84,7 +86,8 @@ type keyring struct {
 // A sought identifies the key that a token names.
 type sought struct{ alg, kid string }
 
-// A budget limits fetches for unknown keys. The zero value is full.
+// A budget limits fetches for unknown keys to unknownBurst at once and one for each unknownPause
+// after that. The zero value is full. The keyring's mutex guards it.
 type budget struct {
 	spent int
 	since time.Time // start of the current interval
@@ -109,6 +112,10 @@ func (b *budget) spend(now time.Time) bool {
 // find returns the key for a token with these header parameters. A token needs a kid only if the
 // issuer serves several keys for the algorithm: many issuers with one key give it no id, and OpenID
 // Connect requires an id only if there is a choice (Core §10.1).
+//
+// It fetches the keys at most once: if they are old or missing, or otherwise if the key is not
+// among them. The errors are errUnknownKey and errWhichKey, which blame the token, and UNAVAILABLE,
+// which blames the issuer or the limits.
 func (r *keyring) find(ctx context.Context, alg, kid string) (crypto.PublicKey, error) {
 	asked := r.refreshIfOld(ctx)
 	k, err := r.pick(alg, kid)
@@ -170,8 +177,8 @@ func (r *keyring) doubt(s sought, asked bool) error {
 	return errUnknownKey
 }
 
-// miss records that the issuer does not serve a key. It records at most maxAbsent keys. The caller
-// holds mu.
+// miss records that the issuer does not serve a key. It records at most maxAbsent keys; the tokens
+// of others get UNAVAILABLE in place of a refusal, until a record expires. The caller holds mu.
 func (r *keyring) miss(s sought, now time.Time) {
 	maps.DeleteFunc(r.absent, func(s sought, _ time.Time) bool { return !r.missed(s, now) })
 	if r.absent == nil {
@@ -229,7 +236,8 @@ func (r *keyring) mayAsk(s sought) bool {
 }
 
 // wait starts a fetch if there is none, and waits for its end, for at most long. It does not wait
-// if too many calls wait already.
+// if too many calls wait already, for this issuer or for all; the fetch goes on all the same, and
+// serves later calls.
 func (r *keyring) wait(ctx context.Context, long time.Duration) {
 	r.mu.Lock()
 	if r.flight == nil {
@@ -268,7 +276,8 @@ func (r *keyring) leave() {
 	r.waiting--
 }
 
-// load fetches the keys. It does not end with the call that started it.
+// load fetches the keys, and replaces the set on success. It does not end with the call that
+// started it. A failure keeps the set that there is.
 func (r *keyring) load(ctx context.Context, done chan struct{}) {
 	ctx, stop := context.WithTimeout(ctx, fetchTime)
 	defer stop()

@@ -32,7 +32,8 @@ func Workload(rule string) string { return kindWorkload + rule }
 func Unprintable(r rune) bool { return !unicode.IsPrint(r) }
 
 // Reserved reports whether agents must not choose an id: whether it looks like that of a principal,
-// or contains a token.
+// or is Local, in any case, or contains a token. Histories and the audit log show agents beside
+// principals, where one could be mistaken for the other.
 func Reserved(agent string) bool {
 	lower := strings.ToLower(agent) // people do not distinguish User: from user:
 	for _, kind := range []string{kindUser, kindToken, kindWorkload} {

@@ -21,7 +21,8 @@ func Expired() *fault.Fault {
 }
 
 // unknowable returns the UNAVAILABLE error of a token that cannot be checked, because the keys of
-// its issuer could not be fetched.
+// its issuer could not be fetched. The caller should try again after that time; the token may be
+// valid.
 func unknowable(after time.Duration) *fault.Fault {
 	return fault.New(fault.Unavailable, "the keys of the token's issuer cannot be fetched now").
 		Fix("try again later").After(after)

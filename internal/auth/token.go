@@ -24,7 +24,8 @@ type Peeked struct {
 }
 
 // Peek parses a token without verifying it. It returns Refused for a token that no issuer can have
-// created.
+// created. It costs no network and no cryptography, so it may be called for every request before
+// anything else is known.
 func Peek(token string) (Peeked, error) {
 	t, err := parse(token)
 	if err != nil {
@@ -120,8 +121,9 @@ func decode(segment string) (map[string]any, error) {
 	return object, nil
 }
 
-// next returns the next value of valid JSON. It returns an error for an object with duplicate
-// names.
+// next returns the next value of valid JSON, with numbers as json.Number. It returns an error for
+// an object with duplicate names, of which parsers disagree about the valid one, and for arrays and
+// objects nested more than depth levels deep.
 func next(d *json.Decoder, depth int) (any, error) {
 	token, err := d.Token()
 	if err != nil {

@@ -10,8 +10,9 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// An answer is the response to a request, buffered until it is complete. As in net/http, its
-// headers are fixed by the first byte or by the status.
+// An answer is the response to a request, buffered until it is complete, because a function has one
+// response and cannot stream it. As in net/http, its headers are fixed by the first byte or by the
+// status. It is used by one goroutine.
 type answer struct {
 	header http.Header
 	status int // 0: neither status nor body were written
@@ -45,7 +46,9 @@ func (a *answer) Flush() { a.WriteHeader(http.StatusOK) }
 // hopByHop contains the headers of a connection, which the gateway sets itself.
 var hopByHop = []string{"Connection", "Keep-Alive", "Transfer-Encoding", "Upgrade"}
 
-// writeTo writes the complete answer to a request with a method.
+// writeTo writes the complete answer to a request with a method. The response to HEAD has no body.
+// Headers of a connection are left out, and the challenge is copied to a header that the gateway
+// does not rename.
 func (a *answer) writeTo(w http.ResponseWriter, method string) {
 	a.WriteHeader(http.StatusOK)
 	maps.Copy(w.Header(), a.begun)
@@ -62,6 +65,8 @@ func (a *answer) writeTo(w http.ResponseWriter, method string) {
 	}
 }
 
+// Limits of a body. The response of a function is JSON, so a body is sent as a JSON text or in
+// base64.
 const (
 	// plainBody is the largest body in bytes that is sent as text. The JSON escapes of a larger one
 	// could make it larger than base64 does.
@@ -72,7 +77,8 @@ const (
 	maxBody = (6_291_556 - 128<<10) / 4 * 3
 )
 
-// encoded returns the response with a large body in base64.
+// encoded returns the response with a large body in base64, whose size is known to fit. A small
+// body stays text, which is faster to encode.
 func encoded(r events.APIGatewayV2HTTPResponse) events.APIGatewayV2HTTPResponse {
 	if !r.IsBase64Encoded && len(r.Body) > plainBody {
 		r.Body, r.IsBase64Encoded = base64.StdEncoding.EncodeToString([]byte(r.Body)), true

@@ -19,7 +19,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
-// event is a request of an HTTP API.
+// event returns a request of an HTTP API.
 func event(method, path string) events.APIGatewayV2HTTPRequest {
 	var e events.APIGatewayV2HTTPRequest
 	e.Version, e.RawPath, e.Headers = "2.0", path, map[string]string{}
@@ -28,8 +28,8 @@ func event(method, path string) events.APIGatewayV2HTTPRequest {
 	return e
 }
 
-// TestLargeAnswers covers that an answer of any size that one may have goes out whole, and within what a function
-// may send.
+// TestLargeAnswers checks that an answer of any permitted size is sent completely, within the size
+// that a function may send.
 func TestLargeAnswers(t *testing.T) {
 	a := newDeployment(t).function(t)
 	for _, size := range []int{0, 1, 512 << 10, 512<<10 + 1, 1 << 20, 4 << 20, 4<<20 + 300<<10} {
@@ -48,7 +48,8 @@ func TestLargeAnswers(t *testing.T) {
 	}
 }
 
-// TestTooLargeAnswers covers that an answer that is larger than a function may send is an error that says so.
+// TestTooLargeAnswers checks that an answer which is larger than a function may send becomes an
+// error that says so.
 func TestTooLargeAnswers(t *testing.T) {
 	a := newDeployment(t).function(t)
 	a.Serving(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -62,8 +63,9 @@ func TestTooLargeAnswers(t *testing.T) {
 	require.Contains(t, r.Body, `"request_id":"mine"`)
 }
 
-// TestAnswers covers what becomes of a handler's response: one that writes nothing, a status that only informs, a
-// header behind the beginning, headers of the connection, and a challenge, which the gateway renames.
+// TestAnswers checks the conversion of a handler's response: a handler that writes nothing, an
+// informational status, a header that is set after the beginning, headers of the connection, and a
+// challenge, which the gateway renames.
 func TestAnswers(t *testing.T) {
 	a := newDeployment(t).function(t)
 	a.Serving(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
@@ -83,7 +85,8 @@ func TestAnswers(t *testing.T) {
 	require.Equal(t, map[string]string{"Www-Authenticate": "Bearer", "Rookery-Challenge": "Bearer"}, r.Headers)
 }
 
-// TestPanics covers that a panic is an INTERNAL, whatever was written before, and that the next call is answered.
+// TestPanics checks that a panic is answered with INTERNAL, even if the handler had written
+// something, and that the next call is answered.
 func TestPanics(t *testing.T) {
 	d := newDeployment(t)
 	a := d.function(t)
@@ -113,7 +116,8 @@ func TestPanics(t *testing.T) {
 	require.Equal(t, 500, w.Code)
 }
 
-// TestRequestIDs covers that a request has the id that its client gives it, else that of the gateway.
+// TestRequestIDs checks that a request has the id that its client sends, or else that of the
+// gateway.
 func TestRequestIDs(t *testing.T) {
 	a := newDeployment(t).function(t)
 	e := event("GET", "/healthz")
@@ -126,8 +130,8 @@ func TestRequestIDs(t *testing.T) {
 	require.Contains(t, r.Body, `"request_id":"mine"`)
 }
 
-// TestDeadlines covers that a call must end before its invocation does, and that an invocation which has ended is
-// answered all the same.
+// TestDeadlines checks that a call must end before its invocation does, and that an invocation
+// whose time has passed is answered nevertheless.
 func TestDeadlines(t *testing.T) {
 	d := newDeployment(t)
 	secret := token(t, d.function(t), "acme")
@@ -158,8 +162,8 @@ func TestDeadlines(t *testing.T) {
 	require.Contains(t, string(data), `"statusCode":503`)
 }
 
-// TestLater covers that what calls leave to be done begins beside them, that the end of a call waits for it, and
-// not for ever.
+// TestLater checks that the work which calls leave runs concurrently with them, and that the end of
+// a call waits for it, but only for a limited time.
 func TestLater(t *testing.T) {
 	a := newDeployment(t).function(t)
 	done := make(chan struct{})
@@ -182,7 +186,7 @@ func TestLater(t *testing.T) {
 	require.True(t, a.Waits(time.Minute))
 }
 
-// TestUnknownEvents covers events that are no requests of an HTTP API.
+// TestUnknownEvents checks events that are not requests of an HTTP API.
 func TestUnknownEvents(t *testing.T) {
 	a := newDeployment(t).function(t)
 	for _, payload := range []string{

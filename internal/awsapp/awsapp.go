@@ -5,6 +5,22 @@
 // A function is frozen between calls: none of its goroutines run then (docs/design/0031).
 // docs/design/0036 lists the differences between an event and a request of net/http, and how they
 // are resolved.
+//
+// There are five kinds of functions, each with its own program: those that answer requests (Serve,
+// for everything or for one family of tools), the consumer of the queue of jobs (ServeJobs), of the
+// stream of the table (ServeStream) and of the bucket's events (ServeIngest), and one that a
+// schedule invokes (ServeJanitor). They share the table, the bucket and the queues, and nothing
+// else.
+//
+// A write goes through them like this. A call commits to the table. The stream reports which vaults
+// have new commits, and the follower queues them. The consumer of the queue writes the notes as
+// objects, moves commits into segments, and trims the table. Edits of objects by other programs
+// come back as events of the bucket, and become commits. The schedule finds changes that were
+// missed.
+//
+// Because a function is frozen between calls, nothing may depend on a timer or a goroutine: work is
+// either part of a call, or a message. Because it may never be thawed, a call is answered only when
+// its effects are durable.
 package awsapp
 
 import (
@@ -64,7 +80,8 @@ type Options struct {
 	outer []tool.Interceptor // see hosted.Options
 }
 
-// An App answers the events of one function. It is safe for concurrent use.
+// An App answers the events of one function. It is safe for concurrent use, which matters where a
+// process handles several events at once.
 type App struct {
 	opt   Options
 	teams *team.Teams
@@ -119,7 +136,9 @@ const defaultMemory = 1 << 30
 const namedFiles = 10
 
 // tenants returns the options of the deployment's tenants. later runs work that a call leaves
-// behind; nil: the call runs it.
+// behind; nil: the call runs it. Caches get a sixteenth of the memory each, and open vaults half of
+// it. Images of small logs are items of the table, which saves a request to the bucket at each cold
+// start.
 func tenants(o Options, later func(func())) team.Options {
 	caches := cmp.Or(o.Memory, defaultMemory) / 16
 	var followers []string
@@ -139,7 +158,8 @@ func tenants(o Options, later func(func())) team.Options {
 }
 
 // rests returns the places in AWS that still contain data that was erased at a time, and when the
-// services delete it.
+// services delete it. The times are those that AWS documents for its services, and the retention of
+// the deployment's queues.
 func rests(at time.Time) []repo.Rest {
 	const day = 24 * time.Hour
 	return []repo.Rest{
@@ -150,7 +170,8 @@ func rests(at time.Time) []repo.Rest {
 }
 
 // handlers returns a function that returns one of two handlers: the one for escaped paths, or the
-// one for paths that the gateway has decoded. Each is created at its first use.
+// one for paths that the gateway has decoded. Each is created at its first use, because a function
+// has one kind of gateway, and creating a handler delays a cold start.
 func (a *App) handlers(only []*tool.Family) func(escaped bool) http.Handler {
 	of := func(decoded bool) func() http.Handler {
 		return sync.OnceValue(func() http.Handler {
@@ -176,7 +197,8 @@ func (a *App) Handler() http.Handler { return a.handler(true) }
 // call the function.
 func trusted(*http.Request) *fault.Fault { return nil }
 
-// ready returns an error if the table cannot be read.
+// ready returns an error if the table cannot be read. It reads a key that no item has, which costs
+// one request.
 func (a *App) ready(ctx context.Context) error {
 	_, err := a.opt.Table.Get(ctx, table.Key{Part: "~tenants", Sort: "~"})
 	if errors.Is(err, table.ErrNotFound) {
@@ -185,8 +207,8 @@ func (a *App) ready(ctx context.Context) error {
 	return err
 }
 
-// Close waits for work that calls have left behind, for up to laterTimeout, and closes the App. No call
-// may follow it.
+// Close waits for work that calls have left behind, for up to laterTimeout, and closes the App. No
+// call may follow it. In Lambda it is not called: the process is killed.
 func (a *App) Close() {
 	a.later.wait(laterTimeout)
 	a.host.Close()

@@ -15,15 +15,18 @@ import (
 const operator = "rookery"
 
 // A tokenEvent is the command that creates an API token, and its tenant if it does not exist.
-// Without an identity provider, this is how the first token is created.
+// Without an identity provider, this is how the first token is created. All fields are required;
+// the tool validates them.
 type tokenEvent struct {
 	Tenant string    `json:"tenant"`
 	Name   string    `json:"name"`
 	Role   auth.Role `json:"role"`
 }
 
-// command executes a command of an operator, an event that does not come from a gateway. Only the
-// function that serves everything has commands. Errors contain no internal text.
+// command executes a command of an operator, an event that does not come from a gateway:
+// {"rookery": "token-create", …}. Only the function that serves everything has commands. Who may
+// invoke a function is decided by the policies of AWS. Errors contain no internal text, because the
+// service that invoked the function may log them.
 func (a *App) command(ctx context.Context, name string, payload []byte) ([]byte, error) {
 	if a.opt.Part != Everything {
 		return nil, errUnknown
@@ -47,7 +50,8 @@ func (a *App) command(ctx context.Context, name string, payload []byte) ([]byte,
 }
 
 // createToken creates a token, and its tenant if it does not exist. It calls the tool, so that the
-// token is checked and audited as every other.
+// token is checked and audited as every other. It returns the id and the token as JSON; the token
+// cannot be read again.
 func (a *App) createToken(ctx context.Context, e tokenEvent) ([]byte, error) {
 	if err := a.teams.Make(ctx, e.Tenant); err != nil {
 		return nil, err

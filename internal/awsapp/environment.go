@@ -38,7 +38,7 @@ var elsewhere = []string{
 
 // ReadEnvironment reads the configuration of a function: the keys of a server's configuration as
 // variables, and those of a function. It reports all problems of the latter in one *fault.Fault,
-// INVALID_PARAMETER.
+// INVALID_PARAMETER, so that a deployment is corrected in one step. It contacts nothing.
 func ReadEnvironment(env func(string) string) (Environment, error) {
 	r := environmentReader{env: env, Environment: Environment{
 		Table: env("ROOKERY_TABLE"), Bucket: env("ROOKERY_BUCKET"),
@@ -113,7 +113,7 @@ func (r *environmentReader) read() {
 }
 
 // isPublic reports whether a URL can be that of a gateway: it has the scheme https, or is on this
-// machine.
+// machine, as in the local cloud.
 func isPublic(text string) bool {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" {

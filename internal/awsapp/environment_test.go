@@ -10,7 +10,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/awsapp"
 )
 
-// sound is an environment that a function can have.
+// sound returns a valid environment of a function.
 func sound() map[string]string {
 	return map[string]string{
 		"ROOKERY_TABLE": "t", "ROOKERY_BUCKET": "b", "ROOKERY_PUBLIC_URL": base,
@@ -32,7 +32,8 @@ func TestEnvironment(t *testing.T) {
 	require.Equal(t, base, e.Server.PublicURL)
 }
 
-// TestUnsoundEnvironments covers that each mistake is named by its variable, and that no value is told.
+// TestUnsoundEnvironments checks that the error for an invalid environment names the variable, and
+// does not contain its value.
 func TestUnsoundEnvironments(t *testing.T) {
 	for _, c := range []struct{ name, value, says string }{
 		{"ROOKERY_TABLE", "", "ROOKERY_TABLE"},

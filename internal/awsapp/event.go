@@ -15,7 +15,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 )
 
-// A request is a decoded event of an HTTP API, payload format 2.0.
+// A request is a decoded event of an HTTP API, payload format 2.0. It is in the context of the
+// adapter's request, which restored replaces by the request of the client.
 type request struct {
 	event *events.APIGatewayV2HTTPRequest
 	url   *url.URL
@@ -25,7 +26,8 @@ type request struct {
 type requestKey struct{}
 
 // isEscaped reports whether the path of an event is still escaped. An HTTP API decodes paths; a
-// function URL does not.
+// function URL does not. The domain of the event shows which of the two sent it. An escaped slash
+// in a path is therefore ambiguous behind an HTTP API; docs/design/0036 has the consequences.
 func isEscaped(e *events.APIGatewayV2HTTPRequest) bool {
 	host, _, _ := strings.Cut(e.RequestContext.DomainName, ":")
 	_, region, of := strings.Cut(host, ".lambda-url.")
@@ -108,7 +110,9 @@ func (a *App) proxy(ctx context.Context, r *request) (events.APIGatewayV2HTTPRes
 	return a.adapter.ProxyWithContext(context.WithValue(ctx, requestKey{}, r), r.bare())
 }
 
-// restored serves the request that the adapter created for an event.
+// restored serves the request that the adapter created for an event. An answer that is too large
+// for a function is replaced by BATCH_TOO_LARGE: the calls in it were made, and a repetition with
+// the same idempotency keys gets their answers in smaller parts.
 func (a *App) restored(w http.ResponseWriter, to *http.Request) {
 	r, _ := to.Context().Value(requestKey{}).(*request)
 	r.restore(to)

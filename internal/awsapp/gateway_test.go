@@ -22,19 +22,20 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// ids are values of the parameter at the end of a path. Most have characters that are escaped there.
+// ids are values of the parameter at the end of a path. Most contain characters that are escaped
+// there.
 var ids = []string{
 	"people/freya", "people/freya#tasks", "a/b/c", "100%", "100%/x", "a+b", "a b", "Æ", "日本/語", "x%2Fy", "x%25y",
 	"a/../b", "../b", "b/..", "./b", "/b", "b/", "a//b", "a&b=c", "a;b", "a:b@c", `"x"`, "..", ".", "plain", "q/raw",
 }
 
-// A caught is the call that a request came to.
+// A caught is the call that a request resulted in.
 type caught struct {
 	Tool string
 	Args map[string]json.RawMessage
 }
 
-// catching returns Options whose function makes no call, and the last one that came.
+// catching returns Options with which the last call is recorded and not made.
 func catching(o awsapp.Options) (awsapp.Options, *caught) {
 	last := &caught{}
 	return awsapp.Outer(o, func(tool.Handler) tool.Handler {
@@ -45,8 +46,8 @@ func catching(o awsapp.Options) (awsapp.Options, *caught) {
 	}), last
 }
 
-// TestPathsThroughTheGateway covers that a request comes to the same call through the gateway, with the routes that it
-// has, as over net/http: for every route and a lot of ids.
+// TestPathsThroughTheGateway checks that a request through the gateway, with its routes, results in
+// the same call as over net/http, for every route and many ids.
 func TestPathsThroughTheGateway(t *testing.T) {
 	d := newDeployment(t)
 	o, last := catching(d.options(t))
@@ -102,7 +103,7 @@ func TestPathsThroughTheGateway(t *testing.T) {
 	require.Greater(t, compared, 200)
 }
 
-// atHome gives requests the name that the deployment is called by.
+// atHome gives requests the host name of the deployment.
 func atHome(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Host = strings.TrimPrefix(base, "https://")
@@ -110,7 +111,7 @@ func atHome(h http.Handler) http.Handler {
 	})
 }
 
-// send sends a request as it is, byte for byte, and returns status and body of the response.
+// send sends the bytes of a request unchanged, and returns the status and the body of the response.
 func send(t testing.TB, addr, text string) (int, string) {
 	t.Helper()
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", addr)
@@ -126,8 +127,8 @@ func send(t testing.TB, addr, text string) (int, string) {
 	return resp.StatusCode, string(body)
 }
 
-// TestEscapedPaths covers the URL of a function, which passes paths on as they are: an id with an escaped slash is
-// told from a path with one more segment.
+// TestEscapedPaths checks the URL of a function, which does not decode paths: an id with an escaped
+// slash differs from a path with one more segment.
 func TestEscapedPaths(t *testing.T) {
 	d := newDeployment(t)
 	o, last := catching(d.options(t))
@@ -181,8 +182,8 @@ func respond(
 	return r
 }
 
-// TestRequests covers that a handler sees through the gateway what it would see over net/http: method, host, URL,
-// query, headers and body.
+// TestRequests checks that a handler gets the same request through the gateway as over net/http:
+// method, host, URL, query, headers and body.
 func TestRequests(t *testing.T) {
 	a := newDeployment(t).function(t)
 	var seen *http.Request
@@ -225,7 +226,8 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestJoinedHeaders covers that what a gateway joins of headers that came twice is not read as one of them.
+// TestJoinedHeaders checks that a header which the gateway has joined from two values is not read
+// as a single one.
 func TestJoinedHeaders(t *testing.T) {
 	d := newDeployment(t)
 	a := d.function(t)

@@ -27,7 +27,7 @@ import (
 // base is the public URL of the deployment.
 const base = "https://notes.example.test"
 
-// A clock is put forward by tests.
+// A clock returns the time that a test sets.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -49,7 +49,7 @@ func (c *clock) pass(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// A buffer is written to by several at once.
+// A buffer is safe for concurrent writes.
 type buffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -89,7 +89,7 @@ func newDeployment(t testing.TB) *deployment {
 	return d
 }
 
-// options are what a function of the deployment is made with.
+// options returns the Options of a function of the deployment.
 func (d *deployment) options(t testing.TB) awsapp.Options {
 	t.Helper()
 	return awsapp.Options{
@@ -98,7 +98,7 @@ func (d *deployment) options(t testing.TB) awsapp.Options {
 	}
 }
 
-// function is one of the deployment.
+// function returns a new function of the deployment.
 func (d *deployment) function(t testing.TB, change ...func(*awsapp.Options)) *awsapp.App {
 	t.Helper()
 	o := d.options(t)
@@ -116,7 +116,7 @@ func newFunction(t testing.TB, o awsapp.Options) *awsapp.App {
 	return a
 }
 
-// through is a gateway that leads everything to one function.
+// through returns a gateway that routes every request to one function.
 func through(t testing.TB, a lambdahost.Invoker) http.Handler {
 	t.Helper()
 	g, err := lambdahost.NewGateway(map[string]lambdahost.Invoker{"$default": a})
@@ -124,7 +124,7 @@ func through(t testing.TB, a lambdahost.Invoker) http.Handler {
 	return g
 }
 
-// token makes an API token of a tenant, as an operator does.
+// token creates an API token of a tenant, as an operator does.
 func token(t testing.TB, a *awsapp.App, tenant string) string {
 	t.Helper()
 	event := marshalled(t, map[string]string{
@@ -145,7 +145,7 @@ func marshalled(t testing.TB, v any) []byte {
 	return data
 }
 
-// asked is a request with a token.
+// asked returns a request with a token.
 func asked(method, path, token, body string) *http.Request {
 	r := httptest.NewRequest(method, base+path, strings.NewReader(body))
 	if body != "" {
@@ -166,7 +166,7 @@ func call(t testing.TB, h http.Handler, token, name string, args map[string]any)
 // args are the arguments of a call.
 type args = map[string]any
 
-// furnish makes the vault main with the note inbox.
+// furnish creates the vault main with the note inbox.
 func furnish(t testing.TB, h http.Handler, token string) {
 	t.Helper()
 	call(t, h, token, "team_vault_create", args{"name": "main"})

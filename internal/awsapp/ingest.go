@@ -23,7 +23,8 @@ import (
 const mostVaults = 8
 
 // An Ingest is the function that consumes the queue of bucket events. It is safe for concurrent
-// use.
+// use. An event only says that an object has changed: the object itself is compared with the log of
+// its vault, so events may be late, repeated, or in another order.
 type Ingest struct {
 	opt      Options
 	teams    *team.Teams
@@ -57,7 +58,8 @@ func ServeIngest() {
 func (i *Ingest) Close() { i.teams.Close() }
 
 // Invoke records the outside edits among the files of the messages of an event. It answers with the
-// messages that must return: those about vaults that could not be examined.
+// messages that must return: those about vaults that could not be examined. Vaults are examined
+// concurrently, mostVaults at a time, and the failure of one does not affect the others.
 func (i *Ingest) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	i.opt.Begin()
 	var e events.SQSEvent
@@ -84,7 +86,8 @@ func (i *Ingest) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	return answer, nil
 }
 
-// notice examines the changed files of one vault. A panic becomes an error.
+// notice examines the changed files of one vault. A panic becomes an error. Errors are logged here,
+// because the queue learns only which messages must return.
 func (i *Ingest) notice(ctx context.Context, n ingest.Name, changes []ingest.Change) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -114,7 +117,9 @@ func (t *telling) fail(n ingest.Name) {
 }
 
 // read decodes messages. A message that is not a bucket event becomes a dead letter, or fails if
-// there is no queue for them.
+// there is no queue for them. The test event that a bucket sends when it is connected to the queue
+// is ignored. A message may have records about several vaults, and one vault records in several
+// messages.
 func (i *Ingest) read(ctx context.Context, messages []events.SQSMessage) *telling {
 	t := &telling{changes: map[ingest.Name][]ingest.Change{}, of: map[ingest.Name][]int{}, failed: map[int]bool{}}
 	for m := range messages {
@@ -166,7 +171,7 @@ func (t *telling) add(message int, r *events.S3EventRecord) {
 func isRemoval(event string) bool { return strings.HasPrefix(event, "ObjectRemoved:") }
 
 // answer returns the messages that must return, and makes the queue return them sooner than it
-// would by itself.
+// would by itself. If that fails, they return after the visibility timeout.
 func (i *Ingest) answer(
 	ctx context.Context, messages []events.SQSMessage, failed map[int]bool,
 ) events.SQSEventResponse {

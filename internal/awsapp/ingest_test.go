@@ -20,13 +20,15 @@ import (
 	"github.com/rookeryhq/rookery/internal/table"
 )
 
-// told is the body of a message by which a bucket tells of an object, with its key as it comes.
+// told returns the body of a message by which a bucket reports an event of an object. key is
+// written unchanged.
 func told(event, key string) string {
 	return fmt.Sprintf(`{"Records":[{"eventVersion":"2.1","eventSource":"aws:s3","eventTime":"2026-11-23T12:00:00.123Z",`+
 		`"eventName":%q,"s3":{"bucket":{"name":"b"},"object":{"key":%q,"size":1,"sequencer":"0A"}}}]}`, event, key)
 }
 
-// invoked hands messages to a function, and returns the ids of those that are to come again: their numbers.
+// invoked passes messages to a function, and returns the ids of those that must be delivered again:
+// their numbers.
 func invoked(t *testing.T, i *awsapp.Ingest, bodies ...string) (failed []string) {
 	t.Helper()
 	var e events.SQSEvent
@@ -43,9 +45,10 @@ func invoked(t *testing.T, i *awsapp.Ingest, bodies ...string) (failed []string)
 	return failed
 }
 
-// TestIngested holds what the function makes of the events of a bucket: it notices what others changed, once for each
-// vault, by keys in both spellings of a blank; passes over what is not a file of a vault; and what it noticed is taken in
-// by the function behind the queue of jobs, which a person can tell to discard it.
+// TestIngested checks the handling of events of a bucket. The function records changes by others,
+// once for each vault, by keys in both spellings of a space; it ignores objects that are not files
+// of a vault. The function behind the queue of jobs ingests the recorded changes, or discards them
+// if a person decides so.
 func TestIngested(t *testing.T) {
 	f := newFlow(t)
 	queue := &sent{}
@@ -94,8 +97,9 @@ func TestIngested(t *testing.T) {
 	require.InDelta(t, 1, done["files_created"], 0, "who asks does not wait")
 }
 
-// TestIngestFails holds that messages of a vault that cannot be read come again, and no others; that what is no event of
-// a bucket is among the dead letters at once; and that what was noticed is gone with its vault.
+// TestIngestFails checks that only the messages of a vault that cannot be read are delivered again,
+// that a message which is not an event of a bucket is a dead letter at once, and that recorded
+// changes are removed with their vault.
 func TestIngestFails(t *testing.T) {
 	f := newFlow(t)
 	f.call(t, "POST", "/v1/vaults", `{"name":"bad"}`)

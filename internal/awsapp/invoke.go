@@ -36,7 +36,8 @@ var _ lambda.Handler = (*App)(nil)
 
 // Invoke answers one event. A request of an HTTP API, or of the URL of the function, gets its
 // response; a command of an operator, which invokes the function directly, gets its result. Errors
-// contain nothing of a request.
+// contain nothing of a request, because Lambda logs them. The call ends a second (grace) before the
+// invocation, so that the answer can be sent; then it waits for work that it has left behind.
 func (a *App) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	a.opt.Begin()
 	defer a.later.wait(laterTimeout)
@@ -82,7 +83,7 @@ func (a *App) request(ctx context.Context, payload []byte) ([]byte, error) {
 }
 
 // marshal returns a response in the format of the gateway. It does not escape <, > and &, because
-// each escape takes six bytes.
+// each escape takes six bytes, and the size of a response is limited.
 func marshal(r events.APIGatewayV2HTTPResponse) ([]byte, error) {
 	data, err := tool.Marshal(encoded(r))
 	if err != nil {
@@ -104,7 +105,8 @@ func unread(e *events.APIGatewayV2HTTPRequest, err error) ([]byte, error) {
 }
 
 // serve returns the answer of a handler to a request. If the handler panics, the answer is
-// INTERNAL, even after a part was written, because none of it was sent.
+// INTERNAL, even after a part was written, because none of it was sent. The process continues: the
+// panic of one request must not end those of others.
 func (a *App) serve(r *http.Request, h http.Handler) (out *answer) {
 	out = newAnswer()
 	defer func() {

@@ -37,7 +37,8 @@ func ServeJanitor() {
 func (j *Janitor) Close() { j.teams.Close() }
 
 // Invoke examines all tenants once, or executes a command. If its time is over, the next event
-// continues.
+// continues. It returns the JSON null, because nothing reads its answer; after an error, the
+// schedule invokes the function again.
 func (j *Janitor) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	j.opt.Begin()
 	ctx, cancel := early(ctx, grace)

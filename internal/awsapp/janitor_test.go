@@ -17,7 +17,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/sqsqueue"
 )
 
-// A yard is a flow with a janitor and the function that works on what it asks for.
+// A yard is a flow with a janitor and the function that handles the messages of the janitor.
 type yard struct {
 	*flow
 	queue   *sent
@@ -39,7 +39,7 @@ func newYard(t *testing.T) *yard {
 	return y
 }
 
-// run is one run of the janitor, and returns what it asks for.
+// run runs the janitor once, and returns its messages.
 func (y *yard) run(t *testing.T) []job.Message {
 	t.Helper()
 	answer, err := y.janitor.Invoke(t.Context(), []byte(`{"detail-type":"Scheduled Event"}`))
@@ -52,7 +52,7 @@ func (y *yard) run(t *testing.T) []job.Message {
 	return all
 }
 
-// work works on messages, and returns which are to come again.
+// work handles messages, and returns the ids of those that must be delivered again.
 func (y *yard) work(t *testing.T, all ...job.Message) (failed []string) {
 	t.Helper()
 	for _, m := range all {
@@ -69,7 +69,7 @@ func (y *yard) work(t *testing.T, all ...job.Message) (failed []string) {
 	return failed
 }
 
-// asked are the kinds of messages about a vault.
+// askedOf returns the kinds of the messages about a vault.
 func askedOf(all []job.Message, vault string) (kinds []string) {
 	for _, m := range all {
 		if m.Vault == vault {
@@ -79,8 +79,9 @@ func askedOf(all []job.Message, vault string) (kinds []string) {
 	return kinds
 }
 
-// TestJanitor holds that a deployment in which neither a record nor an event came is in step after one run of the janitor
-// and what it asks for: files, the audit log, objects of others and refused calls of a tenant without writes.
+// TestJanitor checks that a deployment that got neither a stream record nor an event is up to date
+// after one run of the janitor and its messages: files, the audit log, objects of others, and
+// refused calls of a tenant without writes.
 func TestJanitor(t *testing.T) {
 	y := newYard(t)
 	y.add(t, "main", "one")
@@ -111,8 +112,8 @@ func TestJanitor(t *testing.T) {
 	require.NotContains(t, y.logs.String(), "could not")
 }
 
-// TestJanitorClears holds that the files of a vault are gone, and its name is free, an hour after its time in the trash at
-// the latest.
+// TestJanitorClears checks that the files of a vault are removed, and its name is free, at most an
+// hour after its time in the trash has ended.
 func TestJanitorClears(t *testing.T) {
 	y := newYard(t)
 	y.add(t, "main", "one")

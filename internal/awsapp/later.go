@@ -9,8 +9,8 @@ import (
 const laterTimeout = 250 * time.Millisecond
 
 // A later runs work that calls leave behind, in goroutines. The process is frozen between calls, so
-// work that takes longer than laterTimeout continues during the next call. It is safe for concurrent
-// use.
+// work that takes longer than laterTimeout continues during the next call, or never. It is safe for
+// concurrent use.
 type later struct {
 	mu      sync.Mutex
 	running int
@@ -43,6 +43,8 @@ func (l *later) done() {
 }
 
 // wait waits until no work is running, for at most the given time, and reports whether that is so.
+// Without it, the process would be frozen as soon as the call is answered, and a short write could
+// take minutes.
 func (l *later) wait(most time.Duration) bool {
 	l.mu.Lock()
 	running, idle := l.running, l.idle

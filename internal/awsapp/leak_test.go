@@ -14,8 +14,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/leaktest"
 )
 
-// printed is what a function writes to the streams of the process and to the standard logger. Tests that use it do
-// not run beside others.
+// printed returns the output of a function to the streams of the process and to the standard
+// logger. Tests that use it cannot run in parallel with others.
 func printed(t *testing.T, do func()) string {
 	t.Helper()
 	r, w, err := os.Pipe()
@@ -39,8 +39,8 @@ func printed(t *testing.T, do func()) string {
 	return <-done
 }
 
-// TestNothingLeaks covers that nothing of a request comes out in what a function writes, whatever is wrong with it:
-// canaries are in its path, query, headers and body.
+// TestNothingLeaks checks that the output of a function contains nothing of a request, whatever is
+// wrong with the request. Its path, query, headers and body contain canaries.
 func TestNothingLeaks(t *testing.T) {
 	d := newDeployment(t)
 	a := d.function(t)

@@ -70,7 +70,9 @@ type embedded struct {
 	CloudWatchMetrics []directive
 }
 
-// measure returns the function with which the auditor measures calls, or nil.
+// measure returns the function with which the auditor measures calls, or nil. The requests to AWS
+// of a call are those that the process has sent meanwhile, which includes those of concurrent
+// calls.
 func (m *Metrics) measure(now func() time.Time) func() func(audit.Ended) []slog.Attr {
 	if m == nil {
 		return nil
@@ -84,7 +86,8 @@ func (m *Metrics) measure(now func() time.Time) func() func(audit.Ended) []slog.
 }
 
 // attributes returns the attributes for the log line of a call. The name of the tool is already in
-// the line.
+// the line. at is the time of the metrics; requests is the number of requests to AWS during the
+// call.
 func (m *Metrics) attributes(e audit.Ended, at time.Time, requests int64) []slog.Attr {
 	return []slog.Attr{
 		slog.String(stackDimension, m.stack), slog.String(functionDimension, m.function),

@@ -27,7 +27,8 @@ func commandOf(payload []byte) (name string, ok bool) {
 	return *e.Command, true
 }
 
-// A Health is the answer of the function that consumes the queue of jobs to the command health.
+// A Health is the answer of the function that consumes the queue of jobs to the command health. It
+// shows that the function starts and can read the table.
 type Health struct {
 	Version string    `json:"version"` // of the program
 	Format  int       `json:"format"`  // of the images that it writes
@@ -79,7 +80,7 @@ func (w *Worker) rollback(ctx context.Context, payload []byte) ([]byte, error) {
 }
 
 // failed logs the cause of a failed command, and returns an error for the operator: the fault, or a
-// reference to the log.
+// reference to the log. what is the sentence that both begin with.
 func (w *Worker) failed(ctx context.Context, what string, err error) error {
 	var f *fault.Fault
 	if errors.As(err, &f) && f.Status() != fault.StatusInternal {
@@ -96,7 +97,8 @@ type Tenant struct {
 }
 
 // command executes a command of an operator: "vaults", which lists the tenants of the deployment
-// and their vaults.
+// and their vaults. An error for one tenant ends it, because a list with a gap would be taken for
+// complete.
 func (j *Janitor) command(ctx context.Context, name string) ([]byte, error) {
 	if name != "vaults" {
 		return nil, errors.New("there is no such command: it must be vaults")

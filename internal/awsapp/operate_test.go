@@ -12,7 +12,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
-// TestOperatorCommands covers what operators invoke behind the API: what it answers, and what it refuses.
+// TestOperatorCommands checks the commands that operators invoke directly, without the API: their
+// answers and their errors.
 func TestOperatorCommands(t *testing.T) {
 	d := newDeployment(t)
 	app := d.function(t)

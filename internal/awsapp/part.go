@@ -9,7 +9,8 @@ import (
 )
 
 // A Part is the set of routes that one function serves. Every function has the whole catalogue,
-// because tools refer to each other.
+// because tools refer to each other. Small functions exist so that their concurrency and memory can
+// be set apart; they are the same program with another Part.
 type Part struct{ family string }
 
 // Everything is the Part with all routes, MCP, the pages beside them, and the tools by name.
@@ -41,7 +42,8 @@ type Route struct {
 
 // Routes returns the routes of a gateway that lead the paths of tools to the functions of their
 // families, sorted by pattern. There is a wildcard route only for paths below which a tool has one;
-// all others reach the function that serves everything, which answers that they do not exist.
+// all others reach the function that serves everything, which answers that they do not exist. The
+// template of the deployment must contain exactly these; a test compares the two.
 func Routes(cat *tool.Catalogue) []Route {
 	families := map[string]string{}
 	for _, t := range cat.Tools() {
@@ -62,7 +64,8 @@ func Routes(cat *tool.Catalogue) []Route {
 const vaultPath = "/v1/vaults/{vault}"
 
 // patternOf returns the gateway's route for the path of a tool: the first word after the version or
-// the vault, and a wildcard if more follows.
+// the vault, and a wildcard if more follows. So a family needs few routes, and an HTTP API allows a
+// limited number.
 func patternOf(path string) string {
 	if name, ok := strings.CutPrefix(path, "/v1/vaults/{"); ok && strings.HasSuffix(name, "}") &&
 		!strings.Contains(name, "/") {

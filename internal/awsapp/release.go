@@ -35,6 +35,10 @@ type releaseItem struct {
 // A release decides whether images of the format of this release may be put in use, or whether
 // those of an earlier format are kept, because processes of an earlier release may still run
 // (docs/design/0066). It is safe for concurrent use.
+//
+// The deployment has one item with the newest format, and the time since when a process with that
+// format has run. A process of an earlier release could not read images of a newer format, and
+// would have to replay whole logs; releasePause is longer than any of its invocations.
 type release struct {
 	table table.Table
 	now   func() time.Time
@@ -46,6 +50,7 @@ type release struct {
 }
 
 // holds reports whether images of an earlier format are kept. It returns true if that is unknown.
+// After the item was read once, it costs no request.
 func (r *release) holds(ctx context.Context) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -64,7 +69,9 @@ func (r *release) holds(ctx context.Context) bool {
 	return r.known.Format == 0 || now.Sub(r.known.Since) < releasePause
 }
 
-// learn reads the item, and replaces it if it is that of an earlier release.
+// learn reads the item, and replaces it if it is that of an earlier release, or cannot be decoded.
+// It costs one request, and another one for the first process of a release. The item of a later
+// release is returned as it is.
 func (r *release) learn(ctx context.Context) (releaseItem, error) {
 	own := releaseItem{Format: index.ImageFormat, Since: r.now().UTC().Round(0)}
 	data, err := json.Marshal(own)

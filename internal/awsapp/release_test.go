@@ -16,8 +16,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/table"
 )
 
-// TestRelease covers when images of an earlier format are kept: for a quarter of an hour after the first process of a
-// release with a new one, in all its processes; always in one of a release before that; and while it is not known.
+// TestRelease checks when images of an earlier format are kept: for a quarter of an hour after the
+// first process of a release with a new format has started, in all processes of this release;
+// always in a process of an earlier release; and while the release is unknown.
 func TestRelease(t *testing.T) {
 	db, err := bolttable.Open(filepath.Join(t.TempDir(), "t.db"), bolttable.Options{})
 	require.NoError(t, err)
@@ -60,7 +61,7 @@ func TestRelease(t *testing.T) {
 	require.False(t, late.holds(t.Context()))
 }
 
-// A brokenTable cannot be read while it is broken.
+// A brokenTable cannot be read while broken is set.
 type brokenTable struct {
 	table.Table
 	broken bool

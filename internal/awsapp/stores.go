@@ -32,7 +32,9 @@ const (
 )
 
 // A tenantStores opens the table and the bucket of a deployment with the credentials of a role
-// whose session has the tag of one tenant. It is safe for concurrent use.
+// whose session has the tag of one tenant. It is safe for concurrent use. The policies of the role
+// allow a session only the keys that begin with the name in its tag, so AWS itself prevents access
+// to another tenant, whatever the program does.
 type tenantStores struct {
 	cfg    aws.Config // of the function
 	e      Environment
@@ -62,7 +64,8 @@ func newTenantStores(
 const roleAttempt = 3 * time.Second
 
 // open returns the stores of one tenant; see Options.Stores. The role is assumed at the first
-// request to them.
+// request to them, so opening costs nothing and does not fail. The stores of one tenant share their
+// credentials.
 func (s *tenantStores) open(_ context.Context, tenant string) (table.Table, blob.Bucket, error) {
 	cfg := s.cfg
 	cfg.Credentials = s.credentials(tenant)
@@ -73,7 +76,8 @@ func (s *tenantStores) open(_ context.Context, tenant string) (table.Table, blob
 	return dynamotable.New(cfg, s.e.Table, s.table), bucket, nil
 }
 
-// credentials returns the credentials of a tenant. Concurrent requests share one call of STS.
+// credentials returns the credentials of a tenant. Concurrent requests share one call of STS. At
+// maxTenants all are dropped, and assumed again when they are needed.
 func (s *tenantStores) credentials(tenant string) aws.CredentialsProvider {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -18,8 +18,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/table"
 )
 
-// TestTenantStores covers that each tenant has credentials of its own, which are asked for once while they are valid,
-// however many requests are made at once, and that requests are signed with them.
+// TestTenantStores checks that each tenant has its own credentials, that they are requested once
+// while they are valid, however many requests run concurrently, and that requests are signed with
+// them.
 func TestTenantStores(t *testing.T) {
 	var mu sync.Mutex
 	assumed := map[string]int{}
@@ -69,7 +70,7 @@ func TestTenantStores(t *testing.T) {
 	require.Equal(t, map[string]int{"acme": 1, "heron": 1}, assumed)
 	require.Equal(t, map[string]int{"KEYacme": 8, "KEYheron": 1}, signers)
 
-	life = roleRest - time.Second // what is left is too little: they are renewed with each request
+	life = roleRest - time.Second // too little time is left: they are renewed with each request
 	get("wren")
 	get("wren")
 	require.Equal(t, 2, assumed["wren"])

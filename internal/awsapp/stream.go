@@ -31,7 +31,8 @@ func NewStream(o Options) *Stream {
 	return &Stream{opt: o, teams: teams, follower: followerOf(o, teams)}
 }
 
-// followed returns the options of tenants of which only the logs are read.
+// followed returns the options of tenants of which only the logs are read. No vault is opened, so
+// caches are empty and no job can be started.
 func followed(o Options) team.Options {
 	return team.Options{
 		Table: o.Table, Bucket: o.Bucket, Stores: o.Stores, Registry: o.Table, Texts: repo.NewTexts(0),
@@ -54,7 +55,8 @@ func ServeStream() {
 func (s *Stream) Close() { s.teams.Close() }
 
 // Invoke syncs the followers of the logs in the records of an event. It reports the first record as
-// failed, so that all return, only if the rest of the work cannot be queued.
+// failed, so that all return, only if the rest of the work cannot be queued. It looks only at the
+// keys of records, and several records for one vault become one message.
 func (s *Stream) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	s.opt.Begin()
 	var e events.DynamoDBEvent

@@ -27,7 +27,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/table"
 )
 
-// A sent is a queue that notes what it is sent, or fails.
+// A sent is a queue that records its messages, or fails.
 type sent struct {
 	mu   sync.Mutex
 	all  []job.Message
@@ -44,7 +44,7 @@ func (s *sent) Send(_ context.Context, m job.Message) error {
 	return s.fail
 }
 
-// A flow is a deployment over emulators with the function behind the stream of its table.
+// A flow is a deployment over emulators, with the function behind the stream of its table.
 type flow struct {
 	works
 	backend *awstest.Backend
@@ -68,7 +68,7 @@ func newFlow(t *testing.T) *flow {
 	return f
 }
 
-// stream is the function behind the stream, with a queue.
+// stream returns the function behind the stream, with a queue.
 func (f *flow) stream(t *testing.T, q job.Queue) *awsapp.Stream {
 	t.Helper()
 	o := f.options(t)
@@ -78,7 +78,7 @@ func (f *flow) stream(t *testing.T, q job.Queue) *awsapp.Stream {
 	return s
 }
 
-// add makes a note by a call, whose file has the name of its title.
+// add creates a note by a call. Its file is named by its title.
 func (f *flow) add(t *testing.T, vault, title string) {
 	t.Helper()
 	f.call(t, http.MethodPost, "/v1/tools/raven_new", `{"vault":"`+vault+`","type":"page","title":"`+title+`","path":"`+title+`"}`)
@@ -93,7 +93,7 @@ func (f *flow) await(t *testing.T, path string) {
 	}, time.Minute, 50*time.Millisecond, path)
 }
 
-// paths are those of all files.
+// paths returns the paths of all files.
 func (f *flow) paths(t *testing.T) (all []string) {
 	t.Helper()
 	for o, err := range f.notes.List(t.Context(), "") {
@@ -103,8 +103,8 @@ func (f *flow) paths(t *testing.T) (all []string) {
 	return all
 }
 
-// TestRecorded holds what the function makes of recorded events: duplicates, disorder, other records and other
-// partitions, and very many.
+// TestRecorded checks the handling of recorded events: duplicates, wrong order, other records and
+// other partitions, and a large number.
 func TestRecorded(t *testing.T) {
 	f := newFlow(t)
 	f.add(t, "main", "one")
@@ -136,8 +136,8 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
-// TestPoison holds that a vault whose log is damaged holds up no other: a message asks for it, and after some tries that
-// is among the dead letters.
+// TestPoison checks that a vault whose log is damaged does not delay others: it gets a message,
+// which becomes a dead letter after several attempts.
 func TestPoison(t *testing.T) {
 	f := newFlow(t)
 	f.call(t, http.MethodPost, "/v1/vaults", `{"name":"bad"}`)
@@ -180,7 +180,8 @@ func TestPoison(t *testing.T) {
 	require.JSONEq(t, `{"batchItemFailures":[{"itemIdentifier":"1"}]}`, string(answer), "it comes again, and is dead then")
 }
 
-// TestErasedFiles holds that an erased vault has no file, and no version of one, when the job of its erasure is done.
+// TestErasedFiles checks that an erased vault has no file, and no version of one, when the job of
+// its erasure is done.
 func TestErasedFiles(t *testing.T) {
 	f := newFlow(t)
 	f.add(t, "main", "one")
@@ -214,8 +215,8 @@ func TestErasedFiles(t *testing.T) {
 	require.Zero(t, gone, "there is nothing left to be destroyed")
 }
 
-// TestErasedHistory holds that nothing is left of a note whose history is erased, when its job is done: no version of its
-// file, and no version of the audit log that had its lines.
+// TestErasedHistory checks that nothing remains of a note whose history is erased when the job is
+// done: no version of its file, and no version of the audit log that had its lines.
 func TestErasedHistory(t *testing.T) {
 	f := newFlow(t)
 	f.call(t, http.MethodPost, "/v1/tools/raven_new", `{"vault":"main","type":"page","title":"Hush","path":"hush"}`)
@@ -257,8 +258,8 @@ func TestErasedHistory(t *testing.T) {
 	require.Zero(t, gone, "no version is left that is not current")
 }
 
-// TestRefusalsAreArchived holds that a pass moves the entries of refused calls that are some minutes old from the table
-// into an archive.
+// TestRefusalsAreArchived checks that a pass moves the entries of refused calls that are several
+// minutes old from the table into an archive.
 func TestRefusalsAreArchived(t *testing.T) {
 	f := newFlow(t)
 	refused := asked(http.MethodPost, "/v1/tools/raven_delete", f.token, `{"vault":"main","id":"none"}`)
@@ -287,8 +288,9 @@ func TestRefusalsAreArchived(t *testing.T) {
 	}
 }
 
-// TestStreamToFile holds that a write is in its file soon, through the stream of the emulated table; that what is
-// behind is brought by a message; and that nobody's file is overwritten.
+// TestStreamToFile checks that a write is in its file soon, through the stream of the emulated
+// table, that a message brings a vault up to date that is behind, and that no file of others is
+// overwritten.
 func TestStreamToFile(t *testing.T) {
 	f := newFlow(t)
 	url, dead := f.backend.Queue(t, 60)

@@ -24,15 +24,15 @@ import (
 	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
-// code is the code of the error of a request; empty: it succeeded.
+// code returns the code of the error of a request, or "" if it succeeded.
 func code(t testing.TB, h http.Handler, r *http.Request) fault.Code {
 	t.Helper()
 	w := awsapp.Recorded(h, r)
 	return tooltest.CodeOf(t, json.RawMessage(w.Body.Bytes()))
 }
 
-// TestFirstToken covers the command with which a deployment without an identity provider begins. Its token is that of
-// an admin, it is audited, and the tenant can be asked for further ones.
+// TestFirstToken checks the command with which a deployment without an identity provider begins.
+// Its token is that of an admin and is audited, and with it more tokens can be created.
 func TestFirstToken(t *testing.T) {
 	d := newDeployment(t)
 	a := d.function(t)
@@ -46,8 +46,8 @@ func TestFirstToken(t *testing.T) {
 	require.Contains(t, call(t, h, again, "team_vault_list", args{}), `"main"`)
 }
 
-// TestCommandsAreOfOperators covers that no request is a command, that a function of one family has none, and what is
-// no tenant, role or name.
+// TestCommandsAreOfOperators checks that no request is taken for a command, that a function of one
+// family has no commands, and that invalid tenants, roles and names are refused.
 func TestCommandsAreOfOperators(t *testing.T) {
 	d := newDeployment(t)
 	a := d.function(t)
@@ -79,8 +79,9 @@ func TestCommandsAreOfOperators(t *testing.T) {
 	require.Error(t, err)
 }
 
-// TestFirstAdmin covers tenants that the configuration names: each is made when a token for it comes, and its first
-// admin with it, also where a process ended between the two. Other tenants are not made, whatever a token says.
+// TestFirstAdmin checks tenants that the configuration names: each is created when its first token
+// arrives, together with its first admin, even if a process ended between the two steps. No token
+// creates another tenant.
 func TestFirstAdmin(t *testing.T) {
 	d := newDeployment(t)
 	issuer := authtest.NewIssuer(t)
@@ -123,8 +124,9 @@ func TestFirstAdmin(t *testing.T) {
 	require.LessOrEqual(t, counted.Counts().Ops, 1, "a later start writes the rate at most")
 }
 
-// TestTwoTenantsInOneInstance covers a process that serves two tenants by turns and at once, each over stores of its
-// own: no answer has a word of the other, and no request goes to the stores of the other.
+// TestTwoTenantsInOneInstance checks a process that serves two tenants alternately and
+// concurrently, each over its own stores: no answer contains text of the other tenant, and no
+// request reaches the stores of the other.
 func TestTwoTenantsInOneInstance(t *testing.T) {
 	d := newDeployment(t)
 	var mu sync.Mutex
@@ -180,8 +182,9 @@ func TestTwoTenantsInOneInstance(t *testing.T) {
 	}
 }
 
-// TestFrozen covers a process that is frozen for 25 hours, while another one goes on: it answers with what is true
-// then, loses nothing of either, and refuses a token that was revoked meanwhile.
+// TestFrozen checks a process that is frozen for 25 hours while another one works: after that its
+// answers are up to date, nothing of either is lost, and a token that was revoked meanwhile is
+// refused.
 func TestFrozen(t *testing.T) {
 	d := newDeployment(t)
 	frozen, awake := d.function(t), d.function(t)
@@ -211,7 +214,7 @@ func TestFrozen(t *testing.T) {
 	require.Equal(t, fault.Conflict, code(t, slept, stale))
 }
 
-// TestBegins covers that a function is told of each call before the stores are asked.
+// TestBegins checks that the function is notified of each call before the stores are used.
 func TestBegins(t *testing.T) {
 	begun := 0
 	a := newDeployment(t).function(t, func(o *awsapp.Options) { o.Begin = func() { begun++ } })

@@ -34,7 +34,9 @@ const (
 	lastRetry  = 10 * time.Minute
 )
 
-// A Worker is the function that consumes the queue of jobs. It is safe for concurrent use.
+// A Worker is the function that consumes the queue of jobs. It is safe for concurrent use. It is
+// the only function that moves commits into segments, and the only one whose role may destroy
+// versions of objects.
 type Worker struct {
 	opt    Options
 	teams  *team.Teams
@@ -47,7 +49,9 @@ type Worker struct {
 var _ lambda.Handler = (*Worker)(nil)
 
 // NewWorker returns a Worker over a queue and the stores of the Options, whose Queue is ignored. It
-// reads nothing from the stores.
+// reads nothing from the stores. Each kind of message has a handler: jobs of tenants, the files and
+// segments of vaults, the files of vaults that are gone, the ends and sweeps of ingests, and the
+// upkeep of tenants.
 func NewWorker(o Options, queue *sqsqueue.Queue) *Worker {
 	o = o.withDefaults()
 	o.Queue = queue
@@ -95,7 +99,9 @@ func ServeJobs() {
 func (w *Worker) Close() { w.teams.Close() }
 
 // Invoke handles the messages of an event one after the other, and answers with those that must
-// return. It also executes commands.
+// return. It also executes commands. Its work ends lastMinute before the invocation does, or a
+// quarter of the time before if that is less, so that a job can be interrupted and its state be
+// written.
 func (w *Worker) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	w.opt.Begin()
 	if name, ok := commandOf(payload); ok {
@@ -127,7 +133,8 @@ func (w *Worker) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 }
 
 // message handles one message. After an error, it makes the message return sooner than the queue
-// would by itself.
+// would by itself. If the time of the invocation is over, the message is not begun. After several
+// receipts, the queue itself moves a message to the dead letters.
 func (w *Worker) message(ctx context.Context, r *events.SQSMessage) error {
 	err := ctx.Err()
 	if err == nil {
@@ -141,7 +148,9 @@ func (w *Worker) message(ctx context.Context, r *events.SQSMessage) error {
 	return errors.Join(err, w.queue.Again(soon, r.ReceiptHandle, pauseAfter(r.Attributes["ApproximateReceiveCount"])))
 }
 
-// pauseAfter returns the time after which a message returns that was received that many times.
+// pauseAfter returns the time after which a message returns that was received that many times:
+// firstRetry, then twice as long each time, up to lastRetry. received is a decimal number; anything
+// else counts as 1.
 func pauseAfter(received string) time.Duration {
 	n, _ := strconv.Atoi(received)
 	pause := firstRetry
@@ -169,7 +178,8 @@ func (w *Worker) tenant(ctx context.Context, name string) error {
 }
 
 // jobs continues the job of a message, and queues the next message if the job is not done. An error
-// of the job is stored with the job, which has its own retries.
+// of the job is stored with the job, which has its own retries; so the message itself fails only if
+// the next one cannot be sent.
 func (w *Worker) jobs(ctx context.Context, m job.Message) error {
 	next, err := w.teams.WorkOn(ctx, m)
 	if err != nil && !w.expected(ctx, err) {

@@ -20,7 +20,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/sqsqueue"
 )
 
-// A works is a deployment with a queue of jobs and the function that works on it.
+// A works is a deployment with a queue of jobs and the function that handles it.
 type works struct {
 	*deployment
 	queue  *sqsqueue.Queue
@@ -71,7 +71,7 @@ func (w *works) done(t *testing.T, id string) {
 	require.Equal(t, job.Done, it.State, it.Error)
 }
 
-// TestWorkerOnAQueue holds that jobs which calls leave are worked on by the function behind the queue.
+// TestWorkerOnAQueue checks that the function behind the queue works on the jobs that calls leave.
 func TestWorkerOnAQueue(t *testing.T) {
 	w := newWorks(t)
 	w.call(t, http.MethodPost, "/v1/vaults", `{"name":"main"}`)
@@ -100,8 +100,8 @@ func TestWorkerOnAQueue(t *testing.T) {
 	require.NotContains(t, w.logs.String(), "could not")
 }
 
-// TestDeadLetters holds that a message which no handler takes is among the dead letters at once, and that one whose job
-// is gone is not.
+// TestDeadLetters checks that a message without a handler becomes a dead letter at once, and that a
+// message whose job no longer exists does not.
 func TestDeadLetters(t *testing.T) {
 	w := newWorks(t)
 	for _, m := range []job.Message{
@@ -137,7 +137,7 @@ func (w *works) quiet(t *testing.T) bool {
 		out.Attributes["ApproximateNumberOfMessagesNotVisible"] == "0"
 }
 
-// TestUntold holds that a message is reported as failed if it cannot be buried.
+// TestUntold checks that a message is reported as failed if it cannot be stored as a dead letter.
 func TestUntold(t *testing.T) {
 	b := awstest.Start(t)
 	url, _ := b.Queue(t, 60)

@@ -14,6 +14,16 @@
 // each item that expires: the second (eight bytes, big endian) and the item's key. It is used to
 // find expired items without reading the others. The bucket "meta" contains the version of this
 // format.
+//
+// # Concurrency
+//
+// Reads are short transactions on a snapshot of the tree; they wait neither for each other nor for
+// a commit. A Query reads page by page, so it is no snapshot. One goroutine, write, owns all write
+// transactions. Compact replaces the file under readers, which then repeat their read on the new
+// one.
+//
+// bbolt reports a malformed page by a panic, or by a fault of the memory mapping. Both become
+// ErrDamaged in this package, so that a damaged file does not end the process.
 package bolttable
 
 import (
@@ -49,7 +59,8 @@ type Options struct {
 }
 
 // A Table is a table.Table in one file. It has the file locked until Close. It is safe for
-// concurrent use.
+// concurrent use. Of its mutexes, copying is locked before writing; readers lock neither, except to
+// find out whether the database was replaced.
 type Table struct {
 	path  string
 	db    atomic.Pointer[bolt.DB] // replaced by Compact
@@ -123,7 +134,10 @@ var (
 	format       = []byte("1")
 )
 
-// prepare initializes a new database, or checks the format of an existing one.
+// prepare initializes a new database, or checks the format of an existing one. An empty database is
+// one in which a process died before it could create the buckets. The name of the file is synced
+// before the first commit, so that no acknowledged commit is in a file that a power loss can
+// remove.
 func prepare(db *bolt.DB) error {
 	// Remove the files of a Compact or a Snapshot that was interrupted.
 	for _, path := range []string{beside(db.Path()), snapshotOf(db.Path())} {
@@ -192,7 +206,8 @@ func syncDir(path string) error {
 
 // Close writes the queued commits and closes the file. It waits for reads in progress, but not for
 // the loop body of a Query, whose next page is ErrClosed. Later calls of other methods return
-// ErrClosed. A second Close returns the result of the first.
+// ErrClosed. A second Close returns the result of the first. The file can be opened by another
+// process when it returns.
 func (t *Table) Close() error {
 	t.closing.Do(func() {
 		t.queue.close()
@@ -206,7 +221,8 @@ func (t *Table) Close() error {
 	return t.closeErr
 }
 
-// Get implements table.Table.
+// Get implements table.Table. It is one read transaction. An item that has expired is not found,
+// even if it is still in the file.
 func (t *Table) Get(ctx context.Context, k table.Key) (table.Item, error) {
 	if err := errors.Join(ctx.Err(), table.CheckKey(k)); err != nil {
 		return table.Item{}, err

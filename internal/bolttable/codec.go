@@ -20,7 +20,8 @@ func encodeKey(k table.Key) []byte {
 	return append(b, k.Sort...)
 }
 
-// decodeKey is the inverse of encodeKey.
+// decodeKey is the inverse of encodeKey. b must be a key of the item bucket; it is not validated,
+// because checkFormat and Check find files of other programs.
 func decodeKey(b []byte) table.Key {
 	n := 2 + int(binary.BigEndian.Uint16(b))
 	return table.Key{Part: string(b[2:n]), Sort: string(b[n:])}
@@ -59,7 +60,8 @@ func decode(b []byte) (record, error) {
 	return record{count, expires, b[n+m:]}, nil
 }
 
-// live reports whether the record has not expired at now, in seconds.
+// live reports whether the record has not expired at now, in seconds since 1970. An item expires at
+// the beginning of its second.
 func (r record) live(now int64) bool { return r.expires == 0 || now < r.expires }
 
 // item returns the item of the record. Its data is a copy that remains valid after the transaction.
@@ -72,7 +74,9 @@ func (r record) item(k table.Key) table.Item {
 	}
 }
 
-// encodeExpiry returns the key in the expiry bucket of the item with this key.
+// encodeExpiry returns the key in the expiry bucket of the item with this key: the second in big
+// endian, so that keys are in the order of time, and then the key of the item, so that it is
+// unique.
 func encodeExpiry(second int64, key []byte) []byte {
 	b := binary.BigEndian.AppendUint64(make([]byte, 0, 8+len(key)), uint64(second))
 	return append(b, key...)

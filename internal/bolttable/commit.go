@@ -21,7 +21,8 @@ const (
 	maxSweep = 64       // expired items that it deletes
 )
 
-// A request is a Commit that waits to be written.
+// A request is a Commit that waits to be written. Its ops are a copy, which the caller does not
+// change. The writer skips it if ctx has ended before its transaction began.
 type request struct {
 	ctx    context.Context
 	ops    []table.Op
@@ -58,7 +59,8 @@ func (t *Table) Commit(ctx context.Context, ops ...table.Op) error {
 }
 
 // A queue contains the Commits that are not being written yet. A caller waits for each of them, so
-// its length is bounded by the number of callers.
+// its length is bounded by the number of callers. wake has room for one token, so a signal that no
+// one waits for is kept, and several become one.
 type queue struct {
 	mu      sync.Mutex
 	waiting []*request
@@ -116,7 +118,8 @@ func (q *queue) cut() (batch []*request, closed bool) {
 	return batch, q.closed
 }
 
-// first returns how many of the requests fit into one transaction, at least one.
+// first returns how many of the requests fit into one transaction: at least one, even if it exceeds
+// maxBytes by itself.
 func first(waiting []*request) int {
 	size := 0
 	for n, r := range waiting {
@@ -144,9 +147,10 @@ func (t *Table) write() {
 	}
 }
 
-// commit writes a batch in one transaction and returns the result of each request. An error applies
-// to all of them, including those with a conflict, because the change that caused the conflict may
-// not have been written.
+// commit writes a batch in one transaction and returns the result of each request: nil, a
+// *table.Conflict, or the error of its context. An error applies to all of them, including those
+// with a conflict, because the change that caused the conflict may not have been written. If no
+// request changes anything, nothing is written or synced.
 func (t *Table) commit(batch []*request) ([]error, error) {
 	t.writing.Lock()
 	defer t.writing.Unlock()
@@ -184,7 +188,8 @@ func (t *Table) prepare(tx *bolt.Tx, batch []*request) (answers []error, changed
 }
 
 // applyAll applies the requests in order and returns the result of each. Requests whose context has
-// ended are skipped. changed reports whether any request was applied.
+// ended are skipped. changed reports whether any request was applied. An error means that the
+// database cannot be read or written, and applies to all.
 func (s state) applyAll(batch []*request) (answers []error, changed bool, err error) {
 	answers = make([]error, len(batch))
 	for i, r := range batch {

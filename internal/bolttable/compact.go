@@ -51,7 +51,9 @@ func (t *Table) Compact(ctx context.Context) error {
 	return errors.Join(err, old.Close())
 }
 
-// rewrite copies the contents of a database to a new one at path.
+// rewrite copies the contents of a database to a new one at path, and replaces a file that an
+// interrupted call left there. The new file is synced once, at the end; until it has the name of
+// the database, its loss does no harm. On an error it is removed.
 func rewrite(from *bolt.DB, path string) (*bolt.DB, error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
@@ -78,7 +80,8 @@ func discard(db *bolt.DB) error {
 }
 
 // replaceClosed is the last part of Compact where an open file cannot be replaced. Reads wait
-// meanwhile.
+// meanwhile. If the rename fails, the old database is opened again and stays in use. If opening
+// fails, the Table is unusable: every later call returns ErrClosed.
 func (t *Table) replaceClosed(old, next *bolt.DB) error {
 	path := beside(t.path)
 	if err := errors.Join(next.Close(), old.Close()); err != nil {
@@ -124,7 +127,9 @@ func open(path string, s *bolt.Options) (db *bolt.DB, err error) {
 	return db, nil
 }
 
-// named returns ErrLocked if an open file is no longer the one at a path.
+// named returns ErrLocked if an open file is no longer the one at a path: another process has
+// compacted the database while this one waited for the lock, and the locked file has no name any
+// more.
 func named(file *os.File, path string) error {
 	held, err := file.Stat()
 	if err != nil {

@@ -58,7 +58,8 @@ func openWhole(path string, s *bolt.Options) (*bolt.DB, error) {
 	return db, nil
 }
 
-// asLong returns ErrDamaged if the file of an open database is shorter than its pages require.
+// asLong returns ErrDamaged if the file of an open database is shorter than its pages require, as
+// after an incomplete copy. Reading a missing page later would be a fault.
 func asLong(db *bolt.DB) error {
 	file, err := os.Stat(db.Path())
 	if err != nil {
@@ -76,7 +77,8 @@ func asLong(db *bolt.DB) error {
 }
 
 // Check implements table.Checker. It checks that every page is either used once or free, and that
-// all keys are in order.
+// all keys are in order. It reads the whole file in one transaction, so on a table that is written
+// to, the file grows meanwhile. After the loop ends early, the rest is still read.
 func (t *Table) Check(ctx context.Context) iter.Seq[error] {
 	return func(yield func(error) bool) {
 		more := true

@@ -24,7 +24,9 @@ type page struct {
 	next  []byte // key at which the next page begins; nil: this is the last page
 }
 
-// Query implements table.Table.
+// Query implements table.Table. Each page is read in a transaction of its own, so an item that is
+// written during the loop may or may not be yielded, and two items can be of different moments. No
+// transaction is open while the loop body runs, so it may call any method.
 func (t *Table) Query(ctx context.Context, part, from, to string) iter.Seq2[table.Item, error] {
 	return func(yield func(table.Item, error) bool) {
 		if err := table.CheckRange(part, from, to); err != nil {
@@ -70,7 +72,9 @@ func (t *Table) page(ctx context.Context, from, last []byte) (p page, err error)
 	return p, err
 }
 
-// page reads a page within a transaction.
+// page reads a page within a transaction: live items up to the limits of a page, and the key at
+// which the next one begins. Expired items count for the first limit, so that a page costs a
+// bounded time even if all have expired.
 func (s state) page(from, last []byte) (page, error) {
 	var p page
 	looked, size := 0, 0

@@ -14,8 +14,10 @@ func snapshotOf(path string) string { return path + ".snapshot" }
 // Snapshot writes a consistent copy of the database next to it and returns its path. The caller
 // must remove the copy. No commit runs while frozen is called: files outside the database are then
 // at least as new as the copy, and later changes to them are like those that a crash at that moment
-// would leave. Reads continue, and commits continue while the copy is written. If the process is
-// killed, the next Open removes the copy. An error of frozen is returned unchanged.
+// would leave. frozen should be short, because commits wait for it. Reads continue, and commits
+// continue while the copy is written; pages that these free are not reused until the copy is
+// complete, so the file may grow. If the process is killed, the next Open removes the copy. An
+// error of frozen is returned unchanged.
 func (t *Table) Snapshot(frozen func() error) (path string, err error) {
 	t.copying.Lock() // Compact would replace the file from which bbolt reads
 	defer t.copying.Unlock()

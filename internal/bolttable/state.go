@@ -32,7 +32,9 @@ func (s state) live(k table.Key) (it table.Item, found bool, err error) {
 }
 
 // apply executes the operations of one Commit. If a condition is not met, it does nothing and
-// returns the conflict. After an error the transaction must not be committed.
+// returns the conflict, with the item as it is now. All conditions are checked before the first
+// change, so a refused Commit needs no undo within the transaction that it shares with others.
+// After an error the transaction must not be committed.
 func (s state) apply(ops []table.Op) (*table.Conflict, error) {
 	current := make([]table.Item, len(ops))
 	for i, op := range ops {
@@ -133,7 +135,9 @@ func (s state) forget(key []byte) error {
 	return s.tx.Bucket(expiryBucket).Delete(encodeExpiry(old.expires, key))
 }
 
-// sweep deletes up to n expired items, the earliest expired first.
+// sweep deletes up to n expired items, the earliest expired first. Each transaction that changes
+// something does this, so expired items go as fast as others are written; there is no background
+// task.
 func (s state) sweep(n int) error {
 	var gone [][]byte
 	cursor := s.tx.Bucket(expiryBucket).Cursor()

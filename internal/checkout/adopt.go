@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// Bounds of one commit: the number of files, and the bytes in them.
+	// Bounds of one commit of an adoption: the number of files, and the sum of the bytes in them.
 	maxAdopted      = 500
 	maxAdoptedBytes = 8 << 20
 )
@@ -48,7 +48,12 @@ func Adopt(ctx context.Context, v *repo.Vault, files Files, c repo.Call) (Adopte
 	return a.done, a.passed(ctx)
 }
 
-// An adoption is the state of one call of Adopt.
+// An adoption is the state of one call of Adopt. It is used by one goroutine.
+//
+// The order of its steps matters. The audit log comes first, because notes take their ids and times
+// from the lines that the log has when they are committed. The settings come next, and then all
+// other files in the order of the folder. The cursor of the files moves last: if Adopt fails before
+// that, it can be repeated, and the files that are in the log already are not committed again.
 type adoption struct {
 	vault *repo.Vault
 	files Files
@@ -76,7 +81,10 @@ func (a *adoption) audit(ctx context.Context) error {
 	return a.auditOf(ctx, log)
 }
 
-// auditOf adds those lines of an audit log that follow the ones that the log of the vault has.
+// auditOf adds those lines of an audit log that follow the ones that the log of the vault has. It
+// compares the two from the beginning. If they differ in any byte before the end of the vault's
+// lines, it adds nothing and returns nil, because the lines after a difference cannot be trusted to
+// follow the vault's history.
 func (a *adoption) auditOf(ctx context.Context, rest []byte) error {
 	for lines, err := range a.vault.AuditLog(ctx) {
 		if err != nil {
@@ -91,8 +99,9 @@ func (a *adoption) auditOf(ctx context.Context, rest []byte) error {
 	return a.tell(ctx, rest)
 }
 
-// tell adds lines of an audit log, in each commit as many as fit into one file. It stops at a line
-// that is longer, or that has no line break.
+// tell adds lines of an audit log, in each commit as many as fit into one file. If a line is longer
+// than a file may be, or has no line break, it lists the audit log as skipped and adds nothing
+// more: the remaining lines would not follow the others.
 func (a *adoption) tell(ctx context.Context, log []byte) error {
 	for len(log) > 0 {
 		piece := log[:min(len(log), repo.MaxNote)]
@@ -134,7 +143,9 @@ func (a *adoption) collect(ctx context.Context) error {
 }
 
 // consider adds a file to the batch, unless the log has it with the same text or it must be
-// skipped.
+// skipped: its name is not a valid path in composed characters, it is not a plain file, or its text
+// is larger than a note may be or not UTF-8. A file that disappeared since the listing is ignored.
+// If the batch is full, consider commits it first.
 func (a *adoption) consider(ctx context.Context, key string) error {
 	path, err := vault.ParseFile(key)
 	if err != nil || vault.CleanPath(key) != key {
@@ -174,13 +185,18 @@ func (a *adoption) leave(key string) {
 	}
 }
 
+// add appends a file to the batch. The caller has checked the bounds of a commit.
 func (a *adoption) add(f file) {
 	a.batch = append(a.batch, f)
 	a.size += len(f.text)
 }
 
-// commit commits the batch. A file that the vault refuses because its name differs from another
-// only by case is skipped; the others are committed without it.
+// commit commits the batch, and empties it. A file that the vault refuses because its name differs
+// from another only by case is skipped; the others are committed without it.
+//
+// The vault may run the closure more than once, so it collects the outcomes in local variables,
+// which it clears first; they count when the commit succeeded. Pieces of the audit log are in no
+// list of the result.
 func (a *adoption) commit(ctx context.Context) error {
 	var created, replaced, left []string
 	_, err := a.vault.Update(ctx, a.call, func(ctx context.Context, tx *repo.Tx) (any, error) {
@@ -213,7 +229,8 @@ func (a *adoption) commit(ctx context.Context) error {
 }
 
 // passed moves the cursor of the files, because the folder has the adopted files already, and
-// generates the audit log again.
+// generates the audit log again. The cursor moves to the state before the adoption, so the first
+// Follower still compares the files of the adopted commits.
 func (a *adoption) passed(ctx context.Context) error {
 	if err := a.vault.Advance(ctx, repo.FilesCursor, repo.Cursor{Seq: a.idx.Version()}); err != nil {
 		return err

@@ -30,7 +30,7 @@ func (p *place) in(t *testing.T, month string) {
 	p.clock.Store(&at)
 }
 
-// auditFiles are the files of the audit log that are there.
+// auditFiles returns the existing files of the audit log.
 func (p *place) auditFiles(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -42,8 +42,8 @@ func (p *place) auditFiles(t *testing.T) map[string]string {
 	return found
 }
 
-// auditByMonths are the files that the log gives: the commits of the newest month with any lines stand
-// in the open one.
+// auditByMonths returns the files that follow from the log: the commits of the newest month that
+// has any lines are in the open file.
 func auditByMonths(t *testing.T, v *repo.Vault) map[string]string {
 	t.Helper()
 	want, newest := map[string]string{}, ""
@@ -61,8 +61,8 @@ func auditByMonths(t *testing.T, v *repo.Vault) map[string]string {
 	return want
 }
 
-// verified requires that the audit log verifies, as somebody finds it who looks at the folder beside
-// whoever writes it.
+// verified requires that the audit log verifies, for a reader that looks at the folder while
+// another process writes it.
 func (p *place) verified(t *testing.T) {
 	t.Helper()
 	v := p.vault(t)
@@ -72,15 +72,15 @@ func (p *place) verified(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// audited requires that the files are what the log gives, and that they verify.
+// audited requires that the files are those that follow from the log, and that they verify.
 func (p *place) audited(t *testing.T, v *repo.Vault) {
 	t.Helper()
 	require.Equal(t, auditByMonths(t, v), p.auditFiles(t))
 	p.verified(t)
 }
 
-// TestMonths holds that the file of a month is closed by the first line of a later one, in one life and
-// over several, and that a month without any has no file.
+// TestMonths checks that the file of a month is closed by the first line of a later month, within
+// one process and over several, and that a month without lines has no file.
 func TestMonths(t *testing.T) {
 	p := newPlace(t, nil)
 	p.in(t, "2031-10")
@@ -122,18 +122,19 @@ func TestMonths(t *testing.T) {
 	require.NoDirExists(t, p.dir)
 }
 
-// errDead is what a process gets that was killed.
+// errDead is the error of all calls of a process that was killed.
 var errDead = errors.New("killed")
 
-// A death comes at one of the calls that fold the audit log: a write of one of its files, or of the
-// control item. From then on nothing is done. A file that is being appended to has half of the text.
+// A death is the end of a process at one of the calls that write the audit log: a write of one of
+// its files, or of the control item. Later calls have no effect. If the process dies while it
+// appends to a file, half of the text is written.
 type death struct {
 	late bool // a change of the control item of which it dies is done
 	mu   sync.Mutex
 	left int
 }
 
-// strikes reports whether the process is dead, and whether it died of this call.
+// strikes reports whether the process is dead, and whether it died at this call.
 func (d *death) strikes() (dead, now bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -147,7 +148,7 @@ func (d *death) came() bool {
 	return d.left < 0
 }
 
-// plan is that of a table.
+// plan is the plan of a table.
 func (d *death) plan(c tabletest.Call) tabletest.Fault {
 	if c.Method != tabletest.Commit || c.Ops[0].Item.Sort != "log/~" {
 		return tabletest.None
@@ -162,7 +163,7 @@ func (d *death) plan(c tabletest.Call) tabletest.Fault {
 	return tabletest.None
 }
 
-// mortal are the files that a process has which dies.
+// mortal are the files of a process that dies.
 type mortal struct {
 	checkout.Files
 	*death
@@ -203,7 +204,7 @@ func (m mortal) Sync(ctx context.Context, keys ...string) error {
 	return m.Files.Sync(ctx, keys...)
 }
 
-// dying opens the folder as a process does that dies.
+// dying opens the folder as a process that dies.
 func (p *place) dying(t *testing.T, d *death) (*repo.Vault, *checkout.Checkout) {
 	t.Helper()
 	base, below := p.table, p.files
@@ -214,7 +215,7 @@ func (p *place) dying(t *testing.T, d *death) (*repo.Vault, *checkout.Checkout) 
 	return v, folder
 }
 
-// eachDeath runs a test with processes that die later and later, until one lives.
+// eachDeath runs a test with processes that die later and later, until one survives.
 func eachDeath(t *testing.T, late bool, run func(t *testing.T, d *death)) {
 	t.Helper()
 	for n := 0; ; n++ {
@@ -226,8 +227,9 @@ func eachDeath(t *testing.T, late bool, run func(t *testing.T, d *death)) {
 	}
 }
 
-// TestKilledWhileClosing holds that whatever step of the folding is the last of a process, what it left
-// verifies, and the next one makes the files what the log gives.
+// TestKilledWhileClosing kills the process at each step of writing the audit log. It checks that
+// the remaining files verify, and that the next process completes them to those that follow from
+// the log.
 func TestKilledWhileClosing(t *testing.T) {
 	for name, meanwhile := range map[string]func(t *testing.T, p *place){
 		"orderly":       func(*testing.T, *place) {},
@@ -266,7 +268,7 @@ func TestKilledWhileClosing(t *testing.T) {
 	}
 }
 
-// oneForAll makes the files what they were when all months stood in one.
+// oneForAll puts all months into one file, as earlier releases did.
 func oneForAll(t *testing.T, p *place) {
 	t.Helper()
 	var all strings.Builder
@@ -286,7 +288,8 @@ func oneForAll(t *testing.T, p *place) {
 	p.verified(t)
 }
 
-// TestOneFileForAllMonths holds that a folder in which no month was closed goes on, in a file for each.
+// TestOneFileForAllMonths checks that a folder in which no month was closed continues with a file
+// for each month.
 func TestOneFileForAllMonths(t *testing.T) {
 	p := newPlace(t, nil)
 	for _, month := range []string{"2031-08", "2031-09", "2031-11"} {
@@ -307,12 +310,12 @@ func TestOneFileForAllMonths(t *testing.T) {
 	p.audited(t, v)
 }
 
-// TestClosedMonthDamaged holds that what somebody does to a closed month is found, in its file and
-// line, and that it is made anew when somebody moves the files away.
+// TestClosedMonthDamaged checks that damage to a closed month is found with its file and line, and
+// that the file is written again when it is moved away.
 func TestClosedMonthDamaged(t *testing.T) {
 	const october = ".raven/audit.2031-10.log"
 	for _, c := range []struct {
-		name, file, text string // the text: what of october is put there
+		name, file, text string // text: the part of October that is put there
 		line             int
 	}{
 		{"altered", october, "{x\n", 1},
@@ -356,7 +359,7 @@ func TestClosedMonthDamaged(t *testing.T) {
 	}
 }
 
-// damage puts some of the lines of October, or nothing or a link to them, in the place of a file.
+// damage replaces a file by some of the lines of October, by nothing, or by a link to them.
 func (p *place) damage(t *testing.T, file, text string) {
 	t.Helper()
 	lines := strings.SplitAfter(p.file(t, ".raven/audit.2031-10.log"), "\n")
@@ -372,8 +375,9 @@ func (p *place) damage(t *testing.T, file, text string) {
 	}
 }
 
-// TestAdoptMonths holds that a vault which is made anew from its folder knows what the closed months
-// tell, that its files are then what its own log gives, and that a rebuild that dies may be repeated.
+// TestAdoptMonths checks that a vault which is rebuilt from its folder has the data in the closed
+// months, that its files then are those that follow from its own log, and that a rebuild that was
+// interrupted can be repeated.
 func TestAdoptMonths(t *testing.T) {
 	from := newPlace(t, nil)
 	var was *repo.Vault

@@ -8,7 +8,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// AuditFile returns the audit log as it is in the folder now; see auditlog.Read.
+// AuditFile returns the audit log as it is in the folder now; see auditlog.Read. If a history was
+// erased since the log was written, it saves first, so that no line of that history is returned.
 func (c *Checkout) AuditFile(ctx context.Context) (*repo.AuditFile, error) {
 	if c.vault.AuditStale() {
 		c.Save(ctx)

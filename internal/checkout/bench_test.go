@@ -12,8 +12,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// BenchmarkSweep is the comparison of a folder of 10,000 notes with its log when nobody has changed
-// anything, as it is done from time to time.
+// BenchmarkSweep measures the regular comparison of a folder of 10,000 notes with its log when
+// nothing has changed.
 func BenchmarkSweep(b *testing.B) {
 	p := newPlace(b, nil)
 	v, folder := p.open(b)
@@ -30,7 +30,7 @@ func BenchmarkSweep(b *testing.B) {
 			})
 		require.NoError(b, err)
 	}
-	folder.Close()              // it does not sweep by itself any more
+	folder.Close()              // no more background sweeps
 	time.Sleep(3 * time.Second) // the files are at rest
 	_, err := folder.Sweep(b.Context())
 	require.NoError(b, err)

@@ -17,8 +17,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/checkout"
 )
 
-// busy has a program append to a file without pause, and make a new file now and then if it makes some,
-// until the test ends or stop is called.
+// busy appends to a file without pause, as a program might, and creates a new file from time to
+// time if makes is set, until the test ends or stop is called.
 func (s *served) busy(t *testing.T, name string, makes bool) (stop func()) {
 	t.Helper()
 	s.save(t, name, song)
@@ -60,8 +60,8 @@ func (s *served) becomesText(t *testing.T, path, want string) {
 		"%s does not become %q", path, want)
 }
 
-// TestBusyProgram holds that a program which appends to a file without pause, and makes new files all
-// the while, delays no edit of others; and that its own files are synced too.
+// TestBusyProgram checks that a program which appends to a file without pause, and keeps creating
+// files, delays no edit of others, and that its own files are synced too.
 func TestBusyProgram(t *testing.T) {
 	for _, w := range ways()[:2] {
 		t.Run(w.name, func(t *testing.T) {
@@ -94,7 +94,7 @@ func TestBusyProgram(t *testing.T) {
 	}
 }
 
-// cameFrom returns where the note at a path was moved from, as the log says.
+// cameFrom returns the path from which the note at a path was moved, according to the log.
 func (s *served) cameFrom(t *testing.T, path string) string {
 	t.Helper()
 	from := ""
@@ -109,8 +109,8 @@ func (s *served) cameFrom(t *testing.T, path string) string {
 	return from
 }
 
-// TestFirstReadingWaitsForNoQuiet holds that all files are read when the first reading is complete,
-// though a program writes to one of them, and makes others, all the while.
+// TestFirstReadingWaitsForNoQuiet checks that all files are read when the first reading is
+// complete, although a program keeps writing to one of them and creating others.
 func TestFirstReadingWaitsForNoQuiet(t *testing.T) {
 	s := newServed(t, grounds()[0])
 	for i := range 1200 {
@@ -125,8 +125,8 @@ func TestFirstReadingWaitsForNoQuiet(t *testing.T) {
 	require.GreaterOrEqual(t, reading.Total, 1201)
 }
 
-// TestReadingInSlices holds what is reported of the first reading while it is under way, and that the
-// settings are read before everything else, in a commit of their own.
+// TestReadingInSlices checks the reported progress of the first reading, and that the settings are
+// read before everything else, in a commit of their own.
 func TestReadingInSlices(t *testing.T) {
 	s := newServed(t, grounds()[0])
 	for i := range 1100 {
@@ -169,8 +169,8 @@ func TestReadingInSlices(t *testing.T) {
 	require.ElementsMatch(t, settings, paths)
 }
 
-// TestChangesWhileItIsRead holds that a file which changes each time it is read is not synced half, and
-// delays no other; it is synced when it is left alone.
+// TestChangesWhileItIsRead checks that a file which changes each time it is read is never synced
+// partly and delays no other file, and that it is synced when it no longer changes.
 func TestChangesWhileItIsRead(t *testing.T) {
 	s := newServed(t, grounds()[0])
 	s.save(t, "a.md", "first\n")
@@ -191,12 +191,12 @@ func TestChangesWhileItIsRead(t *testing.T) {
 		waitLong, waitStep)
 }
 
-// TestMassRemovalInSlices holds that removals which follow each other closely are one for the guard,
-// also if the first of them were synced before the last were there.
+// TestMassRemovalInSlices checks that the guard counts removals which follow each other closely as
+// one batch, even if the first of them were synced before the last were made.
 func TestMassRemovalInSlices(t *testing.T) {
 	s := newServed(t, grounds()[0])
 	s.serve(t, checkout.Options{}.Slowed(100))
-	s.folder.Close() // it does not look by itself any more
+	s.folder.Close() // no more background sweeps
 	s.fill(t, 60, "")
 	sync := func(from, to int) {
 		for i := from; i < to; i++ {

@@ -15,8 +15,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/checkout"
 )
 
-// interrupted are files that end a context before one of the reads, and fail as the operating system does for a
-// read whose context has ended.
+// interrupted are files that end a context before one of the reads, and then fail as the operating
+// system does for a read whose context has ended.
 type interrupted struct {
 	checkout.Files
 	left int // reads until then; negative: it is not ended
@@ -61,8 +61,8 @@ func (e *interrupted) Walk(
 	}
 }
 
-// TestEndedReadsAreNoFindings: a comparison that is ended at any read, as Close does, tells of no file that
-// it cannot be read.
+// TestEndedReadsAreNoFindings checks that a comparison which ends at any read, as Close causes it,
+// reports no file as unreadable.
 func TestEndedReadsAreNoFindings(t *testing.T) {
 	p := newPlace(t, nil)
 	v := p.vault(t)
@@ -120,7 +120,7 @@ func (s *stuck) read(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Touched answers that folders changed long ago: what is gone has been gone for longer than any wait.
+// Touched returns a time long ago, so that missing files count as removed for longer than any wait.
 func (s *stuck) Touched(context.Context, string) (time.Time, error) {
 	return time.Now().Add(-24 * time.Hour), nil
 }
@@ -144,8 +144,9 @@ func (s *stuck) Walk(
 	}
 }
 
-// TestHeldThroughACutStart: a process that is closed at any read of its first comparison does not forget
-// what waits for a word, also where it takes away too little by now to be held for that alone.
+// TestHeldThroughACutStart checks that a process which is closed at any read of its first
+// comparison does not forget the edits that wait for a decision, even if they are now too few to be
+// held for their number.
 func TestHeldThroughACutStart(t *testing.T) {
 	p := newPlace(t, nil)
 	v, folder := p.open(t)

@@ -14,10 +14,10 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 )
 
-// TestRules goes through reference/log.md §5, and what §4 says of the checkout, sentence by sentence,
-// on every kind of file system. What is said there of `.rookery/id`, of the place of the database and
-// of folders that cannot be written is tested where it is done, in internal/vaultdir; twins and spellings
-// have tests of their own in folding_test.go.
+// TestRules checks each sentence of reference/log.md §5, and those of §4 about the checkout, on
+// every kind of file system. The rules about `.rookery/id`, the place of the database and read-only
+// folders are tested in internal/vaultdir; names that differ only by case or normalization are
+// tested in folding_test.go.
 func TestRules(t *testing.T) {
 	for _, rule := range []struct {
 		words string
@@ -71,7 +71,7 @@ func tiesToTheNewest(t *testing.T, s *served) {
 	s.write(t, "a.md", song+"one more\ntwo more\n")
 	s.save(t, "a.md", song)
 	s.reindex(t)
-	s.agree(t, map[string]string{"a.md": song + "one more\n"}) // two more was taken away, as of the newer
+	s.agree(t, map[string]string{"a.md": song + "one more\n"}) // "two more" was removed, compared with the newer text
 }
 
 func isReversal(t *testing.T, s *served) {
@@ -150,7 +150,7 @@ func isHeldWhole(t *testing.T, s *served) {
 	require.Equal(t, repo.Pending, freshness(t, s.vault))
 }
 
-// half holds a batch: half of 50 notes is gone, one is changed, and one is new.
+// half creates a held batch: half of 50 notes is removed, one is changed, and one is new.
 func half(t *testing.T, s *served) (before map[string]string) {
 	t.Helper()
 	s.fill(t, 50, "")
@@ -201,8 +201,8 @@ func discardEnds(t *testing.T, s *served) {
 	s.kept(t, map[string]string{"n/30.md": "mine\n", "n/new.md": "new\n"})
 }
 
-// onlyAWordEnds plays somebody who puts half of what is held back by hand: the other half, which alone
-// would not be held, is not taken away by that.
+// onlyAWordEnds puts half of the held removals back by hand, and checks that the other half is not
+// removed, although it would be too small to be held.
 func onlyAWordEnds(t *testing.T, s *served) {
 	before := half(t, s)
 	for i := range 15 {
@@ -275,8 +275,8 @@ func keepBoth(t *testing.T, s *served) {
 	require.Equal(t, before, s.vault.Known().Version())
 }
 
-// exchangesAtomically reads a note while it is written: it is there all the time, and whole. Where two
-// files cannot be exchanged there may be none for a moment.
+// exchangesAtomically reads a note while it is written. The file exists all the time, and is always
+// complete. On a system that cannot exchange two files, it may be missing for a moment.
 func exchangesAtomically(t *testing.T, s *served) {
 	texts := map[string]bool{}
 	for i := range 30 {
@@ -310,7 +310,7 @@ func exchangesAtomically(t *testing.T, s *served) {
 	require.Empty(t, odd)
 }
 
-// comparedAtOnce plays somebody who saves in the moment before the exchange.
+// comparedAtOnce saves a file in the moment before the exchange.
 func comparedAtOnce(t *testing.T, s *served) {
 	s.write(t, "a.md", song)
 	s.files.mu.Lock()
@@ -323,8 +323,9 @@ func comparedAtOnce(t *testing.T, s *served) {
 	s.kept(t, map[string]string{"a.md": song + "mine\n"})
 }
 
-// lookedAtAgain plays an editor that has its file open while we write, and then saves into what it has
-// open: at the latest the next start finds that. What nobody wrote into again is no edit.
+// lookedAtAgain is an editor that has its file open while the checkout replaces it, and then saves
+// into the open file. The save is found by the next start at the latest. A replaced file that is
+// not written again is no edit.
 func lookedAtAgain(t *testing.T, s *served) {
 	s.write(t, "a.md", song)
 	s.write(t, "b.md", song)

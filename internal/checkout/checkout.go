@@ -10,6 +10,18 @@
 // changes of the log since, on the base of the earlier text that is nearest to the file
 // (reference/log.md §5). A text that cannot be merged is kept in a conflict copy. Edits that remove
 // too much need confirmation. Files that cannot be notes are skipped, and listed.
+//
+// The package is divided into these parts. checkout.go has the type and the methods that the vault
+// calls. sweep.go, follow.go and look.go find outside edits and record them as pendingEdits;
+// look.go compares one file, the other two choose the files. due.go decides when an edit is
+// ingested. gather.go, ingest.go and commit.go turn the edits that are due into commits, with
+// package intake, which knows nothing of folders. removalguard.go and discard.go handle batches
+// that need confirmation. write.go writes commits to the files, and lag.go records which files did
+// not get them in time. spell.go and key.go deal with file systems that fold case or decompose
+// characters. reconcile.go and keep.go have the two goroutines of a Checkout.
+//
+// The names of files in the folder are called keys here, and the names of notes in the vault paths.
+// They differ only in spelling.
 package checkout
 
 import (
@@ -37,8 +49,13 @@ func Cursors() []string { return []string{repo.FilesCursor, auditlog.Cursor} }
 type Files = blob.Folder
 
 // A Checkout is the folder of one vault, kept in sync with its log. It is a repo.Follower. It is
-// safe for concurrent use. Of its mutexes, turn is locked first, then taking, then saving or
-// sweeping, then mu.
+// safe for concurrent use.
+//
+// Of its mutexes, turn is locked first, then taking, then saving or sweeping, then mu. mu is held
+// while single files are compared and written, so a writer usually waits for one file at most;
+// files are synced without it, and a sweep lists the folder without it. It may be held while the
+// vault is read or its control item is changed, but not while a commit is made, because the vault
+// calls Guard and Settled, which lock mu.
 type Checkout struct {
 	vault *repo.Vault
 	files Files
@@ -91,7 +108,9 @@ type Checkout struct {
 
 var _ repo.Follower = (*Checkout)(nil)
 
-// A change is the difference between the log and one file since the file was last written.
+// A change is the difference between the log and one file since the file was last written. Several
+// commits to one path become one change: before stays that of the first commit, and after is that
+// of the last.
 type change struct {
 	before *index.File // the state that the file should have now; nil: absent
 	after  *index.File
@@ -99,12 +118,14 @@ type change struct {
 	took   bool          // the commit ingested the text of the file, so that before has that text
 }
 
-// An inbox contains commits that were applied, until the files are written.
+// An inbox contains commits that were applied, until the files are written. It has its own mutex,
+// because Applied is called while the vault is locked and must not wait for mu.
 type inbox struct {
 	mu      sync.Mutex
 	entries []entry
 }
 
+// An entry is one commit of an inbox, with the states of the vault before and after it.
 type entry struct {
 	before, after *index.Index
 	commit        *repo.Commit
@@ -112,6 +133,13 @@ type entry struct {
 
 // Open syncs the folder of a vault with its log and keeps it in sync until Close. The vault must
 // not have been read yet. Open returns while outside edits are still being found; see Ready.
+//
+// It reads the log from the earlier of its two cursors, and writes again the files of the commits
+// after the cursor of the files, which the process before may not have synced. Then it ingests the
+// settings, because they determine how notes are read, and starts the background goroutines. An
+// error of the settings is logged and does not prevent the start. If the log has lost versions that
+// the folder has, as after a restored backup, Open succeeds, but no edit is ingested before a call
+// asks for it.
 func Open(ctx context.Context, v *repo.Vault, o Options) (*Checkout, error) {
 	c := &Checkout{
 		vault: v, files: o.Files, log: o.Log, now: o.Now, opt: o,
@@ -145,7 +173,9 @@ func Open(ctx context.Context, v *repo.Vault, o Options) (*Checkout, error) {
 	return c, nil
 }
 
-// Options are the options of Open. Files, Log and Now are required.
+// Options are the options of Open. Files, Log and Now are required; the other fields may be zero. A
+// Checkout does not change them. Log receives the errors of the sync, which are returned to no
+// caller. Now is the time of the vault, for times that are stored.
 type Options struct {
 	Files Files // the folder of the notes
 	Log   *slog.Logger
@@ -174,14 +204,17 @@ type Options struct {
 	pace float64 // divisor of all durations; 0: 1
 }
 
-// Applied implements repo.Follower: it records a commit, and does not wait for files.
+// Applied implements repo.Follower: it records a commit, and does not wait for files. The commits
+// of several writes may gather in the inbox; collect handles them in order.
 func (c *Checkout) Applied(before, after *index.Index, commit *repo.Commit) {
 	c.inbox.mu.Lock()
 	defer c.inbox.mu.Unlock()
 	c.inbox.entries = append(c.inbox.entries, entry{before, after, commit})
 }
 
-// Settled implements repo.Follower: it writes the files of the commits that were applied.
+// Settled implements repo.Follower: it writes the files of the commits that were applied. The vault
+// calls it after the locks of the commit are released and before the write is answered, so the
+// caller of a tool finds its text in the file.
 func (c *Checkout) Settled(ctx context.Context) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -190,7 +223,9 @@ func (c *Checkout) Settled(ctx context.Context) {
 	c.tell(ctx)
 }
 
-// Unread returns the reason why the file of a note is skipped, and whether it is.
+// Unread returns the reason why the file of a note is skipped, and whether it is. While the folder
+// is not at its path, every note counts as skipped. It does not wait for mu, so it may report a
+// state from a moment ago.
 func (c *Checkout) Unread(path string) (repo.LeftFile, bool) {
 	if c.away.Load() {
 		return repo.LeftFile{Path: path, Why: repo.LeftAway}, true
@@ -202,7 +237,12 @@ func (c *Checkout) Unread(path string) (repo.LeftFile, bool) {
 	return f.(repo.LeftFile), true
 }
 
-// collect handles the commits of the inbox. The caller holds mu.
+// collect handles the commits of the inbox: it adds their lines to the audit log, moves c.at, and
+// records the files that are behind. Commits up to c.written are in the files already; the vault
+// replays them at the start only for the audit log. The caller holds mu.
+//
+// Every function that compares a file with c.at calls collect first. Otherwise a file that was
+// written by a commit could be taken for an outside edit.
 func (c *Checkout) collect() {
 	c.inbox.mu.Lock()
 	entries := c.inbox.entries
@@ -227,7 +267,10 @@ func (c *Checkout) collect() {
 	}
 }
 
-// await records that a file is behind the log. The caller holds mu.
+// await records that the file of n is behind the log. If the commit ingested the text of this file,
+// the file is not expected to have the state before the commit but the state after it: the merged
+// text may still differ from the file, and w.found says which text may be replaced. The caller
+// holds mu.
 func (c *Checkout) await(n repo.Note, e entry) {
 	after, _ := e.after.File(n.Path)
 	w, ok := c.waiting[n.Path]
@@ -258,6 +301,8 @@ func (c *Checkout) Guard(ctx context.Context, path vault.Path, durable *index.Fi
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.collect() // a commit whose outcome was unknown may be known now
+	// The last write of this file failed. A new commit now would put one more text between the file
+	// and the log, so the file is written first.
 	if _, behind := c.waiting[string(path)]; behind {
 		if c.write(ctx); c.waiting[string(path)] != nil {
 			return fault.New(fault.StorageError, "the file of %s cannot be written now", path).
@@ -278,6 +323,8 @@ func (c *Checkout) Guard(ctx context.Context, path vault.Path, durable *index.Fi
 		return nil
 	}
 	at := c.inTheWayOf(string(path))
+	// Before the first sweep has ended, the file may exist under another spelling that is not known
+	// yet.
 	if at == "" && c.first() {
 		var err error
 		if at, err = c.unreadTwin(ctx, string(path)); err != nil {
@@ -295,7 +342,7 @@ func (c *Checkout) Guard(ctx context.Context, path vault.Path, durable *index.Fi
 }
 
 // unreadTwin returns a file in the folder that was not read yet, and whose name differs from path
-// only by case or normalization, or "". The caller holds mu.
+// only by case or normalization, or "". It lists the folder. The caller holds mu.
 func (c *Checkout) unreadTwin(ctx context.Context, path string) (string, error) {
 	names, err := c.spellings(ctx, path)
 	if err != nil {
@@ -310,8 +357,8 @@ func (c *Checkout) unreadTwin(ctx context.Context, path string) (string, error) 
 	return "", nil
 }
 
-// guardTrash returns CONFLICT if there is a file at the path of a new file of the trash. Such a
-// file is not the vault's, and stays. The caller holds mu.
+// guardTrash returns CONFLICT if there is a file at the path of a new file of the trash, or if it
+// cannot be looked at. Such a file is not the vault's, and stays. The caller holds mu.
 func (c *Checkout) guardTrash(ctx context.Context, path string) error {
 	_, err := c.files.Look(ctx, c.key(path))
 	if errors.Is(err, blob.ErrNotExist) {
@@ -328,7 +375,8 @@ func (c *Checkout) left(path string) bool {
 }
 
 // inTheWayOf returns the path of a file that prevents a new note at path, or "": a file that was
-// not ingested, or an edit of the note at another spelling of path. The caller holds mu.
+// not ingested, or an edit of the note at another spelling of path. Only what is known already
+// counts; it looks at no file. The caller holds mu.
 func (c *Checkout) inTheWayOf(path string) string {
 	if _, left := c.outside.left[c.key(path)]; left {
 		return path

@@ -33,7 +33,8 @@ func TestFilesFollowTheLog(t *testing.T) {
 	p.inStep(t, v)
 }
 
-// TestSweepWritesNothingNew holds that a sweep that finds what the last one found changes nothing.
+// TestSweepWritesNothingNew checks that a sweep with the same result as the one before writes
+// nothing.
 func TestSweepWritesNothingNew(t *testing.T) {
 	p := newPlace(t, nil)
 	v, folder := p.open(t)
@@ -52,8 +53,8 @@ func TestSweepWritesNothingNew(t *testing.T) {
 
 var errFull = errors.New("no space left on device")
 
-// TestFolderThatFails holds that a commit is durable although its file cannot be written, and that
-// the file follows once it can.
+// TestFolderThatFails checks that a commit is durable although its file cannot be written, and that
+// the file is written when that is possible again.
 func TestFolderThatFails(t *testing.T) {
 	p := newPlace(t, nil)
 	v, folder := p.open(t)
@@ -87,7 +88,8 @@ func TestFolderThatFails(t *testing.T) {
 	require.Equal(t, idx.Version(), cursor(t, v, "checkout"))
 }
 
-// TestCursorPassesOnlySyncedFiles holds that what is not synced is redone.
+// TestCursorPassesOnlySyncedFiles checks that files which are not synced are written again by the
+// next process.
 func TestCursorPassesOnlySyncedFiles(t *testing.T) {
 	p := newPlace(t, nil)
 	v, folder := p.open(t)
@@ -113,8 +115,7 @@ func TestCursorPassesOnlySyncedFiles(t *testing.T) {
 	require.Equal(t, last, cursor(t, v, "audit"))
 }
 
-// TestCloseSyncsEverything holds that each path that was written is synced before the cursor passes
-// it.
+// TestCloseSyncsEverything checks that each written path is synced before the cursor passes it.
 func TestCloseSyncsEverything(t *testing.T) {
 	p := newPlace(t, nil)
 	v, folder := p.open(t)
@@ -127,8 +128,8 @@ func TestCloseSyncsEverything(t *testing.T) {
 	folder.Close()
 }
 
-// TestUnknownOutcome holds that a commit whose outcome was unknown, and that then is there, is not
-// taken for somebody's edit.
+// TestUnknownOutcome checks that a commit with an unknown outcome which did take effect is not
+// taken for an outside edit.
 func TestUnknownOutcome(t *testing.T) {
 	var late atomic.Bool
 	var flaky *tabletest.Flaky
@@ -138,7 +139,7 @@ func TestUnknownOutcome(t *testing.T) {
 		flaky = tabletest.NewFlaky(below, func(c tabletest.Call) tabletest.Fault {
 			if c.Method == tabletest.Commit && late.Load() {
 				if strings.HasPrefix(c.Ops[0].Item.Sort, "log/0") {
-					cancel() // who waits for the outcome of a run has waited long enough
+					cancel() // the caller that waits for the outcome has waited long enough
 				}
 				return tabletest.Late
 			}

@@ -10,8 +10,10 @@ import (
 )
 
 // Clear removes the files of a vault that is gone for good, and its audit log, so that the next
-// vault with the name gets an empty folder. It returns the paths of files with outside edits, which
-// it keeps. The Checkout must be closed. Clear may be repeated.
+// vault with the name gets an empty folder. A file is removed only if it has the text of the log.
+// Clear returns the paths of files with outside edits, which it keeps. The Checkout must be closed.
+// Clear may be repeated: a file that is already gone counts as removed, so that its removal is
+// synced.
 func (c *Checkout) Clear(ctx context.Context) (kept []string, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

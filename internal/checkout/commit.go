@@ -10,7 +10,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 )
 
-// commit ingests a part of the batch.
+// commit ingests a part of the batch in one commit, and then updates the files. It has the shape
+// that intake.InHalves needs: a fault that the part is too large leads to two calls with its
+// halves.
 func (b *batch) commit(ctx context.Context, piece []*found) error {
 	e, err := intake.Commit(ctx, b.vault, b.call(), piece)
 	if err != nil {
@@ -20,7 +22,8 @@ func (b *batch) commit(ctx context.Context, piece []*found) error {
 	return b.settle(ctx, &e)
 }
 
-// reindex is the operation of commits that ingest edits.
+// reindex is the operation of commits that ingest edits. It is recorded in each of them; await and
+// removals recognize these commits by it.
 const reindex = intake.Tool
 
 // call returns the call that ingests edits. When a folder is read for the first time, no events are
@@ -35,8 +38,9 @@ func (b *batch) call() repo.Call {
 	return call
 }
 
-// settle writes the files after a commit: it records those that are skipped, and restores those
-// that must stay.
+// settle writes the files after a commit: it records those that the vault refused, and restores
+// those that must stay in the folder. A refused file keeps its text, so it must not be written; its
+// edit is dropped, because it would be refused again until the file changes.
 func (b *batch) settle(ctx context.Context, e *intake.Effect) error {
 	c := b.Checkout
 	c.mu.Lock()

@@ -31,14 +31,14 @@ const (
 	crowdTime    = 3 * time.Second // how long they edit
 	crowdHurry   = 5               // so much faster is the checkout
 
-	// All editors rest for a part of the time, so that a batch of what they saved closes while the
-	// clients go on.
+	// All editors pause for a part of each round, so that a batch of their saves is closed while
+	// the clients continue.
 	crowdRound = 1500 * time.Millisecond
 	crowdRest  = 700 * time.Millisecond
 )
 
-// TestCrowd lets editors of every style and habit, and clients that write to the log, change the same
-// notes: nothing of anybody is lost or doubled, and the folder ends as the log says.
+// TestCrowd lets editors of every style and habit, and clients that write to the log, change the
+// same notes. Nothing is lost or duplicated, and the folder ends in the state of the log.
 func TestCrowd(t *testing.T) {
 	for _, watched := range []bool{true, false} {
 		for _, shared := range []bool{false, true} {
@@ -84,7 +84,7 @@ func newCrowd(t *testing.T, seed uint64, watched, shared bool) *crowd {
 	return c
 }
 
-// lateFiles are a folder in which, when it is late, no displaced file has to wait for its time.
+// lateFiles are a folder in which, when late is set, no displaced file has to wait for its time.
 type lateFiles struct {
 	*files
 	late atomic.Bool
@@ -110,7 +110,7 @@ func (f *lateFiles) Due(ctx context.Context) iter.Seq2[blob.Displaced, error] {
 	}
 }
 
-// displaced reports whether a line is in a text that was displaced.
+// displaced reports whether a line is in a displaced text.
 func (f *lateFiles) displaced(line string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -122,10 +122,10 @@ func (f *lateFiles) displaced(line string) bool {
 	return false
 }
 
-// times is how often a line stands in a text.
+// times returns how often a text contains a line.
 func times(text, line string) int { return strings.Count("\n"+text, "\n"+line+"\n") }
 
-// play has them all edit for a while, and looks at what becomes of it.
+// play lets all of them edit for a while, and checks the result.
 func (c *crowd) play(t *testing.T) {
 	var at sync.WaitGroup
 	c.begin = time.Now()
@@ -164,7 +164,7 @@ func (c *crowd) writer(i int, kind string) *writer {
 	return &writer{name: name, rand: source, shared: c.shared}
 }
 
-// client writes to the log, until the end.
+// client writes to the log until the end.
 func (c *crowd) client(t *testing.T, w *writer, notes []string) {
 	for time.Now().Before(c.end) {
 		note := notes[w.rand.IntN(len(notes))]
@@ -189,7 +189,7 @@ func (c *crowd) client(t *testing.T, w *writer, notes []string) {
 	}
 }
 
-// A habit is how often an editor reads what is in the file.
+// A habit is how often an editor reads the file again.
 type habit int
 
 const (
@@ -198,7 +198,7 @@ const (
 	never // but at the beginning
 )
 
-// edit edits a file, until the end.
+// edit edits a file until the end.
 func (c *crowd) edit(t *testing.T, s style, note string, h habit) {
 	w := c.writer(len(note), "e")
 	e := &editor{writer: w, file: file{path: filepath.Join(c.dir, note)}, opens: s.name == holdsOpen.name}
@@ -224,7 +224,7 @@ func (c *crowd) edit(t *testing.T, s style, note string, h habit) {
 	}
 }
 
-// rest waits for the next round, if this one is almost over.
+// rest waits for the next round if the current one is almost over.
 func (c *crowd) rest() {
 	if left := crowdRound - time.Since(c.begin)%crowdRound; left < crowdRest {
 		time.Sleep(left)
@@ -245,7 +245,7 @@ func (e *editor) close() {
 	}
 }
 
-// read reads the file anew.
+// read reads the file again.
 func (e *editor) read() error {
 	e.close()
 	from, err := os.OpenFile(e.path, os.O_RDWR, 0)
@@ -261,7 +261,7 @@ func (e *editor) read() error {
 	return from.Close()
 }
 
-// still reports whether nothing is left to be done.
+// still reports whether there is no work left.
 func (c *crowd) still(t *testing.T) bool {
 	for range c.late.Displaced(t.Context()) {
 		return false
@@ -278,9 +278,9 @@ func (c *crowd) still(t *testing.T) bool {
 	return freshness(t, c.vault) == repo.Fresh
 }
 
-// check requires that every line of anybody is where it has to be. One that an editor took back may
-// return: whoever saves a text without it, and something else instead, looks like somebody who never
-// saw it.
+// check requires that every line is where it must be. A line that an editor removed may return: an
+// editor that saves a text without the line and with another change cannot be distinguished from
+// one that never saw the line.
 func (c *crowd) check(t *testing.T, notes []string) {
 	idx := c.inStep(t, c.vault)
 	texts, copies := map[string]string{}, map[string]string{}
@@ -317,7 +317,8 @@ func (c *crowd) check(t *testing.T, notes []string) {
 	}
 }
 
-// tellSpeed logs how fast clients wrote, and after what time the log had what editors saved.
+// tellSpeed logs how fast the clients wrote, and how long it took until the log had the saves of
+// the editors.
 func (c *crowd) tellSpeed(t *testing.T) {
 	first := map[string]time.Time{}
 	for commit, err := range c.vault.Commits(t.Context(), 1) {

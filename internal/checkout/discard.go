@@ -11,7 +11,12 @@ import (
 )
 
 // discard restores the files of the held batch from the log. Texts that are in no version of the
-// vault are moved to its trash first, so that they are not lost.
+// vault are moved to its trash first, so that they are not lost. Edits that are not held stay
+// pending.
+//
+// It returns READ_ONLY if the folder cannot be written. If it is interrupted between the commit to
+// the trash and the last file, a repetition finds these texts in the vault, and continues with the
+// files.
 func (b *batch) discard(ctx context.Context) error {
 	if b.opt.ReadOnly {
 		return fault.New(fault.ReadOnly, "the folder cannot be written, so nothing can be restored in it")
@@ -40,8 +45,8 @@ func (b *batch) discard(ctx context.Context) error {
 	return nil
 }
 
-// putBack restores one file from the log, unless it has changed since it was found. The caller
-// holds mu.
+// putBack restores one file from the log, unless it has changed since it was found: then it stays,
+// and is another edit. A file that the log does not have is removed. The caller holds mu.
 func (b *batch) putBack(ctx context.Context, f *found) error {
 	if f.Gone() {
 		if _, note := b.at.File(f.Path); note {

@@ -47,7 +47,8 @@ func (p *plan) due() bool { return len(p.paths) > 0 || p.held }
 // later records that an edit will be due after wait.
 func (p *plan) later(wait time.Duration) { p.wait = min(p.wait, wait) }
 
-// plan returns the edits that are due now.
+// plan returns the edits that are due now. It only chooses paths: the files are examined again when
+// they are read, and an edit that changed meanwhile is left to a later plan.
 func (c *Checkout) plan() plan {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -64,7 +65,15 @@ type moment struct {
 // moment returns the present moment. The caller holds mu.
 func (c *Checkout) moment() moment { return moment{time.Now(), c.span, c.at.Totals().Notes} }
 
-// A queue is a plan under construction.
+// A queue is a plan under construction. There are three kinds of edits in it:
+//
+//   - An edit of an existing file, and a new file, wait for their own file only; see add.
+//   - Removals, and edits that count as removals, wait for each other; see removals. The removal
+//     guard must see a large removal as a whole, and a move must not be split into a removal and a
+//     new note.
+//   - Edits that were made together with a large removal wait for its end; see inMass.
+//
+// The held batch is examined again when its edits have changed and nothing more is removed.
 type queue struct {
 	plan
 	moment
@@ -75,7 +84,9 @@ type queue struct {
 	newborn time.Duration // the longest wait of a new file; 0 if none waits
 }
 
-// plan returns the edits that are due at a moment.
+// plan returns the edits that are due at a moment. If other edits will be due within together, it
+// returns an empty plan with that time as its wait, unless the first edit has been due for longer
+// than together already: the delay must end.
 func (o *pendingEdits) plan(m moment) plan {
 	q := &queue{plan: plan{wait: never}, moment: m, mass: o.massRemoval(m)}
 	for path, e := range o.edits {
@@ -109,7 +120,10 @@ func (q *queue) waitOf(e *edit) time.Duration {
 	return max(wait, e.again.Sub(q.now))
 }
 
-// consider records a wait. known is how long the edit has been known.
+// consider records the wait of one edit, so that the plan knows when to look again. A wait of at
+// most 0 makes the edit due, and one of at most together lets the edits that are due wait for it.
+// known is how long the edit has been known: an edit that was found late, as in a first sweep, is
+// not overdue for the whole time since its file changed.
 func (q *queue) consider(wait, known time.Duration) {
 	switch {
 	case wait <= 0:
@@ -122,7 +136,9 @@ func (q *queue) consider(wait, known time.Duration) {
 	}
 }
 
-// massRemoval returns the start of a removal that the guard would hold; zero if there is none.
+// massRemoval returns the start of a removal that the guard would hold: when the first of the
+// missing files was noticed. It returns the zero time if fewer files are missing. Files of the held
+// batch do not count, because a decision about them is pending already.
 func (o *pendingEdits) massRemoval(m moment) (since time.Time) {
 	n := 0
 	for _, e := range o.edits {
@@ -184,7 +200,8 @@ func (q *queue) removals(o *pendingEdits) {
 }
 
 // removalsWait returns how long removals wait; at most 0 if they are due, and never if there are
-// none.
+// none. They wait until no file was removed for debounce, and until new files that may be their
+// move targets are due, but not longer than otherHalf after the oldest of them.
 func (o *pendingEdits) removalsWait(m moment) time.Duration {
 	q := &queue{moment: m}
 	wait, oldest := never, m.now
@@ -258,10 +275,11 @@ func (b *batch) defers() {
 	})
 }
 
-// joins finds the edits of the batch that belong to removals. halves contains the new files whose
-// removed files are not in the batch. more reports that an edit was only now found to count as a
-// removal: then none is due before the next examination, because others like it may have been made
-// since. Edits that keep changing delay the others no longer than otherHalf. The caller holds mu.
+// joins finds the edits of the batch that belong to removals, and marks them so that they wait as
+// removals do from now on. halves contains the new files whose removed files are not in the batch.
+// more reports that an edit was only now found to count as a removal: then none is due before the
+// next examination, because others like it may have been made since. Edits that keep changing delay
+// the others no longer than otherHalf. The caller holds mu.
 func (b *batch) joins() (halves map[string]bool, more bool) {
 	o := &b.outside
 	in := map[string]bool{}

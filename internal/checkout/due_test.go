@@ -12,11 +12,11 @@ import (
 	"github.com/rookeryhq/rookery/internal/checkout"
 )
 
-// seconds are some seconds, or parts of them.
+// seconds returns a number of seconds as a duration.
 func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
 
-// TestDue holds when which edits are due. Times are in seconds before now: when the file was seen to
-// change first, and last.
+// TestDue checks when which edits are due. Times are in seconds before now: when the first and the
+// last change of the file was noticed.
 func TestDue(t *testing.T) {
 	const (
 		changed = checkout.EditChanged
@@ -76,7 +76,7 @@ func TestDue(t *testing.T) {
 	}
 }
 
-// removals are so many files that were removed 1.2 seconds ago.
+// removals returns n removals of files 1.2 seconds ago.
 func removals(n int) map[string]checkout.Edit {
 	all := map[string]checkout.Edit{}
 	for i := range n {
@@ -85,14 +85,15 @@ func removals(n int) map[string]checkout.Edit {
 	return all
 }
 
-// and is both sets of edits.
+// and returns the union of two sets of edits.
 func and(a, b map[string]checkout.Edit) map[string]checkout.Edit {
 	maps.Copy(a, b)
 	return a
 }
 
-// TestDueOfACheckout holds that files which a program changes one after another are synced in few
-// commits: play tells when each file changes, and asks what is due every tenth of a second.
+// TestDueOfACheckout checks that files which a program changes one after another are synced in few
+// commits. It simulates when each file changes, and determines the due edits every tenth of a
+// second.
 func TestDueOfACheckout(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -117,8 +118,8 @@ func TestDueOfACheckout(t *testing.T) {
 	}
 }
 
-// dueOf returns in how many commits files are synced that change at these times, and how long after its
-// change a file is synced at most.
+// dueOf returns in how many commits files that change at these times are synced, and the longest
+// time between the change and the sync of a file.
 func dueOf(at []time.Duration) (commits int, latest time.Duration) {
 	const tick = 100 * time.Millisecond
 	waiting := map[int]time.Duration{}

@@ -19,7 +19,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 )
 
-// A nosy folder tells when a file was read.
+// A nosy folder calls a function after a file was read.
 type nosy struct {
 	checkout.Files
 	read func(key string) // called after every read
@@ -31,14 +31,14 @@ func (f *nosy) Get(ctx context.Context, key string, from, n int64) ([]byte, blob
 	return data, tag, err
 }
 
-// above is the song with a line more at its beginning, below with one more at its end.
+// above returns the song with a line added at its beginning, below with one added at its end.
 func above(text, line string) string {
 	return strings.Replace(text, "# Song\n\n", "# Song\n\n"+line+"\n", 1)
 }
 
 func below(text, line string) string { return text + line + "\n" }
 
-// settled takes in what there is, until there is nothing.
+// settled ingests edits until there are none.
 func settled(t *testing.T, p *place, v *repo.Vault, folder *checkout.Checkout) {
 	t.Helper()
 	for n, before := 0, uint64(0); before != v.Known().Version(); n++ {
@@ -50,8 +50,8 @@ func settled(t *testing.T, p *place, v *repo.Vault, folder *checkout.Checkout) {
 	require.Equal(t, repo.Fresh, freshness(t, v))
 }
 
-// TestSavedWhileTakenIn plays an editor that saves again just when its file was read, before what it
-// had saved is committed: it changes a line that it had just added.
+// TestSavedWhileTakenIn is an editor that saves again after its file was read and before its first
+// save is committed: it changes a line that it had just added.
 func TestSavedWhileTakenIn(t *testing.T) {
 	p := newPlace(t, nil)
 	v := p.vault(t)
@@ -65,7 +65,7 @@ func TestSavedWhileTakenIn(t *testing.T) {
 	write(t, v, "a.md", above(song, "ours"))
 	reads := 0
 	files.read = func(string) {
-		if reads++; reads == 2 { // to see what it is, and to take it in
+		if reads++; reads == 2 { // once to examine it, and once to ingest it
 			p.edit(t, "a.md", below(song, "mine, which is the last of all that is said here"))
 		}
 	}
@@ -75,12 +75,12 @@ func TestSavedWhileTakenIn(t *testing.T) {
 	require.Equal(t, above(below(song, "mine, which is the last of all that is said here"), "ours"), text(t, v, "a.md"))
 }
 
-// TestSavedBeforeItIsWritten plays an editor that saves again when what it had saved is committed, and
-// before its file is replaced.
+// TestSavedBeforeItIsWritten is an editor that saves again when its first save is committed, before
+// its file is replaced.
 func TestSavedBeforeItIsWritten(t *testing.T) {
 	p := newPlace(t, nil)
 	v, folder := p.open(t)
-	folder.Close() // it does not look by itself any more
+	folder.Close() // no more background sweeps
 	write(t, v, "a.md", song)
 	p.edit(t, "a.md", below(song, "mine, which is the first of all that is said here"))
 	_, err := folder.Sweep(t.Context())
@@ -92,12 +92,12 @@ func TestSavedBeforeItIsWritten(t *testing.T) {
 	require.Equal(t, above(below(song, "mine, which is the last of all that is said here"), "ours"), text(t, v, "a.md"))
 }
 
-// options are those that a folder is opened with.
+// options returns the options with which a folder is opened.
 func (p *place) options() checkout.Options {
 	return checkout.Options{Files: p.files, Log: slog.New(slog.DiscardHandler), Now: p.now}
 }
 
-// follow is open for a vault that a test has, and with nobody who looks by himself.
+// follow opens the folder for an existing vault, without background sweeps.
 func (p *place) follow(t *testing.T, v *repo.Vault) *checkout.Checkout {
 	t.Helper()
 	c, err := checkout.Open(t.Context(), v, p.options())
@@ -107,8 +107,8 @@ func (p *place) follow(t *testing.T, v *repo.Vault) *checkout.Checkout {
 	return c
 }
 
-// TestSavedTwiceInAnExchange plays an editor that saves while its file is exchanged, and again before
-// that is put back: the earlier save is displaced, and nothing of it is lost.
+// TestSavedTwiceInAnExchange is an editor that saves while its file is exchanged, and again before
+// the exchange is undone: the earlier save is displaced, and none of it is lost.
 func TestSavedTwiceInAnExchange(t *testing.T) {
 	var p *place
 	saves := 0
@@ -129,7 +129,7 @@ func TestSavedTwiceInAnExchange(t *testing.T) {
 	require.Equal(t, 3, saves)
 	settled(t, p, v, folder)
 	folder.Close()
-	v, folder = p.open(t) // who begins looks at all that was displaced
+	v, folder = p.open(t) // a start examines all displaced files
 	require.NoError(t, folder.Ready(t.Context()))
 	settled(t, p, v, folder)
 	found := text(t, v, "a.md")
@@ -141,7 +141,7 @@ func TestSavedTwiceInAnExchange(t *testing.T) {
 	}
 }
 
-// newSeamPlace is newPlace for a folder of whose every change a test hears.
+// newSeamPlace is newPlace for a folder that reports each of its changes to a test.
 func newSeamPlace(t *testing.T, seam fileblob.Seam) *place {
 	t.Helper()
 	dir := t.TempDir()
@@ -159,7 +159,7 @@ func newSeamPlace(t *testing.T, seam fileblob.Seam) *place {
 	return p
 }
 
-// TestUnreadableForAWhile plays an editor that saves what is no text, and then text again.
+// TestUnreadableForAWhile is an editor that saves data that is not text, and then text again.
 func TestUnreadableForAWhile(t *testing.T) {
 	p := newPlace(t, nil)
 	v, folder := p.open(t)
@@ -176,8 +176,8 @@ func TestUnreadableForAWhile(t *testing.T) {
 	require.Equal(t, above(below(song, "mine"), "ours"), text(t, v, "a.md"))
 }
 
-// TestSlowSave plays an editor that empties the file and writes the new text piece by piece, so slowly
-// that each piece is taken in; and once with a write between, which takes the file from under it.
+// TestSlowSave is an editor that empties the file and writes the new text in pieces, so slowly that
+// each piece is ingested; and once with a write between, which replaces the file that it has open.
 func TestSlowSave(t *testing.T) {
 	for _, ours := range []bool{false, true} {
 		t.Run(fmt.Sprintf("ours=%t", ours), func(t *testing.T) {
@@ -200,7 +200,7 @@ func TestSlowSave(t *testing.T) {
 				}
 			}
 			folder.Close()
-			v, folder = p.open(t) // who begins looks at all that was displaced
+			v, folder = p.open(t) // a start examines all displaced files
 			require.NoError(t, folder.Ready(t.Context()))
 			settled(t, p, v, folder)
 			require.Equal(t, want, text(t, v, "a.md"))
@@ -208,8 +208,7 @@ func TestSlowSave(t *testing.T) {
 	}
 }
 
-// TestBusyFile holds that a file to which somebody adds something all the time does not keep others
-// waiting.
+// TestBusyFile checks that a file to which a program appends all the time does not delay others.
 func TestBusyFile(t *testing.T) {
 	p := newPlace(t, nil)
 	v := p.vault(t)
@@ -230,13 +229,14 @@ func TestBusyFile(t *testing.T) {
 			p.edit(t, "calm.md", below(song, "mine"))
 			p.remove(t, "gone.md")
 		}
-		time.Sleep(25 * time.Millisecond) // the pace of who adds to the file
+		time.Sleep(25 * time.Millisecond) // the pace of the program that appends
 	}
 	require.Equal(t, below(song, "mine"), text(t, v, "calm.md"))
 	require.Equal(t, "(none)", text(t, v, "gone.md"))
 }
 
-// TestBusyClients holds that those who go on to write to a note do not keep an edit of it waiting.
+// TestBusyClients checks that clients which keep writing to a note do not delay an edit of its
+// file.
 func TestBusyClients(t *testing.T) {
 	p := newPlace(t, nil)
 	v := p.vault(t)
@@ -249,18 +249,18 @@ func TestBusyClients(t *testing.T) {
 		require.Less(t, i, 5000, "it waits and waits")
 		_, err := v.Update(t.Context(), repo.Call{Tool: "test"},
 			func(ctx context.Context, tx *repo.Tx) (any, error) {
-				now, _, err := tx.Text(ctx, "a.md") // what was taken in just now stays
+				now, _, err := tx.Text(ctx, "a.md") // the edit that was just ingested stays
 				if err != nil {
 					return nil, err
 				}
 				return nil, tx.Put(ctx, "a.md", []byte(above(string(now), fmt.Sprintf("ours %d", i))))
 			})
 		require.NoError(t, err)
-		time.Sleep(10 * time.Millisecond) // the pace of who writes
+		time.Sleep(10 * time.Millisecond) // the pace of the clients
 	}
 }
 
-// TestMassOfEdits changes very many files at once: 500, and 3,000 when soaking.
+// TestMassOfEdits changes very many files at once: 500, or 3,000 with ROOKERY_SOAK.
 func TestMassOfEdits(t *testing.T) {
 	t.Parallel()
 	n := 500
@@ -284,7 +284,7 @@ func TestMassOfEdits(t *testing.T) {
 	settled(t, p, v, folder)
 }
 
-// TestLargeNoteOnBothSides merges a note that is almost as large as one may be.
+// TestLargeNoteOnBothSides merges a note of almost the largest permitted size.
 func TestLargeNoteOnBothSides(t *testing.T) {
 	p := newPlace(t, nil)
 	v, folder := p.open(t)

@@ -14,14 +14,14 @@ type style struct {
 	save func(f file, text string) error
 }
 
-// A file is one that an editor has open.
+// A file is a file that an editor has open.
 type file struct {
 	path  string
 	held  *os.File      // open since the text was read, where the style wants that; else nil
 	pause time.Duration // between any two steps
 }
 
-// styles are those of the editors that there are. holdsOpen is among them.
+// styles returns the styles of existing editors. holdsOpen is among them.
 func styles() []style {
 	all := []style{
 		{"truncate and write", truncateAndWrite},
@@ -37,7 +37,8 @@ func styles() []style {
 	return all
 }
 
-// holdsOpen is the style of an editor that writes through what it opened when it read the file.
+// holdsOpen is the style of an editor that writes through the file descriptor with which it read
+// the file.
 var holdsOpen = style{"hold open", func(f file, text string) error {
 	if f.held == nil {
 		return truncateAndWrite(f, text)
@@ -62,7 +63,7 @@ func (f file) fill(to *os.File, text string) error {
 	return nil
 }
 
-// create makes a file, or empties it, and writes a text.
+// create creates or truncates a file, and writes a text.
 func (f file) create(path, text string) error {
 	to, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -73,7 +74,7 @@ func (f file) create(path, text string) error {
 
 func truncateAndWrite(f file, text string) error { return f.create(f.path, text) }
 
-// beside is where an editor of this file keeps what it is about to save.
+// beside returns the path at which an editor of this file writes the text that it is about to save.
 func (f file) beside() string {
 	return filepath.Join(filepath.Dir(f.path), "."+filepath.Base(f.path)+".new")
 }
@@ -92,7 +93,7 @@ func deleteAndCreate(f file, text string) error {
 	return f.create(f.path, text)
 }
 
-// swapLink gives the new text the name of the old one by a link, for which that must be gone.
+// swapLink removes the old file, and gives the new one its name by a link.
 func swapLink(f file, text string) error {
 	if err := f.create(f.beside(), text); err != nil {
 		return err
@@ -112,7 +113,7 @@ func swapLink(f file, text string) error {
 	}
 }
 
-// backUp leaves the old text beside the new one.
+// backUp keeps the old text as a backup beside the new one.
 func backUp(f file, text string) error {
 	if err := absent(os.Rename(f.path, f.path+"~")); err != nil {
 		return err
@@ -120,7 +121,7 @@ func backUp(f file, text string) error {
 	return f.create(f.path, text)
 }
 
-// exchangeFiles swaps the new text with the old one, and removes that.
+// exchangeFiles exchanges the new file and the old one, and removes the old one.
 func exchangeFiles(f file, text string) error {
 	if err := f.create(f.beside(), text); err != nil {
 		return err

@@ -54,8 +54,8 @@ func Erase(ctx context.Context, v *repo.Vault, files Files) (Cleared, error) {
 	return done, nil
 }
 
-// WouldErase returns the effect of Erase on the files of a vault, which need not be sealed. Earlier
-// contents that the folder keeps are not counted.
+// WouldErase returns the effect of Erase on the files of a vault, which need not be sealed. It
+// changes nothing. Earlier contents that the folder keeps are not counted.
 func WouldErase(ctx context.Context, v *repo.Vault, files Files) (Cleared, error) {
 	its, err := itsOwn(ctx, v, files)
 	would := Cleared{Files: len(its.files), Left: its.others}
@@ -65,14 +65,16 @@ func WouldErase(ctx context.Context, v *repo.Vault, files Files) (Cleared, error
 	return would, err
 }
 
-// A property is the files of a vault in its folder.
+// A property is the set of files in a folder that belong to a vault, found by path: a file belongs
+// to the vault if any version had a file at its path, whatever its text is now.
 type property struct {
 	files  []blob.Object   // files that exist
 	paths  map[string]bool // of all files that any version had
 	others int             // number of other files
 }
 
-// itsOwn lists the folder of a vault, and separates its files from others.
+// itsOwn lists the folder of a vault, and separates its files from others. Files of the audit log
+// always count as its own.
 func itsOwn(ctx context.Context, v *repo.Vault, files Files) (property, error) {
 	paths, err := everyPath(ctx, v)
 	its := property{paths: paths}
@@ -93,7 +95,8 @@ func itsOwn(ctx context.Context, v *repo.Vault, files Files) (property, error) {
 }
 
 // settle makes earlier removals durable: a process that was killed may have removed files, even all
-// of a folder, without syncing that.
+// of a folder, without syncing that. It syncs one file of each folder that the caller has not
+// synced, because a sync of a missing file syncs its folder.
 func (p property) settle(ctx context.Context, files Files) error {
 	synced := map[string]bool{}
 	for _, o := range p.files {
@@ -116,8 +119,10 @@ func (p property) settle(ctx context.Context, files Files) error {
 	return nil
 }
 
-// everyPath returns the paths of all files that any version of a vault had. If the log is damaged,
-// it returns those of the commits before the damage.
+// everyPath returns the paths of all files that any version of a vault had. It reads the whole log.
+// If the log is damaged, it returns those of the commits before the damage, because an erasure must
+// be possible also then; files that only later commits had stay in the folder and are counted as
+// other files.
 func everyPath(ctx context.Context, v *repo.Vault) (map[string]bool, error) {
 	all := map[string]bool{}
 	for c, err := range v.Commits(ctx, 1) {
@@ -134,8 +139,8 @@ func everyPath(ctx context.Context, v *repo.Vault) (map[string]bool, error) {
 	return all, nil
 }
 
-// End closes the Checkout of a sealed vault: after it, no caller that still has the Checkout can
-// write files.
+// End closes the Checkout of a sealed vault. ended is set under mu, so a write that is under way
+// finishes first, and after End no caller that still has the Checkout can write files.
 func (c *Checkout) End() {
 	c.mu.Lock()
 	c.ended = true

@@ -9,13 +9,13 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 )
 
-// Hurried are options by which everything that waits for a time waits for a part of it only.
+// Hurried returns options with all times divided by a number.
 func (o Options) Hurried(times int) Options {
 	o.pace = float64(times)
 	return o
 }
 
-// Slowed are options by which it takes so many times as long, for tests that must not be too slow.
+// Slowed returns options with all times multiplied by a number, for tests on slow machines.
 func (o Options) Slowed(times int) Options {
 	o.pace = 1 / float64(times)
 	return o
@@ -27,7 +27,7 @@ type Edit struct {
 	First, Last float64 // when the file was seen to change
 }
 
-// EditKind says what became of a file.
+// An EditKind is the change of a file.
 type EditKind int
 
 // The kinds of edits.
@@ -38,7 +38,7 @@ const (
 	EditJoins // it waits with removals
 )
 
-// Due returns which of some edits are due, and how long until more may be; 0: there are none.
+// Due returns the edits that are due, and the time until more may be due; 0: there are none.
 func Due(edits map[string]Edit) (paths []string, wait time.Duration) {
 	now := time.Now()
 	ago := func(s float64) time.Time { return now.Add(-time.Duration(s * float64(time.Second))) }
@@ -67,7 +67,7 @@ func Due(edits map[string]Edit) (paths []string, wait time.Duration) {
 	return p.paths, p.wait
 }
 
-// TakeInUnasked sweeps, and syncs what differs as the reconciler does when it is due.
+// TakeInUnasked sweeps, and syncs the differences as the reconciler does when they are due.
 func (c *Checkout) TakeInUnasked(ctx context.Context) error {
 	if _, err := c.Sweep(ctx); err != nil {
 		return err

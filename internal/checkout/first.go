@@ -15,7 +15,8 @@ type Reading struct {
 	Total int // files of the vault listed so far
 }
 
-// A progress counts the files of the first reading. It is safe for concurrent use.
+// A progress counts the files of the first reading. It has its own mutex, so that Reading does not
+// wait for mu, which a sweep holds while it reads a file. It is safe for concurrent use.
 type progress struct {
 	mu  sync.Mutex
 	now Reading
@@ -50,9 +51,10 @@ func (c *Checkout) Reading() (Reading, bool) {
 // First returns a channel that is closed when the first reading is complete, or has failed.
 func (c *Checkout) First() <-chan struct{} { return c.ready }
 
-// awaitRemovals waits until the removals that the first sweep found are older than quiet. An editor
-// may create a removed file again a moment later, as part of a save. If the removal were ingested
-// first, the new file would be another note, without the changes that others made to the old one.
+// awaitRemovals waits until the last removal that the first sweep found is older than debounce. An
+// editor may create a removed file again a moment later, as part of a save. If the removal were
+// ingested first, the new file would be another note, without the changes that others made to the
+// old one.
 func (c *Checkout) awaitRemovals(ctx context.Context) {
 	c.mu.Lock()
 	q := &queue{moment: c.moment()}
@@ -68,7 +70,8 @@ func (c *Checkout) awaitRemovals(ctx context.Context) {
 }
 
 // goneAt returns when a missing file was removed: now or, in the first reading, when names in its
-// folder last changed. The caller holds mu.
+// folder last changed, because the file may have been missing for days. If the file system does not
+// report that, it returns now. The caller holds mu.
 func (c *Checkout) goneAt(ctx context.Context, path string) time.Time {
 	if !c.first() {
 		return time.Now()

@@ -8,9 +8,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/checkout"
 )
 
-// TestSavedAnewInTheFirstReading plays an editor that removes its file and makes it anew, while a process
-// that begins to serve the folder reads it for the first time: the reading misses the file, and finds it
-// before it takes the removal in. What is quiet after 2 s elsewhere is so after 8 here, for slow machines.
+// TestSavedAnewInTheFirstReading is an editor that removes its file and creates it again while a
+// process reads the folder for the first time: the reading does not find the file, and finds it
+// before it ingests the removal. The debounce time is 8 s and not 2 s, for slow machines.
 func TestSavedAnewInTheFirstReading(t *testing.T) {
 	p := newPlace(t, nil)
 	v, folder := p.open(t)

@@ -17,7 +17,9 @@ const (
 	firstBytes = 6 << 20
 )
 
-// takeInFirst ingests the edits that the first complete sweep found.
+// takeInFirst ingests the edits that the first complete sweep found. A folder of new files only, as
+// at the first start with an existing vault, is read in several commits with bounded memory; any
+// other set of edits is one ordinary ingest.
 func (c *Checkout) takeInFirst(ctx context.Context) error {
 	if paths := c.onlyNew(); len(paths) > intake.PieceFiles {
 		return c.takeInNew(ctx, paths)
@@ -27,8 +29,8 @@ func (c *Checkout) takeInFirst(ctx context.Context) error {
 }
 
 // onlyNew returns the paths of all known edits, the settings first, if all are files that the log
-// does not have. Otherwise it returns nil: then some may belong together, as the halves of a move do,
-// or need confirmation.
+// does not have. Otherwise it returns nil: then some may belong together, as the halves of a move
+// do, or need confirmation.
 func (c *Checkout) onlyNew() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -107,8 +109,10 @@ func (c *Checkout) readAhead(ctx context.Context, paths []string) <-chan readPar
 	return ahead
 }
 
-// firstPart returns how many of the next files are ingested together, after done files. It is at
-// least 1.
+// firstPart returns how many of the next files are ingested together, after done files: at least 1,
+// and otherwise as many as have firstBytes together, but not more than half of done or
+// intake.PieceFiles, whichever is larger, and not more than firstFiles. It uses the sizes that the
+// sweep saw; files that have grown since make a larger batch, which InHalves divides if necessary.
 func (c *Checkout) firstPart(paths []string, done int) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -125,7 +129,7 @@ func (c *Checkout) firstPart(paths []string, done int) int {
 	return most
 }
 
-// takeIn ingests a batch of new files.
+// takeIn ingests a batch of new files. New files remove nothing, so the guard holds none of them.
 func (b *batch) takeIn(ctx context.Context) error {
 	b.guard(false)
 	all := b.found

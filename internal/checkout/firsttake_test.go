@@ -10,8 +10,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/checkout"
 )
 
-// TestFirstReadingInGrowingCommits holds that a first reading of many files makes larger and larger commits, of which
-// none has more text than a bound, and that every file is a note in the end, also one that was saved meanwhile.
+// TestFirstReadingInGrowingCommits checks that a first reading of many files makes larger and
+// larger commits, that the text of each is bounded, and that every file is a note in the end,
+// including one that was saved meanwhile.
 func TestFirstReadingInGrowingCommits(t *testing.T) {
 	s := newServed(t, grounds()[0])
 	const small, large = 2600, 20

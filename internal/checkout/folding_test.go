@@ -20,7 +20,7 @@ const (
 	decomposed = "cafe\u0301"
 )
 
-// moves are the moves that a commit tells of, from and to.
+// moves returns the moves in a commit, from old to new paths.
 func moves(t *testing.T, v *repo.Vault, seq uint64) map[string]string {
 	t.Helper()
 	c, err := v.Commit(t.Context(), seq)
@@ -47,8 +47,8 @@ func (s *served) respell(t *testing.T, from, to, text string) error {
 	return err
 }
 
-// TestCaseOnlyMoveByHand holds that a case-only move, of a note or of a folder, is one rename, also
-// where the text was changed with it, and that nothing is removed by it.
+// TestCaseOnlyMoveByHand checks that a move which changes only the case, of a note or of a folder,
+// is one rename, even if the text was changed too, and that it removes nothing.
 func TestCaseOnlyMoveByHand(t *testing.T) {
 	onEveryGround(t, func(t *testing.T, s *served) {
 		s.write(t, "Note.md", "one\n")
@@ -74,7 +74,8 @@ func TestCaseOnlyMoveByHand(t *testing.T) {
 	})
 }
 
-// TestCaseOnlyMoveOfMany holds that the guard takes no part in it: to move is not to take away.
+// TestCaseOnlyMoveOfMany checks that the guard does not count such moves, because a move removes
+// nothing.
 func TestCaseOnlyMoveOfMany(t *testing.T) {
 	onEveryGround(t, func(t *testing.T, s *served) {
 		s.fill(t, 40, "")
@@ -90,8 +91,8 @@ func TestCaseOnlyMoveOfMany(t *testing.T) {
 	})
 }
 
-// TestCaseOnlyMoveInTheLog holds that what an agent renames to another spelling has that spelling in
-// the folder.
+// TestCaseOnlyMoveInTheLog checks that a note which an agent renames to another spelling has this
+// spelling in the folder.
 func TestCaseOnlyMoveInTheLog(t *testing.T) {
 	onEveryGround(t, func(t *testing.T, s *served) {
 		s.write(t, "Note.md", "one\n")
@@ -108,8 +109,8 @@ func TestCaseOnlyMoveInTheLog(t *testing.T) {
 	})
 }
 
-// TestCaseOnlyMoveInTheLogOfPartOfAFolder holds that the vault comes to agree with a folder that cannot
-// have two spellings of a folder's name: there the one that it has is that of all notes in it.
+// TestCaseOnlyMoveInTheLogOfPartOfAFolder checks a file system on which a folder cannot have two
+// spellings: the spelling of the existing folder becomes that of all its notes in the vault.
 func TestCaseOnlyMoveInTheLogOfPartOfAFolder(t *testing.T) {
 	onEveryGround(t, func(t *testing.T, s *served) {
 		s.write(t, "Work/a.md", "a\n")
@@ -129,8 +130,9 @@ func TestCaseOnlyMoveInTheLogOfPartOfAFolder(t *testing.T) {
 	})
 }
 
-// TestCaseOnlyMoveInTheLogOfAnEditedNote holds that a note does not get another spelling while its file
-// has what was not taken in: that would be in the way of the new name, or a twin of it.
+// TestCaseOnlyMoveInTheLogOfAnEditedNote checks that a note does not get another spelling while its
+// file has an edit that is not ingested yet: the file would block the new name, or become a second
+// file with a similar name.
 func TestCaseOnlyMoveInTheLogOfAnEditedNote(t *testing.T) {
 	onEveryGround(t, func(t *testing.T, s *served) {
 		s.write(t, "Note.md", song)
@@ -147,9 +149,9 @@ func TestCaseOnlyMoveInTheLogOfAnEditedNote(t *testing.T) {
 	})
 }
 
-// TestTwinsAreQuarantined holds that of two files whose names differ by case or normalization only one
-// is a note, that the other is told and stays as it is, and that nothing is taken for the other. Only
-// a file system that does not fold has two.
+// TestTwinsAreQuarantined checks that of two files whose names differ only by case or normalization
+// one is a note, that the other is reported and not changed, and that none is mistaken for the
+// other. Only a file system that does not fold names can have both.
 func TestTwinsAreQuarantined(t *testing.T) {
 	for _, c := range []struct{ name, note, twin string }{
 		{"case", "Note.md", "NOTE.md"},
@@ -191,7 +193,8 @@ func TestTwinsAreQuarantined(t *testing.T) {
 	}
 }
 
-// TestTwinThatStaysAlone holds that a twin is taken in once the other is out of its way.
+// TestTwinThatStaysAlone checks that the skipped file of such a pair is ingested when the other is
+// removed.
 func TestTwinThatStaysAlone(t *testing.T) {
 	for _, c := range []struct{ note, twin, name string }{
 		{"Note.md", "NOTE.md", "NOTE.md"},
@@ -211,8 +214,8 @@ func TestTwinThatStaysAlone(t *testing.T) {
 	}
 }
 
-// TestTwinsFromTheStart holds that of two that are found at once, one is a note, and that the other is
-// told.
+// TestTwinsFromTheStart checks that of such a pair which is found at the start, one is a note and
+// the other is reported.
 func TestTwinsFromTheStart(t *testing.T) {
 	for _, c := range [][]string{{"Note.md", "note.md"}, {composed + ".md", decomposed + ".md"}} {
 		s := newServed(t, grounds()[0])
@@ -226,9 +229,9 @@ func TestTwinsFromTheStart(t *testing.T) {
 	}
 }
 
-// TestDecomposedNames holds that files which came from macOS are notes with composed names, that what
-// the log writes goes into the file that is there, under the name that it has, and that a new spelling
-// of the same name changes nothing.
+// TestDecomposedNames checks that files from macOS become notes with composed names, that writes of
+// the log go to the existing file under its name, and that another spelling of the same name
+// changes nothing.
 func TestDecomposedNames(t *testing.T) {
 	onEveryGround(t, func(t *testing.T, s *served) {
 		s.edit(t, decomposed+".md", "one\n")
@@ -263,8 +266,8 @@ func TestDecomposedNames(t *testing.T) {
 	})
 }
 
-// TestFoldersThatDifferByNormalization holds that two such folders are kept apart: the files in each
-// are notes, as far as their names are their own.
+// TestFoldersThatDifferByNormalization checks that two such folders are distinguished: the files in
+// each are notes, if their names are unique.
 func TestFoldersThatDifferByNormalization(t *testing.T) {
 	s := newServed(t, grounds()[0])
 	s.serve(t, checkout.Options{})
@@ -280,8 +283,8 @@ func TestFoldersThatDifferByNormalization(t *testing.T) {
 	require.Empty(t, s.left(t))
 }
 
-// TestNoteMadeWhereAFileOfAnotherCaseIs plays an agent that makes a note where somebody has just made
-// a file whose name differs by case only. Where names fold, it is that file that is in the way.
+// TestNoteMadeWhereAFileOfAnotherCaseIs creates a note where a file was just created whose name
+// differs only by case. If the file system folds names, that file blocks the note.
 func TestNoteMadeWhereAFileOfAnotherCaseIs(t *testing.T) {
 	for _, names := range [][2]string{{"Note.md", "note.md"}, {"note.md", "Note.md"}} {
 		onEveryGround(t, func(t *testing.T, s *served) {
@@ -308,8 +311,8 @@ func TestNoteMadeWhereAFileOfAnotherCaseIs(t *testing.T) {
 	}
 }
 
-// TestSavedUnderAnotherSpelling holds that what somebody writes into a note under another spelling of
-// its name is an edit of the note, where names fold.
+// TestSavedUnderAnotherSpelling checks that a text which is written to another spelling of a note's
+// name is an edit of the note, if the file system folds names.
 func TestSavedUnderAnotherSpelling(t *testing.T) {
 	for _, g := range grounds()[1:] {
 		t.Run(g.name, func(t *testing.T) {
@@ -329,8 +332,8 @@ func TestSavedUnderAnotherSpelling(t *testing.T) {
 	}
 }
 
-// TestDiscardOfCaseOnlyMoves holds that to discard a batch puts back the spellings, too, in whichever
-// order the names come.
+// TestDiscardOfCaseOnlyMoves checks that discarding a batch restores the spellings too, in any
+// order of the names.
 func TestDiscardOfCaseOnlyMoves(t *testing.T) {
 	for _, names := range [][2]string{{"Note.md", "NOTE.md"}, {"NOTE.md", "Note.md"}} {
 		onEveryGround(t, func(t *testing.T, s *served) {

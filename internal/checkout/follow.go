@@ -9,7 +9,8 @@ import (
 )
 
 // follow examines the changes that the watcher reported. If the watcher lost track of them, it
-// makes a sweep of the whole folder.
+// makes a sweep of the whole folder. The paths of the watcher are hints: they say where to look,
+// and what changed is found by comparing the file with the log.
 func (a *reconciler) follow(ctx context.Context) {
 	a.hinted = false
 	if a.tree == nil {
@@ -65,7 +66,8 @@ func (a *reconciler) followOne(ctx context.Context, key string) error {
 }
 
 // followFolder examines all files that are in a folder, or were in it. It schedules a sweep of the
-// whole folder if the result is incomplete.
+// whole folder if the result is incomplete: a name has another spelling than before, the name of
+// the folder may be decomposed, or a file in it is skipped.
 func (a *reconciler) followFolder(ctx context.Context, key string) error {
 	s := a.newSweep()
 	s.part = true

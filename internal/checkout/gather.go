@@ -18,6 +18,11 @@ type found = intake.Found
 
 // gather reads the files of all edits, or of those in t.part, and returns them as a batch. It pairs
 // the halves of moves and finds the text with which each edit began.
+//
+// Each file is read under mu, and mu is released between files, so writers wait for one file at
+// most. The batch is therefore not a snapshot of the folder. That does no harm: a file that changes
+// after it was read is another edit, and intake.Commit compares each edit with the state of the log
+// in its own transaction.
 func (c *Checkout) gather(ctx context.Context, t Ingesting) (*batch, error) {
 	if err := c.respell(ctx); err != nil {
 		return nil, err
@@ -58,7 +63,8 @@ func (c *Checkout) gatherKnown(ctx context.Context, t Ingesting) (*batch, error)
 	return b, nil
 }
 
-// choose selects the edits of the batch: all edits, or those of a plan.
+// choose selects the edits of the batch: all edits, or those of a plan. If it selects all held
+// edits, it also clears less, because the held batch is about to be described again.
 func (b *batch) choose(part *plan) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -80,7 +86,8 @@ func (b *batch) choose(part *plan) {
 
 // resume holds edits again that needed confirmation when the last process ended: those of the held
 // batch, and all that remove something, even if only a part of the batch is left. A discard may
-// have been interrupted, and without this its remaining edits would be ingested.
+// have been interrupted, and without this its remaining edits would be ingested. It acts once, in
+// the first ingest of all edits.
 func (b *batch) resume() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -98,7 +105,8 @@ func (b *batch) resume() {
 }
 
 // rooted returns an error if files are missing because the folder itself is missing or cannot be
-// read. Then nothing is known about its files.
+// read. Then nothing is known about its files, and ingesting their removals would empty the vault.
+// It lists the folder without descending only if the batch contains a removal.
 func (b *batch) rooted(ctx context.Context) error {
 	if !slices.ContainsFunc(b.found, (*found).Gone) {
 		return nil
@@ -112,15 +120,19 @@ func (b *batch) rooted(ctx context.Context) error {
 	return nil
 }
 
-// unfinished reports whether a file was emptied a moment ago. Most likely an editor is about to
-// write its new text.
+// unfinished reports whether a file was emptied within the last minute (emptied), although its note
+// has a text. Most likely an editor is about to write its new text. A call that asks for an ingest
+// does not wait for that.
 func (c *Checkout) unfinished(f *found) bool {
 	return f.Text != nil && len(f.Text) == 0 && f.Before != nil && f.Before.Size > 0 &&
 		time.Since(f.At) < c.span(emptied)
 }
 
 // read reads the file of an edit. It returns nil if there is nothing to ingest after all: the file
-// is as in the log, it is skipped, or it has just changed again.
+// is as in the log, it is skipped, it is not due any more, or it has just changed again.
+//
+// From here until letGo, the path is in outside.read. A commit that ingests it then knows that the
+// text in the file is the one that it merged; see await.
 func (c *Checkout) read(ctx context.Context, path string, t Ingesting) (*found, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -13,7 +13,8 @@ var gitFiles = []string{".git/HEAD", ".git/index"}
 
 // Bounds of the time at which git writes its own files, which it does last: at most gitAhead before
 // the first removal, because of the precision of file times, and at most gitBehind after the last
-// one.
+// one. A commit or a fetch at another time, which also writes these files, does not make a removal
+// one of git.
 const (
 	gitAhead  = 250 * time.Millisecond
 	gitBehind = 5 * time.Second

@@ -10,8 +10,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 )
 
-// A Ingesting contains the options of an ingest. The zero value ingests all edits and leaves a held
-// batch held.
+// An Ingesting contains the options of an ingest. The zero value ingests all edits and leaves a
+// held batch held.
 type Ingesting struct {
 	// Pending decides about the held batch: Accept ingests it as it is now, Discard restores its
 	// files from the log. If it is empty, the batch stays held.
@@ -27,7 +27,7 @@ type Ingesting struct {
 	initial bool  // it is the first reading
 	part    *plan // only these edits; nil: all
 
-	// DryRun finds out what would be ingested, and writes nothing.
+	// DryRun returns the result that the ingest would have, and writes nothing.
 	DryRun bool
 }
 
@@ -44,7 +44,9 @@ const (
 type Taken = intake.Taken
 
 // Reindex compares the folder with the log and ingests the differences, without waiting for a quiet
-// moment. It first tries the files again that the vault refused.
+// moment: it is the call of a person or an agent that knows that the files are complete. It first
+// tries the files again that the vault refused. Its cost is one listing of the folder, and a read
+// of each file whose mark has changed.
 func (c *Checkout) Reindex(ctx context.Context, t Ingesting) (Taken, error) {
 	c.tryAgain()
 	if _, err := c.Sweep(ctx); err != nil {
@@ -53,7 +55,9 @@ func (c *Checkout) Reindex(ctx context.Context, t Ingesting) (Taken, error) {
 	return c.TakeIn(ctx, t)
 }
 
-// tryAgain forgets which files the vault refused, because it may accept them now.
+// tryAgain forgets which files the vault refused, because it may accept them now: its quota may
+// have been raised, or the other of two files with equal names may be gone. Files with other
+// reasons are examined again when they change.
 func (c *Checkout) tryAgain() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -65,8 +69,16 @@ func (c *Checkout) tryAgain() {
 }
 
 // TakeIn ingests the known edits, and updates the files to the result. It does not look for edits;
-// see Sweep. The held batch stays held, unless t.Pending decides about it. If
-// TakeIn fails on the way, it returns what was ingested before, together with the error.
+// see Sweep. The held batch stays held, unless t.Pending decides about it. If TakeIn fails on the
+// way, it returns the result of the edits that were ingested before, together with the error.
+//
+// Its steps are: gather reads the files, guard separates the edits that need confirmation,
+// commitAll commits the others in pieces, and finish compares the files of all of them with the log
+// again. Calls run one at a time.
+//
+// It returns PERMISSION_DENIED if a caller that is limited to a prefix decides about the held
+// batch. It returns INDEX_ERROR for ingests of the reconciler if the log has lost versions that the
+// folder has: then a call must decide that the folder is ingested.
 func (c *Checkout) TakeIn(ctx context.Context, t Ingesting) (Taken, error) {
 	if t.Pending != "" && t.Prefix != "" {
 		return Taken{}, repo.OutsidePrefix(t.Prefix)
@@ -101,14 +113,16 @@ func (c *Checkout) TakeIn(ctx context.Context, t Ingesting) (Taken, error) {
 	return b.done, b.finish(ctx)
 }
 
-// letGo records that no text that was read is about to be ingested any more.
+// letGo ends an ingest: it records that no text that was read is about to be ingested any more.
+// After it, a commit of another writer no longer assumes that its file has the text that was read.
 func (c *Checkout) letGo() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	clear(c.outside.read)
 }
 
-// commitAll ingests the batch in pieces, and reports the progress of a large one.
+// commitAll ingests the batch in pieces, and reports the progress of a large one. It stops at the
+// first error; pieces that were committed before stay committed and are counted in b.done.
 func (b *batch) commitAll(ctx context.Context) error {
 	pieces, done, total := intake.Pieces(b.found), 0, 0
 	for _, piece := range pieces {
@@ -131,7 +145,8 @@ func (b *batch) commitAll(ctx context.Context) error {
 	return nil
 }
 
-// A batch is a set of edits that are ingested together.
+// A batch is a set of edits that are ingested together. It is used by one goroutine, which holds
+// taking; it embeds the Checkout, whose mu it locks for each step.
 type batch struct {
 	*Checkout
 	whole   bool // it contains all held edits
@@ -142,11 +157,13 @@ type batch struct {
 	paths   []string // of all edits that were known
 	total   int      // number of notes in the vault
 	git     bool     // git changed the files; see fromGit
-	who     repo.Who // who decided about the held batch; empty: nobody
+	who     repo.Who // who decided about the held batch; empty: no one has
 	done    Taken
 }
 
-// pause delays the next try of edits of the batch that could not be ingested. The caller holds mu.
+// pause delays the next try of edits of the batch that could not be ingested, by debounce. Without
+// it, an edit that always fails would be tried again at once, in a loop. Edits that wait with the
+// removals have their own wait. The caller holds mu.
 func (c *Checkout) pause(b *batch) {
 	until := time.Now().Add(c.span(debounce))
 	for _, path := range b.paths {
@@ -157,7 +174,8 @@ func (c *Checkout) pause(b *batch) {
 }
 
 // finish updates the files to the result of the ingest, and records the held edits in the control
-// item.
+// item. Each file of the batch is examined again: an edit that was ingested is gone then, and one
+// that remains, because it failed or the file changed, is tried again after debounce.
 func (b *batch) finish(ctx context.Context) error {
 	c := b.Checkout
 	for _, path := range b.paths {

@@ -16,7 +16,9 @@ import (
 // (reference/log.md §4).
 const every = time.Second
 
-// keep saves in the background and runs attend until Close, and then saves once more.
+// keep saves in the background and runs reconcile until Close. At the end it stops the reconciler
+// first, because that may still commit edits, and then saves once more and stores the memory for
+// the next process.
 func (c *Checkout) keep() {
 	defer close(c.done)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -39,15 +41,18 @@ func (c *Checkout) keep() {
 	}
 }
 
-// Close makes everything durable and stops. The vault must not be written to any more. Close may be
-// repeated, and waits until the Checkout has stopped.
+// Close makes everything durable and stops the background goroutines. The vault must not be written
+// to any more. Close may be repeated, and waits until the Checkout has stopped. It returns no
+// error: the next process writes the files and the cursors again that the last save could not sync.
 func (c *Checkout) Close() {
 	c.closing.Do(func() { close(c.stop) })
 	<-c.done
 }
 
 // save syncs written files, updates the audit log and moves the cursors. Files are synced without
-// mu, so that callers do not wait; only an erasure does.
+// mu, so that callers do not wait; only an erasure does. The set of unsaved files is taken before
+// the sync and put back if it fails, so that a file which is written during the sync is synced by
+// the next save.
 func (c *Checkout) save(ctx context.Context) {
 	c.saving.Lock()
 	defer c.saving.Unlock()
@@ -70,7 +75,8 @@ func (c *Checkout) save(ctx context.Context) {
 	}
 }
 
-// appendAudit appends the lines of commits to the audit log. The caller holds saving.
+// appendAudit appends the lines of commits to the audit log. If that fails, the lines return to
+// c.added, in front of those that came later. The caller holds saving.
 func (c *Checkout) appendAudit(ctx context.Context) error {
 	if c.opt.ReadOnly {
 		return nil
@@ -105,7 +111,7 @@ func (c *Checkout) complain(ctx context.Context, err error) {
 	c.grumble(ctx, "the folder could not be synced with the log", err)
 }
 
-// logLimiter logs an error, at most once a minute for the same cause.
+// grumble logs an error of the step what, at most once a minute for the same cause.
 func (c *Checkout) grumble(ctx context.Context, what string, err error) {
 	if !c.grumbled.again(what, err, c.span(grumbleEvery)) {
 		c.log.ErrorContext(ctx, what, slog.String("vault", c.vault.Name), slog.Any("cause", err))
@@ -123,7 +129,9 @@ type flush struct {
 // contain the texts of an import, and must not stay in memory until all files are durable.
 const syncedAtOnce = 512
 
-// saveFiles syncs the files. It moves the cursor only if no file is behind the log.
+// saveFiles syncs the files. It moves the cursor only if no file is behind the log: the next
+// process rewrites the files of all commits after the cursor, and a file that is behind must be
+// among them. The caller holds saving.
 func (c *Checkout) saveFiles(ctx context.Context, b flush) error {
 	for some := range slices.Chunk(slices.Sorted(maps.Keys(b.paths)), syncedAtOnce) {
 		_ = c.appendAudit(ctx) // if it fails, it is repeated after the files, and the error is reported then

@@ -7,8 +7,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// key returns the name in the folder of a file of the vault. A new file is put into the existing
-// folder, whatever its spelling. The caller holds mu.
+// key returns the name in the folder of a file of the vault. The vault composes characters (NFC),
+// and a folder may have them decomposed, so the two can differ for names that are not ASCII. A new
+// file is put into the existing folder, whatever its spelling. The caller holds mu.
 func (c *Checkout) key(path string) string {
 	if key, ok := c.outside.keys[path]; ok {
 		return key
@@ -49,9 +50,12 @@ func (s *sweep) forget() {
 	maps.DeleteFunc(o.seen, func(path string, _ sight) bool { return s.gone(path) })
 }
 
+// isASCII reports whether a path has only ASCII characters, so that it has one spelling but for
+// case.
 func isASCII(path string) bool {
 	return strings.IndexFunc(path, func(r rune) bool { return r >= 0x80 }) < 0
 }
 
-// parent returns the folder of a file or folder, with a slash at its end.
+// parent returns the folder of a file or folder, with a slash at its end; "" for a path in the
+// root.
 func parent(path string) string { return vault.Path(strings.TrimSuffix(path, "/")).Dir() }

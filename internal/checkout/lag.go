@@ -35,7 +35,9 @@ type lag struct {
 	since time.Time // zero if none was
 }
 
-// fallsBehind records that a write of the log did not reach the file. The caller holds mu.
+// fallsBehind records that a write of the log did not reach the file. A lag whose last text counts
+// as seen is replaced; otherwise it is continued, and keeps its after, because all texts since then
+// were late. The caller holds mu.
 func (c *Checkout) fallsBehind(path string, w *change) {
 	o := &c.outside
 	l := o.lags[path]
@@ -69,8 +71,10 @@ func (c *Checkout) catchesUp(path string) {
 	}
 }
 
-// had returns the file of the log that was in the folder last, or nil if there was none. upTo is
-// the newest version that the file can have had; 0: the version of f. The caller holds mu.
+// had returns the file of the log that was in the folder last, or nil if there was none: the base
+// of an outside edit that is noticed now. upTo is the newest version that the file can have had; 0:
+// the version of f. It is set if the file fell behind in an earlier process, which stored only a
+// version. The caller holds mu.
 func (c *Checkout) had(path string) (f *index.File, upTo uint64) {
 	switch l := c.lagOf(path); {
 	case l == nil || !l.behind:
@@ -97,7 +101,8 @@ func (c *Checkout) lagOf(path string) *lag {
 }
 
 // forgetLags drops the lags of texts that count as seen by now, and of files that are gone with
-// their notes. The caller holds mu.
+// their notes. Every save calls it, so that the set does not grow with the number of writes. The
+// caller holds mu.
 func (c *Checkout) forgetLags() {
 	o, now := &c.outside, c.now()
 	over := func(l *lag) bool { return now.Sub(l.since) >= c.span(seenAfter)+c.span(lagKept) }
@@ -207,6 +212,7 @@ func (o *pendingEdits) late() *repo.Late {
 	return late
 }
 
+// sameLate reports whether the control item would say the same about two sets of lags.
 func sameLate(a, b *repo.Late) bool {
 	if a == nil || b == nil {
 		return a == b

@@ -19,8 +19,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 )
 
-// TestHugeFileIsNotRead holds that a file that can be no note for its size is told without being read:
-// it may be larger than the memory.
+// TestHugeFileIsNotRead checks that a file which is too large for a note is reported without being
+// read, because it may be larger than the memory.
 func TestHugeFileIsNotRead(t *testing.T) {
 	p := newPlace(t, nil)
 	files := &nosy{Files: p.files.Files, read: func(key string) { require.NotEqual(t, "huge.md", key) }}
@@ -35,12 +35,12 @@ func TestHugeFileIsNotRead(t *testing.T) {
 	require.Equal(t, []repo.LeftFile{{Path: "huge.md", Why: repo.LeftSize}}, control.Left.Files)
 }
 
-// TestMuchIsDiscarded discards a batch with more unknown text than one commit can hold.
+// TestMuchIsDiscarded discards a batch with more unknown text than one commit can contain.
 func TestMuchIsDiscarded(t *testing.T) {
 	const large = 40
 	p := newPlace(t, nil)
 	v, folder := p.open(t)
-	folder.Close() // it does not look by itself any more
+	folder.Close() // no more background sweeps
 	many(t, v, 30)
 	for i := range 30 {
 		p.remove(t, fmt.Sprintf("n/%02d.md", i))
@@ -56,7 +56,7 @@ func TestMuchIsDiscarded(t *testing.T) {
 	}
 }
 
-// A losing folder has a text that was displaced and lost, once it is told to.
+// A losing folder reports a displaced text as lost when loses is set.
 type losing struct {
 	checkout.Files
 	loses atomic.Bool
@@ -76,8 +76,8 @@ func (f *losing) Settle(context.Context, blob.Displaced) error {
 	return nil
 }
 
-// TestHeldBesideWhatWasDisplaced holds that a batch waits on for its word when a text that was displaced
-// is taken in, also if it would not be held by now.
+// TestHeldBesideWhatWasDisplaced checks that a held batch keeps waiting for a decision when a
+// displaced text is ingested, even if it would not be held now.
 func TestHeldBesideWhatWasDisplaced(t *testing.T) {
 	p := newPlace(t, nil)
 	v := p.vault(t)

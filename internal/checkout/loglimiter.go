@@ -10,8 +10,8 @@ import (
 // repeated every second, for every note, and a disk may be full for days.
 const grumbleEvery = time.Minute
 
-// A logLimiter contains the errors that were logged recently. The zero value is ready for use. It is
-// safe for concurrent use.
+// A logLimiter contains the errors that were logged recently. The zero value is ready for use. It
+// is safe for concurrent use.
 type logLimiter struct {
 	mu   sync.Mutex
 	said map[string]time.Time // time of the last message, by step and cause

@@ -13,7 +13,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/checkout"
 )
 
-// A counter counts how often it is logged that a note could not be written.
+// A counter counts the log lines about notes that could not be written.
 type counter struct {
 	slog.Handler
 	errors *atomic.Int64
@@ -28,8 +28,8 @@ func (c counter) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// TestTroubleIsLoggedOnce holds that one cause, which keeps many notes from being written, and is met
-// again with each try, does not fill the log.
+// TestTroubleIsLoggedOnce checks that one cause that prevents many notes from being written, and
+// occurs again at each attempt, does not fill the log.
 func TestTroubleIsLoggedOnce(t *testing.T) {
 	p := newPlace(t, nil)
 	v := p.vault(t)

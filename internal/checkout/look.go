@@ -25,8 +25,11 @@ func (c *Checkout) expected(path string) *index.File {
 	return f
 }
 
-// examine compares a file with the state that it should have, and records any difference. The
-// caller holds mu, and has written the files that were behind.
+// examine compares a file with the state that it should have, and records any difference as an
+// edit. It is the only way in which edits are found, whether a sweep, the watcher or a writer leads
+// to it. It reads the file only if its mark has changed since it was last read. It returns
+// FILE_ERROR if the file cannot be read. The caller holds mu, and has written the files that were
+// behind.
 func (c *Checkout) examine(ctx context.Context, path string) error {
 	if c.ended || isAudit(path) {
 		return nil
@@ -76,7 +79,8 @@ func (c *Checkout) look(ctx context.Context, path string) (look, error) {
 }
 
 // obstructed reports whether a name is occupied by something other than a file, such as a folder
-// with the name of a note.
+// with the name of a note. A Look does not find such a thing. Remove with nil expects that there is
+// no file, so it changes nothing, and its error describes the file that it met.
 func (c *Checkout) obstructed(ctx context.Context, key string) bool {
 	var found *blob.Found
 	return errors.As(c.files.Remove(ctx, key, nil), &found) && found.Foreign
@@ -162,7 +166,8 @@ func changedAt(told time.Time) time.Time {
 }
 
 // digest returns the content of a file as a sight. It does not read the file while its mark is
-// unchanged, or if it is larger than a note may be. The caller holds mu.
+// unchanged, or if it is larger than a note may be: such a sight has only the reason LeftSize. The
+// caller holds mu.
 func (c *Checkout) digest(ctx context.Context, path string, o look) (sight, error) {
 	if s, ok := c.outside.seen[path]; ok && o.Mark != "" && s.mark == o.Mark {
 		return s, nil
@@ -189,8 +194,9 @@ func (c *Checkout) remember(path string, s sight, o blob.Object) {
 	c.outside.seen[path], c.outside.learned = s, true
 }
 
-// holds reports whether a file has the text of f, as far as that is known without reading it. The
-// caller holds mu.
+// holds reports whether a file has the text of f, as far as that is known without reading it: its
+// content is remembered, and its mark has not changed. False means that it must be read. The caller
+// holds mu.
 func (c *Checkout) holds(ctx context.Context, path string, f *index.File) bool {
 	s, ok := c.outside.seen[path]
 	if !ok || f == nil || s.digest != f.Digest {
@@ -203,6 +209,8 @@ func (c *Checkout) holds(ctx context.Context, path string, f *index.File) bool {
 // A place says how a file in the folder relates to the vault.
 type place = intake.Place
 
+// The places of a file: it can never be part of the vault; it is one of its files, or can become
+// one; it would be one, but for its name.
 const (
 	notOurs  = intake.NotOurs
 	ours     = intake.Ours

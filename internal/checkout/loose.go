@@ -13,6 +13,7 @@ import (
 
 // takeInDisplaced ingests displaced texts: they are merged as every edit is, on the base of the
 // nearest earlier text. A text that the note had once, or that a power failure damaged, is dropped.
+// It stops at the first error; the texts that remain are yielded again by the next call.
 func (c *Checkout) takeInDisplaced(
 	ctx context.Context, all iter.Seq2[blob.Displaced, error],
 ) error {
@@ -62,7 +63,8 @@ func (c *Checkout) takeInLoose(ctx context.Context, d blob.Displaced) error {
 }
 
 // lost reports whether a text is in no version of a note, and sets f.Was to the nearest earlier
-// text.
+// text. If the note is gone, it searches the history of the last note at the path. It first looks
+// at that history, which ends early if it has the text, and reads the whole log only if it has not.
 func (c *Checkout) lost(ctx context.Context, f *found, version uint64) (bool, error) {
 	from := uint64(0)
 	if f.Before != nil {

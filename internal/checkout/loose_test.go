@@ -13,7 +13,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/checkout"
 )
 
-// aside are files beside which some texts of a.md lie that were displaced.
+// aside are files beside which several displaced texts of a.md exist.
 type aside struct {
 	checkout.Files
 	texts   []string
@@ -35,8 +35,9 @@ func (a *aside) Settle(context.Context, blob.Displaced) error {
 	return nil
 }
 
-// TestDisplacedOfEarlierNotes holds that a displaced text is nobody's loss if a note of that name once
-// had it, or it is torn from one that did: also one that was deleted before this note was made.
+// TestDisplacedOfEarlierNotes checks that a displaced text is no loss if a note with this name has
+// had it once, or if it is an incomplete copy of such a text, also of a note that was deleted
+// before the present one was created.
 func TestDisplacedOfEarlierNotes(t *testing.T) {
 	p := newPlace(t, nil)
 	v, folder := p.open(t)

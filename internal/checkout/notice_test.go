@@ -12,7 +12,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 )
 
-// freshness is what the control item of a vault says now.
+// freshness returns the freshness in the control item of a vault.
 func freshness(t *testing.T, v *repo.Vault) repo.Freshness {
 	t.Helper()
 	control, err := v.Control(t.Context())
@@ -20,7 +20,7 @@ func freshness(t *testing.T, v *repo.Vault) repo.Freshness {
 	return control.Freshness(time.Now())
 }
 
-// noticed are the edits that are known and not in the log.
+// noticed returns the edits that are known and not in the log yet.
 func noticed(t *testing.T, v *repo.Vault) []string {
 	t.Helper()
 	control, err := v.Control(t.Context())
@@ -31,13 +31,13 @@ func noticed(t *testing.T, v *repo.Vault) []string {
 	return control.Noticed.Paths
 }
 
-// TestFreshness goes through the states that a folder can be in (DESIGN §5).
+// TestFreshness checks the states of a folder (DESIGN §5).
 func TestFreshness(t *testing.T) {
 	p := newPlace(t, nil)
 	v := p.vault(t)
 	require.Equal(t, repo.Unknown, freshness(t, v), "nobody has looked yet")
 	v, folder := p.open(t)
-	folder.Close() // it does not sweep by itself any more
+	folder.Close() // no more background sweeps
 	_, err := folder.Sweep(t.Context())
 	require.NoError(t, err)
 	write(t, v, "a.md", "first\n")
@@ -65,12 +65,12 @@ func TestFreshness(t *testing.T) {
 	require.Equal(t, repo.Stale, freshness(t, v), "nobody can take it in")
 }
 
-// TestPendingUntilPutBack holds that what was noticed is forgotten by a write that finds the file as
-// it should be, with no sweep between.
+// TestPendingUntilPutBack checks that an edit which was noticed is forgotten by a write that finds
+// the file in the expected state, without a sweep between.
 func TestPendingUntilPutBack(t *testing.T) {
 	p := newPlace(t, nil)
 	v, folder := p.open(t)
-	folder.Close() // it does not sweep by itself any more
+	folder.Close() // no more background sweeps
 	write(t, v, "a.md", "first\n")
 	_, err := folder.Sweep(t.Context())
 	require.NoError(t, err)

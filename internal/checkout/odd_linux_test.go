@@ -20,7 +20,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 )
 
-// foreign is what is told of things that are no plain files.
+// foreign returns the reports about files that are not regular.
 func foreign(paths ...string) (all []repo.LeftFile) {
 	for _, path := range paths {
 		all = append(all, repo.LeftFile{Path: path, Why: repo.LeftForeign})
@@ -28,14 +28,14 @@ func foreign(paths ...string) (all []repo.LeftFile) {
 	return all
 }
 
-// refused requires that no note can be made at a path.
+// refused requires that no note can be created at a path.
 func (s *served) refused(t *testing.T, path string) {
 	t.Helper()
 	err := put(t.Context(), s.vault, path, []byte("ours\n"))
 	require.True(t, fault.Is(err, fault.Conflict), "%v", err)
 }
 
-// outside makes a folder beside the served one, with notes that are none of the vault's.
+// outside creates a folder beside the served one, with notes that do not belong to the vault.
 func (s *served) outside(t *testing.T) (dir string) {
 	t.Helper()
 	dir = filepath.Join(filepath.Dir(s.dir), "outside")
@@ -44,7 +44,7 @@ func (s *served) outside(t *testing.T) (dir string) {
 	return dir
 }
 
-// untouched requires that the folder outside is as it was made.
+// untouched requires that the folder outside has not changed.
 func untouched(t *testing.T, dir string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -55,8 +55,8 @@ func untouched(t *testing.T, dir string) {
 	require.Equal(t, "outside\n", string(data))
 }
 
-// TestLinks holds that symbolic links are told, and neither followed nor written through: to a note, out
-// of the folder, to a folder with notes, to nothing, and round in a circle.
+// TestLinks checks that symbolic links are reported, and neither followed nor written through: to a
+// note, out of the folder, to a folder with notes, to nothing, and in a circle.
 func TestLinks(t *testing.T) {
 	onEveryGround(t, func(t *testing.T, s *served) {
 		out := s.outside(t)
@@ -87,8 +87,8 @@ func TestLinks(t *testing.T) {
 	})
 }
 
-// TestLinkInThePlaceOfANote plays somebody who moves notes elsewhere and leaves links to them: for the
-// vault they are gone. What the log changed since stays in it, and is not written through the link.
+// TestLinkInThePlaceOfANote moves notes elsewhere and leaves links to them: for the vault they are
+// removed. Later changes of the log remain in the log, and are not written through the link.
 func TestLinkInThePlaceOfANote(t *testing.T) {
 	onEveryGround(t, func(t *testing.T, s *served) {
 		out := s.outside(t)
@@ -118,8 +118,8 @@ func TestLinkInThePlaceOfANote(t *testing.T) {
 	})
 }
 
-// TestWhatIsNoFile holds that devices, pipes and sockets are told, and never opened: a pipe would keep
-// who reads it waiting.
+// TestWhatIsNoFile checks that devices, pipes and sockets are reported and never opened: reading a
+// pipe would block.
 func TestWhatIsNoFile(t *testing.T) {
 	onEveryGround(t, func(t *testing.T, s *served) {
 		s.write(t, "a.md", "a\n")
@@ -146,8 +146,8 @@ func TestWhatIsNoFile(t *testing.T) {
 	})
 }
 
-// TestHardLinks holds that two names of one file are two notes: what is written to one of them by the
-// log does not change the other.
+// TestHardLinks checks that two names of one file are two notes: a write of the log to one of them
+// does not change the other.
 func TestHardLinks(t *testing.T) {
 	onEveryGround(t, func(t *testing.T, s *served) {
 		s.save(t, "a.md", "one\n")
@@ -165,8 +165,7 @@ func TestHardLinks(t *testing.T) {
 	})
 }
 
-// TestEmptyNote holds that a file with nothing in it is a note with nothing in it, and not one that is
-// gone.
+// TestEmptyNote checks that an empty file is an empty note, and not a removed one.
 func TestEmptyNote(t *testing.T) {
 	onEveryGround(t, func(t *testing.T, s *served) {
 		s.write(t, "a.md", "text\n")
@@ -184,13 +183,13 @@ func TestEmptyNote(t *testing.T) {
 	})
 }
 
-// A denied folder is one in which some files and folders cannot be read, as if their modes said so: the
-// tests may be run by somebody whom no mode binds.
+// A denied folder is one in which some files and folders cannot be read, as if by their modes. Real
+// modes do not work, because the tests may run as root.
 type denied struct {
 	checkout.Files
 	mu    sync.Mutex
 	what  []string // keys; of a folder with a slash at the end
-	texts bool     // only what is in them, not how they look
+	texts bool     // only their contents, not their attributes
 }
 
 var errDenied = errors.New("permission denied")
@@ -247,8 +246,8 @@ func (d *denied) Walk(
 	}
 }
 
-// TestUnreadableFile holds that a file which cannot be read is told, that it keeps nobody waiting, that
-// its note stays as it is, and that it is taken in when it can be read.
+// TestUnreadableFile checks that a file which cannot be read is reported and delays nothing, that
+// its note does not change, and that it is ingested when it can be read.
 func TestUnreadableFile(t *testing.T) {
 	onEveryGround(t, func(t *testing.T, s *served) {
 		d := &denied{Files: s.disk}
@@ -275,8 +274,8 @@ func TestUnreadableFile(t *testing.T) {
 	})
 }
 
-// TestUnreadableFolder holds that nothing is known of what is in a folder that cannot be read: its notes
-// stay, the folder is told, and the others are taken in.
+// TestUnreadableFolder checks that the notes in a folder which cannot be read remain, that the
+// folder is reported, and that other edits are ingested.
 func TestUnreadableFolder(t *testing.T) {
 	onEveryGround(t, func(t *testing.T, s *served) {
 		d := &denied{Files: s.disk}
@@ -299,8 +298,8 @@ func TestUnreadableFolder(t *testing.T) {
 	})
 }
 
-// TestLeftAndThenGone holds that nothing is told any more of a file that was left once it is gone, or
-// can be taken in, also where only sweeps find that.
+// TestLeftAndThenGone checks that the report about a skipped file ends when the file is removed or
+// can be ingested, even if only sweeps notice that.
 func TestLeftAndThenGone(t *testing.T) {
 	onEveryGround(t, func(t *testing.T, s *served) {
 		bad := map[string]string{
@@ -328,8 +327,8 @@ func TestLeftAndThenGone(t *testing.T) {
 	})
 }
 
-// TestHintsWithoutEnd holds that a program that writes all the time, into a file that is no note, keeps
-// no edit of somebody else from being noticed.
+// TestHintsWithoutEnd checks that a program that writes all the time, to a file that is not a note,
+// does not prevent other edits from being noticed.
 func TestHintsWithoutEnd(t *testing.T) {
 	s := newServed(t, grounds()[0])
 	s.serve(t, s.watched().Hurried(2))

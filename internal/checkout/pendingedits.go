@@ -13,7 +13,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// An pendingEdits is the set of known outside edits that are not in the log. Checkout.mu guards it.
+// A pendingEdits is the set of known outside edits that are not in the log, with everything else
+// that is known about the folder and not about the vault. Checkout.mu guards it. The part that
+// callers of tools must know is copied to the control item by tell, whenever news is set.
 type pendingEdits struct {
 	edits     map[string]*edit         // by path
 	read      map[string]bool          // by path: its text, or its removal, is about to be ingested
@@ -35,7 +37,16 @@ type pendingEdits struct {
 	unnamed   *lag                     // applies to every file, if the last process had more lags than it could name
 }
 
-// An edit is an outside edit of a file that is not in the log.
+// An edit is an outside edit of a file that is not in the log: a change, a new file or a removal.
+// It is created when a difference is first noticed, updated when the file changes again, and
+// dropped when the file and the log are equal, whichever of the two was changed. Its text is not
+// kept; it is read when the edit is ingested.
+//
+// Its times have different purposes. first is when the person began, as the file system reports it;
+// it decides which texts of the log an editor has seen. since and at bound the wait of the edit: it
+// is due debounce after at, but not later than longest after since. met is when this process
+// noticed the edit, so that an edit that is found late is not overdue at once. They have monotonic
+// clock readings, so that a change of the system clock does not delay an ingest.
 type edit struct {
 	before *index.File // the state of the file in the log when the edit was noticed; nil: there was none
 	mark   string      // how the file looked when it was last examined; empty: it was gone
@@ -51,7 +62,9 @@ type edit struct {
 	held   bool
 }
 
-// A sight is the content of a file with a certain mark.
+// A sight is the content of a file with a certain mark, as a digest. The zero value means that
+// nothing is known. A mark is opaque; two equal marks of one file mean that it was not changed
+// between them, as far as the file system can show.
 type sight struct {
 	mark   string
 	digest index.Digest
@@ -74,7 +87,10 @@ func (o *pendingEdits) heldBefore(held *repo.Held) {
 	o.held, o.less, o.resumes = held, held != nil, held != nil
 }
 
-// differs records that a file is not as in the log. now.at is when it changed. The caller holds mu.
+// differs records that a file is not as in the log, and wakes the reconciler. now.at is when the
+// file changed. If the edit is known and looks the same, nothing changes, so that examining a file
+// again does not delay its ingest. If it looks different, its wait starts again, and a held batch
+// that it belongs to is examined again. The caller holds mu.
 func (c *Checkout) differs(path string, now edit) {
 	o := &c.outside
 	e := o.edits[path]
@@ -118,8 +134,9 @@ func (c *Checkout) agrees(path string) {
 	c.mayStay(c.key(path))
 }
 
-// drop removes an edit that no longer exists. Other removals wait again, because more files may be
-// put back. The caller holds mu.
+// drop removes an edit that no longer exists; it does nothing if there is none at the path. Other
+// removals wait again, because more files may be put back: a person who undoes a removal, or a
+// program that moves files back, should not see half of it ingested. The caller holds mu.
 func (c *Checkout) drop(path string) {
 	o := &c.outside
 	e, ok := o.edits[path]
@@ -137,7 +154,8 @@ func (c *Checkout) drop(path string) {
 	}
 }
 
-// leave records that a file is skipped. The caller holds mu.
+// leave records that a file is skipped, and logs it, without its name. It does nothing if the file
+// is already recorded with the same reason. The caller holds mu.
 func (c *Checkout) leave(f repo.LeftFile) {
 	if c.outside.left[f.Path] == f {
 		return
@@ -160,8 +178,9 @@ func (c *Checkout) mayStay(key string) {
 	}
 }
 
-// tell writes the known edits to the control item, where every answer can read them. If that fails,
-// the next save repeats it. The caller holds mu.
+// tell writes the known edits to the control item, where every answer can read them, also those of
+// other processes. It writes only if something changed. If that fails, the next save repeats it.
+// The caller holds mu.
 func (c *Checkout) tell(ctx context.Context) {
 	o := &c.outside
 	if !o.news || c.ended {

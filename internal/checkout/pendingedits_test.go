@@ -16,7 +16,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// reindex takes in what somebody did to the folder.
+// reindex ingests the edits of the folder.
 func reindex(t *testing.T, folder *checkout.Checkout, pending checkout.Pending) checkout.Taken {
 	t.Helper()
 	taken, err := folder.Reindex(t.Context(), checkout.Ingesting{Pending: pending})
@@ -24,13 +24,13 @@ func reindex(t *testing.T, folder *checkout.Checkout, pending checkout.Pending) 
 	return taken
 }
 
-// remove takes a file away, as somebody does.
+// remove removes a file, as another program does.
 func (p *place) remove(t *testing.T, path string) {
 	t.Helper()
 	require.NoError(t, os.Remove(filepath.Join(p.dir, path)))
 }
 
-// text is the text of a note in the log; "(none)" if there is none.
+// text returns the text of a note in the log; "(none)" if there is none.
 func text(t *testing.T, v *repo.Vault, path string) string {
 	t.Helper()
 	idx, err := v.Read(t.Context())
@@ -46,15 +46,15 @@ func text(t *testing.T, v *repo.Vault, path string) string {
 
 const song = "---\ntitle: Song\n---\n# Song\n\none\ntwo\nthree\nfour\nfive\n"
 
-// TestTakenIn goes through what somebody can do to one file, beside what is written to the log: each
-// ends as reference/log.md §5 says, in the log and in the folder.
+// TestTakenIn checks the edits of one file, in combination with writes to the log: each ends as
+// reference/log.md §5 says, in the log and in the folder.
 func TestTakenIn(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		ours   string // what is written to the log before the edit is taken in; "": nothing
-		theirs string // what somebody puts into the file, "(none)": takes it away
+		ours   string // written to the log before the edit is ingested; "": nothing
+		theirs string // written to the file; "(none)": the file is removed
 		want   string
-		copy   string // what is in the copy beside it
+		copy   string // text of the copy beside it
 	}{
 		{"changed", "", "# Song\n\nmine\n", "# Song\n\nmine\n", ""},
 		{"emptied", "", "", "", ""},
@@ -105,8 +105,8 @@ func TestTakenIn(t *testing.T) {
 	}
 }
 
-// TestNearestBase plays a laptop that was asleep for a while and saves the copy that it had: what was
-// done meanwhile stays.
+// TestNearestBase is a laptop that was asleep for a while and saves its old copy: the changes that
+// others made meanwhile remain.
 func TestNearestBase(t *testing.T) {
 	p := newPlace(t, nil)
 	v, folder := p.open(t)
@@ -127,8 +127,8 @@ func TestNearestBase(t *testing.T) {
 	require.Equal(t, old, text(t, v, "a.md"), "a text as it was once is a reversal")
 }
 
-// TestEditorThatReadsNothingAgain plays an editor that saves what it has, time and again, and never
-// reads what was made of it: nothing of what others did is taken back.
+// TestEditorThatReadsNothingAgain is an editor that saves its text again and again without reading
+// the merged file: no change of others is undone.
 func TestEditorThatReadsNothingAgain(t *testing.T) {
 	p := newPlace(t, nil)
 	v, folder := p.open(t)
@@ -150,8 +150,8 @@ func TestEditorThatReadsNothingAgain(t *testing.T) {
 	}
 }
 
-// TestAlone plays somebody who edits alone: what they saved last is what the note is, also where it is
-// nearer to what they had written before, and no copy is made of anything.
+// TestAlone edits without others: the last save is the text of the note, even if it is more similar
+// to an earlier save, and no copy is created.
 func TestAlone(t *testing.T) {
 	const long = "and a long paragraph, on which they think twice\n\n"
 	for _, saves := range [][]string{
@@ -171,8 +171,9 @@ func TestAlone(t *testing.T) {
 	}
 }
 
-// TestInsists holds that an editor that has not read the file again saves its text in vain, and that a
-// third save counts once what others did can have been seen.
+// TestInsists checks that repeated saves of an editor that has not read the merged file do not undo
+// the change of the log, and that such a save does when the merged text has been in the file long
+// enough to be seen.
 func TestInsists(t *testing.T) {
 	p := newPlace(t, nil)
 	v, folder := p.open(t)
@@ -194,8 +195,8 @@ func TestInsists(t *testing.T) {
 	}
 }
 
-// TestFoundInTheFolder holds that files that somebody makes become notes, and that what cannot be one
-// stays as it is and is told.
+// TestFoundInTheFolder checks that new files become notes, and that files that cannot be notes are
+// reported and not changed.
 func TestFoundInTheFolder(t *testing.T) {
 	p := newPlace(t, nil)
 	v, folder := p.open(t)
@@ -224,7 +225,7 @@ func TestFoundInTheFolder(t *testing.T) {
 	require.Equal(t, "ours\n", p.file(t, "new.md"))
 }
 
-// TestMoved holds that a note that somebody moves stays the note that it is.
+// TestMoved checks that a note whose file is moved keeps its identity.
 func TestMoved(t *testing.T) {
 	p := newPlace(t, nil)
 	v, folder := p.open(t)
@@ -247,7 +248,7 @@ func TestMoved(t *testing.T) {
 	}
 }
 
-// many makes a vault of n notes.
+// many creates a vault with n notes.
 func many(t *testing.T, v *repo.Vault, n int) {
 	t.Helper()
 	for i := range n {
@@ -255,7 +256,8 @@ func many(t *testing.T, v *repo.Vault, n int) {
 	}
 }
 
-// TestGuard holds that what would take away much waits for a word, and what each word does.
+// TestGuard checks that edits which would remove much wait for a decision, and the effect of each
+// decision.
 func TestGuard(t *testing.T) {
 	for _, word := range []checkout.Pending{checkout.Accept, checkout.Discard, "", "later"} {
 		t.Run(string(word), func(t *testing.T) {
@@ -317,8 +319,9 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// TestRemovalAfterWhatIsHeld: a note that was made after a batch was held, and removed while nothing
-// served the folder, is removed when the batch is accepted. It is not taken for one that the log changed.
+// TestRemovalAfterWhatIsHeld checks a note that was created after a batch was held, and removed
+// while no process served the folder: it is removed when the batch is accepted, and not taken for a
+// note that the log changed.
 func TestRemovalAfterWhatIsHeld(t *testing.T) {
 	p := newPlace(t, nil)
 	v, folder := p.open(t)
@@ -340,8 +343,9 @@ func TestRemovalAfterWhatIsHeld(t *testing.T) {
 	require.Equal(t, 15, p.inStep(t, v).Totals().Notes)
 }
 
-// TestAcceptsWhatWasSeen holds that a word is about what was held when it was said: what takes away as
-// much again waits for one of its own. And the log tells who said it.
+// TestAcceptsWhatWasSeen checks that a decision applies to the edits that were held when it was
+// made: later edits that remove as much wait for a decision of their own. The log records who
+// decided.
 func TestAcceptsWhatWasSeen(t *testing.T) {
 	p := newPlace(t, nil)
 	v, folder := p.open(t)
@@ -366,7 +370,7 @@ func TestAcceptsWhatWasSeen(t *testing.T) {
 	require.Equal(t, 30, reindex(t, folder, checkout.Accept).Removed)
 }
 
-// TestByItself holds that all of this happens without being asked for.
+// TestByItself checks that all of this happens in the background, without a call.
 func TestByItself(t *testing.T) {
 	p := newPlace(t, nil)
 	v, _ := p.open(t)
@@ -380,8 +384,8 @@ const (
 	waitStep = 50e6
 )
 
-// TestReadForTheFirstTime holds that notes which were there before anybody kept the folder are as old
-// as their files, and that no line of the audit log tells of them; and that it tells of what comes then.
+// TestReadForTheFirstTime checks that notes which existed before the folder was served have the
+// times of their files and no lines in the audit log, and that later changes have lines.
 func TestReadForTheFirstTime(t *testing.T) {
 	p := newPlace(t, nil)
 	p.edit(t, "a.md", "# A\n\nbuy @due(2026-01-01)\n")
@@ -404,8 +408,8 @@ func TestReadForTheFirstTime(t *testing.T) {
 	require.Contains(t, auditOf(t, v), `"file":"c.md"`)
 }
 
-// TestTrashOfAnother holds that a file which somebody else keeps in a folder called as our trash stays,
-// and that what we put there takes another name.
+// TestTrashOfAnother checks that a file of another program in a folder with the name of our trash
+// is kept, and that our files there get other names.
 func TestTrashOfAnother(t *testing.T) {
 	p := newPlace(t, nil)
 	v, folder := p.open(t)

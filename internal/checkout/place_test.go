@@ -37,7 +37,7 @@ type place struct {
 	clock atomic.Pointer[time.Time] // stands still there; nil: it is that of the machine
 }
 
-// now is the time of the place.
+// now returns the time of the place.
 func (p *place) now() time.Time {
 	if at := p.clock.Load(); at != nil {
 		return *at
@@ -45,19 +45,19 @@ func (p *place) now() time.Time {
 	return time.Now()
 }
 
-// pass sets the clock of the place forward. It stands still from then on.
+// pass moves the clock of the place forward, and stops it.
 func (p *place) pass(d time.Duration) {
 	at := p.now().Add(d)
 	p.clock.Store(&at)
 }
 
-// files are the folder as the checkout sees it. It fails, counts and is interfered with as a test
-// says.
+// files are the folder that the checkout uses. It can fail, it counts calls, and it calls functions
+// of the test.
 type files struct {
 	checkout.Files
 	mu     sync.Mutex
-	broken error    // what every call that writes answers
-	stuck  error    // what Sync answers
+	broken error    // returned by every call that writes
+	stuck  error    // returned by Sync
 	synced []string // keys, in order
 	before func()   // called once, before the next Exchange
 	missed func()   // called once, when a file is missed by the first reading
@@ -128,7 +128,7 @@ func (f *files) Sync(ctx context.Context, keys ...string) error {
 	return f.Files.Sync(ctx, keys...)
 }
 
-// newPlace makes an empty vault. wrap, if not nil, stands before its table.
+// newPlace creates an empty vault. wrap, if not nil, wraps its table.
 func newPlace(t testing.TB, wrap func(table.Table) table.Table) *place {
 	t.Helper()
 	dir := t.TempDir()
@@ -149,7 +149,7 @@ func newPlace(t testing.TB, wrap func(table.Table) table.Table) *place {
 	return p
 }
 
-// vault is the vault as a process sees it that begins now; nobody follows it yet.
+// vault returns the vault of a new process, without a checkout.
 func (p *place) vault(t testing.TB) *repo.Vault {
 	t.Helper()
 	v, err := repo.NewVault(repo.VaultOptions{
@@ -160,7 +160,7 @@ func (p *place) vault(t testing.TB) *repo.Vault {
 	return v
 }
 
-// open opens the folder, as a process does that begins now.
+// open opens the folder, as a new process does.
 func (p *place) open(t testing.TB) (*repo.Vault, *checkout.Checkout) {
 	t.Helper()
 	v := p.vault(t)
@@ -173,8 +173,8 @@ func (p *place) open(t testing.TB) (*repo.Vault, *checkout.Checkout) {
 	return v, c
 }
 
-// openUnread opens a vault with its folder, whose first reading begins only when read is called, which
-// waits for its end.
+// openUnread opens a vault with its folder, whose first reading begins only when read is called.
+// read waits for its end.
 func (p *place) openUnread(t testing.TB) (v *repo.Vault, c *checkout.Checkout, read func()) {
 	t.Helper()
 	v = p.vault(t)
@@ -209,7 +209,7 @@ func put(ctx context.Context, v *repo.Vault, path string, text []byte) error {
 	return err
 }
 
-// write is put where it has to succeed.
+// write calls put, which must succeed.
 func write(t testing.TB, v *repo.Vault, path, text string) {
 	t.Helper()
 	require.NoError(t, put(t.Context(), v, path, []byte(text)), path)
@@ -225,7 +225,7 @@ func conflict(t testing.TB, v *repo.Vault, path string) {
 	require.Contains(t, f.Message, path)
 }
 
-// edit writes a file as somebody's editor does.
+// edit writes a file, as an editor does.
 func (p *place) edit(t testing.TB, path, text string) {
 	t.Helper()
 	file := filepath.Join(p.dir, path)
@@ -234,7 +234,7 @@ func (p *place) edit(t testing.TB, path, text string) {
 	require.NoError(t, os.Rename(file+"~", file))
 }
 
-// file is what is in a file; "(none)" if there is none.
+// file returns the content of a file; "(none)" if there is none.
 func (p *place) file(t testing.TB, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(p.dir, path))
@@ -245,7 +245,7 @@ func (p *place) file(t testing.TB, path string) string {
 	return string(data)
 }
 
-// paths are all files and folders of the folder.
+// paths returns all files and folders of the folder.
 func (p *place) paths(t testing.TB) []string {
 	t.Helper()
 	var all []string
@@ -261,7 +261,7 @@ func (p *place) paths(t testing.TB) []string {
 	return all
 }
 
-// inStep requires that every file is what the log says.
+// inStep requires that every file is in the state of the log.
 func (p *place) inStep(t testing.TB, v *repo.Vault) *index.Index {
 	t.Helper()
 	idx, err := v.Read(t.Context())
@@ -274,7 +274,7 @@ func (p *place) inStep(t testing.TB, v *repo.Vault) *index.Index {
 	return idx
 }
 
-// cursor is how far a consumer of the log has come.
+// cursor returns the cursor of a consumer of the log.
 func cursor(t testing.TB, v *repo.Vault, name string) uint64 {
 	t.Helper()
 	c, err := v.Control(t.Context())

@@ -27,8 +27,8 @@ func (r *reader) Get(ctx context.Context, key string, off, n int64) ([]byte, blo
 	return r.Files.Get(ctx, key, off, n)
 }
 
-// TestFirstReadingReadsEachFileOnce holds that files which nobody has changed for a while are read once when a folder
-// is served for the first time, and that one which cannot be taken in is not read again and again.
+// TestFirstReadingReadsEachFileOnce checks that the first reading reads each file once if it has
+// not changed for a while, and that a file which cannot be ingested is not read repeatedly.
 func TestFirstReadingReadsEachFileOnce(t *testing.T) {
 	s := newServed(t, grounds()[0])
 	r := &reader{Files: s.disk, reads: map[string]int{}}
@@ -40,7 +40,7 @@ func TestFirstReadingReadsEachFileOnce(t *testing.T) {
 		s.save(t, path, want[path])
 	}
 	s.save(t, "odd.md", "\xff\xfe no text\n")
-	time.Sleep(2500 * time.Millisecond) // what was changed less than two seconds ago is read again to be sure
+	time.Sleep(2500 * time.Millisecond) // a file that changed less than two seconds ago is read again
 	s.serve(t, checkout.Options{}.Hurried(10))
 	require.Equal(t, want, s.inLog(t))
 	require.Eventually(t, func() bool { return s.control(t).Left != nil }, waitLong, waitStep)

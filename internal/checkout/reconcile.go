@@ -26,7 +26,12 @@ const (
 	displacedEvery = 5 * time.Second
 )
 
-// An reconciler ingests outside edits of the folder until its context ends.
+// A reconciler ingests outside edits of the folder until its context ends. One goroutine owns it
+// and handles one event at a time, in step, so its own fields need no lock.
+//
+// Hints of the watcher, or a sweep, lead to an examination of files. An examination that finds an
+// edit wakes the reconciler, which plans. The timer closing fires when the plan is due, and the
+// edits are ingested.
 type reconciler struct {
 	*Checkout
 	tree    blob.Watch      // nil: the folder is not watched
@@ -52,7 +57,8 @@ func (c *Checkout) stir() {
 	}
 }
 
-// reconcile compares the folder with the log, and then ingests outside edits until the context ends.
+// reconcile compares the folder with the log, and then ingests outside edits until the context
+// ends. It runs in a goroutine of keep.
 func (c *Checkout) reconcile(ctx context.Context) {
 	defer close(c.attended)
 	a := &reconciler{
@@ -74,8 +80,8 @@ func stopped() *time.Timer {
 	return t
 }
 
-// watch starts to watch the folder, or starts again if the folder was removed and created again. On
-// an error, sweeps find all changes.
+// watch starts to watch the folder, or starts again if the folder was removed and created again. If
+// the system refuses, sweeps find all changes, and the next sweep tries again.
 func (a *reconciler) watch() {
 	if a.opt.Watch == nil || a.tree != nil && !a.tree.Lost() {
 		return
@@ -134,8 +140,9 @@ func (a *reconciler) step(ctx context.Context) {
 	}
 }
 
-// sweep compares the whole folder with the log, and sets the time of the next sweep. After the
-// first complete sweep it ingests all edits.
+// sweep compares the whole folder with the log, and sets the time of the next sweep: the larger the
+// folder, the longer the pause. After the first complete sweep it ingests all edits. The first
+// sweep closes ready, even if it failed.
 func (a *reconciler) sweep(ctx context.Context) {
 	a.watch() // before the files are examined, so that later changes are reported
 	began := time.Now()
@@ -157,7 +164,8 @@ func (a *reconciler) sweep(ctx context.Context) {
 }
 
 // readFirst ingests the edits that the first complete sweep found, as they are now. It does not
-// wait until files are quiet, except for removals.
+// wait until files are quiet, except for removals. Displaced texts come first: they are older than
+// the files. After a large reading it returns memory to the system.
 func (a *reconciler) readFirst(ctx context.Context) {
 	a.report(ctx, a.takeInDisplaced(ctx, a.files.Displaced(ctx)))
 	a.awaitRemovals(ctx)
@@ -187,7 +195,9 @@ func (c *Checkout) span(d time.Duration) time.Duration {
 	return time.Duration(float64(d) / cmp.Or(c.opt.pace, 1))
 }
 
-// takeInDue ingests the edits that are due.
+// takeInDue ingests the edits that are due. If the plan contains a removal or a new file, the
+// folder is examined once more first, and the plan is made again, because the other half of a move
+// may have arrived since. After an error it waits for debounce before the next attempt.
 func (a *reconciler) takeInDue(ctx context.Context) {
 	if !a.compared {
 		return // the first complete sweep ingests them

@@ -11,9 +11,10 @@ import (
 	"github.com/rookeryhq/rookery/internal/index"
 )
 
-// recoverWrites writes the files again that a process that died may not have synced. A file can have the
-// text at the cursor, or a later one, or a damaged write, or an outside edit, which stays. A file
-// also stays if its removal outside ended its note, because it was put back since.
+// recoverWrites writes the files again that a process that died may not have synced. A file can
+// have the text at the cursor, or a later one, or a damaged write, or an outside edit, which stays.
+// A file also stays if its removal outside ended its note, because it was put back since. Open
+// calls it before the background goroutines start.
 func (c *Checkout) recoverWrites(ctx context.Context) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -33,8 +34,8 @@ func (c *Checkout) recoverWrites(ctx context.Context) {
 	c.write(ctx)
 }
 
-// steps returns by path the files of the commits after the cursor, in order; nil stands for a
-// removal. The caller holds mu.
+// steps returns by path the files of the commits after the cursor, in order; nil represents a
+// removal. The text of a file that a dead process wrote is one of these. The caller holds mu.
 func (c *Checkout) steps() map[string][]*index.File {
 	all := map[string][]*index.File{}
 	for _, e := range c.inbox.entries {
@@ -49,8 +50,9 @@ func (c *Checkout) steps() map[string][]*index.File {
 	return all
 }
 
-// heal sets w.before to the text that a file has if that is one of the steps, and repairs a damaged
-// file. The caller holds mu.
+// heal sets w.before to the text that a file has if that is one of the steps, so that the write
+// that follows expects it. It repairs a file with a damaged write of one of them. Any other content
+// is an outside edit: w stays, and the write notices it. The caller holds mu.
 func (c *Checkout) heal(ctx context.Context, path string, steps []*index.File) error {
 	w := c.waiting[path]
 	found, _, err := c.files.Get(ctx, path, 0, -1)
@@ -80,7 +82,8 @@ func (c *Checkout) heal(ctx context.Context, path string, steps []*index.File) e
 	return nil
 }
 
-// healAbsent is heal for a missing file, which a step has removed already. The caller holds mu.
+// healAbsent is heal for a missing file: if one of the steps removed it, the dead process did that.
+// Otherwise it was removed outside. The caller holds mu.
 func (c *Checkout) healAbsent(path string, steps []*index.File) {
 	w := c.waiting[path]
 	if !slices.Contains(steps, nil) {
@@ -95,8 +98,8 @@ func (c *Checkout) healAbsent(path string, steps []*index.File) {
 }
 
 // torn reports whether found can be the result of a write of text that a power failure interrupted:
-// any subset of its blocks, because they reach the disk in any order, with NUL in place of the
-// others.
+// blocks of a file reach the disk in any order, with NUL in place of the others. The whole text is
+// not torn, and an empty file is.
 func torn(found, text []byte) bool {
 	if bytes.Equal(found, text) {
 		return false

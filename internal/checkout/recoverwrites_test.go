@@ -11,8 +11,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 )
 
-// TestRedo plays a process that died with three commits that are not synced: what is in the file
-// then is advanced, mended or left (reference/log.md §4).
+// TestRedo is a process that died with three commits whose files are not synced: the next process
+// updates, repairs or keeps the content of the file (reference/log.md §4).
 func TestRedo(t *testing.T) {
 	const before, step, after = "one\n", "two and\nmore\n", "three\nand much\nmore\n"
 	for _, c := range []struct{ name, found, want string }{
@@ -37,7 +37,7 @@ func TestRedo(t *testing.T) {
 			v, folder := p.open(t)
 			write(t, v, "a.md", before)
 			folder.Close()
-			dead := p.vault(t) // nobody follows it
+			dead := p.vault(t) // it has no checkout
 			write(t, dead, "a.md", step)
 			write(t, dead, "a.md", after)
 			write(t, dead, "other.md", "other\n")
@@ -63,8 +63,8 @@ func TestRedo(t *testing.T) {
 	}
 }
 
-// TestRedoOfNewAndDeleted is the same for a note that was made, and for one that was deleted, or
-// both, behind the cursor.
+// TestRedoOfNewAndDeleted checks the same for a note that was created or deleted, or both, after
+// the cursor.
 func TestRedoOfNewAndDeleted(t *testing.T) {
 	for _, c := range []struct{ name, path, found, want string }{
 		{"made", "new.md", "(none)", "made\nagain\n"},
@@ -111,7 +111,7 @@ func TestRedoOfNewAndDeleted(t *testing.T) {
 	}
 }
 
-// auditOf is the audit log as the log has it.
+// auditOf returns the audit log that follows from the log.
 func auditOf(t *testing.T, v *repo.Vault) string {
 	t.Helper()
 	var all strings.Builder
@@ -124,7 +124,8 @@ func auditOf(t *testing.T, v *repo.Vault) string {
 
 const audit = ".raven/audit.log"
 
-// TestAuditLog holds that the file has each line once, whatever became of it while nobody looked.
+// TestAuditLog checks that the file has each line once, whatever happened to it while no process
+// served it.
 func TestAuditLog(t *testing.T) {
 	const lost = `{"op":"create","entity":"object","id":"lo`
 	for name, found := range map[string]func(synced, all string) string{
@@ -170,8 +171,8 @@ func TestAuditLogThatIsGone(t *testing.T) {
 	require.Equal(t, auditOf(t, v), p.file(t, audit))
 }
 
-// TestAuditLogThatWasBroughtIn holds that the lines of an audit log that is imported come first, as
-// they are, and are not themselves a file that is compared.
+// TestAuditLogThatWasBroughtIn checks that the lines of an imported audit log come first,
+// unchanged, and that they are not compared as a file.
 func TestAuditLogThatWasBroughtIn(t *testing.T) {
 	p := newPlace(t, nil)
 	v, folder := p.open(t)
@@ -187,8 +188,7 @@ func TestAuditLogThatWasBroughtIn(t *testing.T) {
 	require.Equal(t, 2, strings.Count(p.file(t, audit), "\n"))
 }
 
-// TestClear holds that the files of a vault that is gone go, and that nothing of anybody else's
-// does.
+// TestClear checks that the files of a removed vault are removed, and no other files.
 func TestClear(t *testing.T) {
 	p := newPlace(t, nil)
 	v, folder := p.open(t)

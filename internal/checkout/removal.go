@@ -6,8 +6,8 @@ import "github.com/rookeryhq/rookery/internal/index"
 // each file by its old path; empty if it was not moved.
 type removals map[string]string
 
-// removals returns the removals of commits that were applied and are not in the files yet. The
-// caller holds mu.
+// removals returns the removals of commits that were applied and are not in the files yet. A path
+// that a later commit uses again is not among them. The caller holds mu.
 func (c *Checkout) removals() removals {
 	all := removals{}
 	for _, e := range c.inbox.entries {

@@ -8,7 +8,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 )
 
-// guard moves edits that remove too much from b.found to b.held, unless git made them.
+// guard moves edits that remove too much from b.found to b.held. A change by git, such as a
+// checkout of another branch, is never held, unless it contains edits that need confirmation
+// already. accepted reports that the held batch is accepted.
 func (b *batch) guard(accepted bool) {
 	if b.git && !accepted && !slices.ContainsFunc(b.found, func(f *found) bool { return f.Kept }) {
 		return
@@ -16,8 +18,9 @@ func (b *batch) guard(accepted bool) {
 	b.found, b.held = intake.Guard(b.found, accepted, b.trips)
 }
 
-// trips reports whether edits, together with removals shortly before, remove more than the guard
-// allows.
+// trips reports whether edits remove more than the guard allows. If no call asked for the ingest,
+// removals shortly before count too: a program that removes one file after the other would
+// otherwise be below the limit in every batch.
 func (b *batch) trips(all []*found) bool {
 	n, first := intake.Away(all)
 	if n > 0 && b.unasked {
@@ -68,7 +71,8 @@ func (b *batch) track(p Pending) {
 	}
 }
 
-// guardRemovals records the edits that need confirmation, in place of those before. The caller holds mu.
+// guardRemovals records the edits that need confirmation, in place of those before. It ignores
+// edits that have disappeared meanwhile. The caller holds mu.
 func (c *Checkout) guardRemovals(all []*found) {
 	o := &c.outside
 	for _, e := range o.edits {
@@ -81,8 +85,9 @@ func (c *Checkout) guardRemovals(all []*found) {
 	o.held, o.news = c.heldOf(all), true
 }
 
-// holdMore records edits that need confirmation, in addition to the held batch. The caller holds
-// mu.
+// holdMore records edits that need confirmation, in addition to the held batch, and adds their
+// numbers to its description. It ignores edits that have disappeared meanwhile. It is for ingests
+// of a part of the edits, which do not know the rest of the held batch. The caller holds mu.
 func (c *Checkout) holdMore(all []*found) {
 	o := &c.outside
 	all = slices.DeleteFunc(slices.Clone(all), func(f *found) bool { return o.edits[f.Path] == nil })
@@ -105,8 +110,9 @@ func (c *Checkout) holdMore(all []*found) {
 	o.held, o.news = now, true
 }
 
-// heldOf returns the description of edits that need confirmation; nil if there are none. The caller
-// holds mu.
+// heldOf returns the description of edits that need confirmation; nil if there are none. Since and
+// Version are those of the first edits of the held batch, so that a caller who decides can see from
+// when they are. The description names only the first paths, but counts all. The caller holds mu.
 func (c *Checkout) heldOf(all []*found) *repo.Held {
 	if len(all) == 0 {
 		return nil

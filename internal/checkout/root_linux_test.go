@@ -15,7 +15,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 )
 
-// complaints are what a checkout logs as errors.
+// complaints are the errors that a checkout logs.
 type complaints struct {
 	slog.Handler
 	told chan string
@@ -40,7 +40,7 @@ func (c *complaints) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// notes are few enough for the guard to let all of them go.
+// notes creates notes that are few enough for the guard to let all of them be removed.
 func (s *served) notes(t *testing.T) map[string]string {
 	t.Helper()
 	for _, path := range []string{"a.md", "b.md", "deep/c.md"} {
@@ -49,8 +49,8 @@ func (s *served) notes(t *testing.T) map[string]string {
 	return s.inLog(t)
 }
 
-// TestFolderThatIsGone holds that a folder which was removed as a whole, and one that was made in its
-// place, empty no vault: it is an error, which is logged, and answered to who asks.
+// TestFolderThatIsGone checks that a folder which was removed as a whole, or replaced by a new one,
+// does not empty the vault: it is an error, which is logged and returned to callers.
 func TestFolderThatIsGone(t *testing.T) {
 	for _, how := range []string{"watched", "swept"} {
 		t.Run(how, func(t *testing.T) {
@@ -65,7 +65,7 @@ func TestFolderThatIsGone(t *testing.T) {
 			want := s.notes(t)
 			version := s.vault.Known().Version()
 			require.NoError(t, os.RemoveAll(s.dir))
-			for !strings.Contains(<-c.told, "cannot be read") { // others may complain of it too
+			for !strings.Contains(<-c.told, "cannot be read") { // others may log it too
 			}
 			for range 2 {
 				_, err := s.folder.Reindex(t.Context(), checkout.Ingesting{})
@@ -83,7 +83,7 @@ func TestFolderThatIsGone(t *testing.T) {
 	}
 }
 
-// TestFileSystemThatIsGone holds the same where the folder's file system breaks down under us.
+// TestFileSystemThatIsGone checks the same for a file system that fails.
 func TestFileSystemThatIsGone(t *testing.T) {
 	dir := ""
 	s := newServed(t, ground{"mounted", true, func(t *testing.T) string {
@@ -103,8 +103,8 @@ func TestFileSystemThatIsGone(t *testing.T) {
 	require.Equal(t, want, s.inLog(t))
 }
 
-// TestEmptiedFolder holds that to remove everything in a folder that stays is what it looks like: few
-// notes are taken away at once, and many wait for a word.
+// TestEmptiedFolder checks that removing everything in a folder that remains is an ordinary edit:
+// few notes are removed at once, and many wait for a decision.
 func TestEmptiedFolder(t *testing.T) {
 	onEveryGround(t, func(t *testing.T, s *served) {
 		empty := func() {
@@ -133,8 +133,8 @@ func TestEmptiedFolder(t *testing.T) {
 	})
 }
 
-// TestNotesFolderRemoved holds that the folder of the notes in a data directory, which the vault itself
-// removes when it has no notes, counts as emptied when somebody removes it.
+// TestNotesFolderRemoved checks that the folder of notes in a data directory, which the vault
+// itself removes when it has no notes, counts as emptied when another program removes it.
 func TestNotesFolderRemoved(t *testing.T) {
 	p := newPlace(t, nil)
 	v, folder := p.open(t)

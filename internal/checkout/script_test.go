@@ -19,14 +19,14 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 )
 
-// A scene is a folder of 60 notes in 4 folders that a script is run on, while it is served.
+// A scene is a served folder of 60 notes in 4 folders, in which a script is run.
 type scene struct {
 	*served
 	start  map[string]string
 	gitDir string // of the repository, where that is elsewhere
 }
 
-// notesOf are the texts of the notes at the start; those of one folder are one song.
+// notesOf returns the texts of the notes at the start. Those of one folder are parts of one song.
 func notesOf(n int) map[string]string {
 	all := map[string]string{}
 	for i := range n {
@@ -35,26 +35,26 @@ func notesOf(n int) map[string]string {
 	return all
 }
 
-// A way is how the folder is followed while a script is run.
+// A way is how the folder is followed while a script runs.
 type way struct {
 	name    string
 	watched bool
-	clients int // who write to the vault meanwhile, to notes of their own
+	clients int // they write meanwhile, to notes of their own
 }
 
 func ways() []way {
 	return []way{{"watched", true, 0}, {"swept", false, 0}, {"watched, beside clients", true, 2}}
 }
 
-// play runs a test for one way, drawn by a seed, and when soaking for every way. prepare makes of the folder with the notes, before it is served, what
-// the script needs.
+// play runs a test for one way, drawn by a seed, or for every way with ROOKERY_SOAK. prepare adds
+// to the folder, before it is served, whatever the script needs.
 func play(t *testing.T, prepare func(t *testing.T, s *scene), script func(t *testing.T, s *scene)) {
 	t.Helper()
 	playAt(t, 10, prepare, script)
 }
 
-// playAt is play where everything goes so many times as fast as it does: not too fast where a test
-// counts on it that nothing which belongs together is as far apart as the quiet time.
+// playAt is play at a higher speed. It must not be too high for a test that relies on related
+// changes being less than the debounce time apart.
 func playAt(
 	t *testing.T, hurry int, prepare func(*testing.T, *scene), script func(*testing.T, *scene),
 ) {
@@ -82,8 +82,8 @@ func playAt(
 	}
 }
 
-// beside has clients write until stop is called, and holds then that each of their notes is what they
-// wrote last.
+// beside lets clients write until stop is called, and then requires that each of their notes has
+// the text that they wrote last.
 func (s *scene) beside(t *testing.T, clients int) (stop func()) {
 	t.Helper()
 	done := make(chan struct{})
@@ -133,7 +133,7 @@ func (s *scene) run(t *testing.T, program string, args ...string) {
 	require.NoError(t, err, "%s %s: %s", program, strings.Join(args, " "), out)
 }
 
-// git runs git in the folder, which is a repository.
+// git runs Git in the folder, which is a repository.
 func (s *scene) git(t *testing.T, args ...string) {
 	t.Helper()
 	if s.gitDir != "" {
@@ -146,15 +146,15 @@ func (s *scene) git(t *testing.T, args ...string) {
 	}, args...)...)
 }
 
-// mine are the notes of a set that no client writes.
+// mine returns the notes of a set that no client writes.
 func mine(notes map[string]string) map[string]string {
 	notes = maps.Clone(notes)
 	maps.DeleteFunc(notes, func(path, _ string) bool { return strings.HasPrefix(path, "clients/") })
 	return notes
 }
 
-// becomes waits until the vault has these notes, beside those of clients, and then requires that the
-// folder has them too.
+// becomes waits until the vault has these notes, in addition to those of clients, and then requires
+// that the folder has them too.
 func (s *scene) becomes(t *testing.T, want map[string]string) {
 	t.Helper()
 	require.Eventually(t, func() bool { return maps.Equal(want, mine(s.inLog(t))) },
@@ -165,8 +165,8 @@ func (s *scene) becomes(t *testing.T, want map[string]string) {
 		waitLong, waitStep, "something is held or left")
 }
 
-// holds waits until a batch is held that takes away so many notes, and requires that none of it is in
-// the vault.
+// holds waits until a batch is held that removes and reverts so many notes, and requires that none
+// of it is in the vault.
 func (s *scene) holds(t *testing.T, removed, reverted int) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -176,8 +176,8 @@ func (s *scene) holds(t *testing.T, removed, reverted int) {
 	require.Equal(t, s.start, mine(s.inLog(t)))
 }
 
-// otherBranch makes a repository of the folder, with a branch on which gone notes are gone, 10 are
-// changed and 5 are new; it comes back to main.
+// otherBranch makes the folder a repository with another branch, in which gone notes are removed,
+// 10 are changed and 5 are new. The branch main is checked out at the end.
 func otherBranch(gone int) func(t *testing.T, s *scene) {
 	return func(t *testing.T, s *scene) {
 		s.git(t, "init", "-q")
@@ -197,8 +197,8 @@ func otherBranch(gone int) func(t *testing.T, s *scene) {
 	}
 }
 
-// branchElsewhere is otherBranch in a repository whose own files are not in the folder, so that nothing there shows that
-// git changed it.
+// branchElsewhere is otherBranch for a repository whose own files are outside the folder, so that
+// nothing in the folder shows that Git changed it.
 func branchElsewhere(gone int) func(t *testing.T, s *scene) {
 	return func(t *testing.T, s *scene) {
 		s.gitDir = filepath.Join(t.TempDir(), "repository")
@@ -206,8 +206,8 @@ func branchElsewhere(gone int) func(t *testing.T, s *scene) {
 	}
 }
 
-// TestCheckoutThatGitTellsOf: git changed its own files in the same moment, so the branch is synced as one commit,
-// which says that git did it, and so is the way back.
+// TestCheckoutThatGitTellsOf checks that a checkout of a branch is one commit that names Git as its
+// cause, because Git changed its own files in the same moment, and so is the checkout of main.
 func TestCheckoutThatGitTellsOf(t *testing.T) {
 	playAt(t, 5, otherBranch(30), func(t *testing.T, s *scene) {
 		s.git(t, "checkout", "-q", "other")
@@ -227,7 +227,7 @@ func TestCheckoutThatGitTellsOf(t *testing.T) {
 	})
 }
 
-// onOther is what is different on the other branch.
+// onOther returns the differences of the other branch.
 func (s *scene) onOther(gone int) map[string]string {
 	changes := map[string]string{}
 	for i := range gone {
@@ -243,15 +243,15 @@ func (s *scene) onOther(gone int) map[string]string {
 	return changes
 }
 
-// texts are those of a set of changes that are not removals.
+// texts returns the changes of a set that are not removals.
 func texts(changes map[string]string) map[string]string {
 	changes = maps.Clone(changes)
 	maps.DeleteFunc(changes, func(_, text string) bool { return text == "(none)" })
 	return changes
 }
 
-// TestCheckoutOfABranchThatTakesMuchAway: 30 of 60 notes are gone on the other branch, so the batch is
-// held whole, what is changed and new in it too. Back on main there is nothing to hold any more, and
+// TestCheckoutOfABranchThatTakesMuchAway checks that a batch of a branch without 30 of 60 notes is
+// held as a whole, with its changed and new notes. After the checkout of main nothing is held, and
 // no commit was made.
 func TestCheckoutOfABranchThatTakesMuchAway(t *testing.T) {
 	playAt(t, 5, branchElsewhere(30), func(t *testing.T, s *scene) {
@@ -266,12 +266,12 @@ func TestCheckoutOfABranchThatTakesMuchAway(t *testing.T) {
 	})
 }
 
-// taken is the version with which the vault began to be followed: one commit took in the start.
+// taken returns the version at which the vault began to be followed: one commit ingested the start.
 func (s *scene) taken() uint64 { return 2 }
 
-// TestCheckoutOfABranchThatIsAccepted: with the word accept the vault is what the branch is; back on
-// main the notes are there again, as new ones, and those that were changed are reversals, of which ten
-// are too few to be held.
+// TestCheckoutOfABranchThatIsAccepted checks that the vault has the state of the branch after the
+// decision accept. After the checkout of main the removed notes exist again, as new ones, and the
+// changed ones are reversals, ten of which are too few to be held.
 func TestCheckoutOfABranchThatIsAccepted(t *testing.T) {
 	playAt(t, 5, branchElsewhere(30), func(t *testing.T, s *scene) {
 		s.git(t, "checkout", "-q", "other")
@@ -285,8 +285,8 @@ func TestCheckoutOfABranchThatIsAccepted(t *testing.T) {
 	})
 }
 
-// TestCheckoutOfABranchThatIsDiscarded: with the word discard the folder is what the vault is, and what
-// only the branch had is in the trash.
+// TestCheckoutOfABranchThatIsDiscarded checks that the folder has the state of the vault after the
+// decision discard, and that texts that only the branch had are in the trash.
 func TestCheckoutOfABranchThatIsDiscarded(t *testing.T) {
 	playAt(t, 5, branchElsewhere(30), func(t *testing.T, s *scene) {
 		s.git(t, "checkout", "-q", "other")
@@ -300,7 +300,7 @@ func TestCheckoutOfABranchThatIsDiscarded(t *testing.T) {
 	})
 }
 
-// TestCheckoutThereAndBackAtOnce: within the quiet time nothing was ever different.
+// TestCheckoutThereAndBackAtOnce checks that two checkouts within the debounce time have no effect.
 func TestCheckoutThereAndBackAtOnce(t *testing.T) {
 	play(t, otherBranch(10), func(t *testing.T, s *scene) {
 		s.git(t, "checkout", "-q", "other")
@@ -310,8 +310,8 @@ func TestCheckoutThereAndBackAtOnce(t *testing.T) {
 	})
 }
 
-// TestCheckoutOfABranchThatTakesLittleAway: ten notes are fewer than the guard holds, so the branch is
-// synced, and so is the way back.
+// TestCheckoutOfABranchThatTakesLittleAway checks that a branch without ten notes is synced,
+// because the guard holds only more, and so is the checkout of main.
 func TestCheckoutOfABranchThatTakesLittleAway(t *testing.T) {
 	playAt(t, 3, otherBranch(10), func(t *testing.T, s *scene) {
 		s.git(t, "checkout", "-q", "other")
@@ -322,8 +322,8 @@ func TestCheckoutOfABranchThatTakesLittleAway(t *testing.T) {
 	})
 }
 
-// TestSlowCheckout plays a checkout that takes several times the quiet time. What it changes at first is
-// synced while it goes on; its removals wait for each other, so that they are held as one.
+// TestSlowCheckout is a checkout that takes several times the debounce time. Its first changes are
+// synced while it runs; its removals wait for each other, so that they are held together.
 func TestSlowCheckout(t *testing.T) {
 	playAt(t, 2, nil, func(t *testing.T, s *scene) {
 		changes := s.onOther(30)
@@ -335,7 +335,7 @@ func TestSlowCheckout(t *testing.T) {
 			} else {
 				s.save(t, path, text)
 			}
-			time.Sleep(70 * time.Millisecond) // what is tested is that this goes on for long
+			time.Sleep(70 * time.Millisecond) // the test needs a long duration
 		}
 		if widest > 500*time.Millisecond {
 			t.Skipf("the machine was too busy: nothing was removed for %s", widest)
@@ -348,8 +348,8 @@ func TestSlowCheckout(t *testing.T) {
 	})
 }
 
-// TestStash: git stash puts files back as they were, which are reversals of what was taken in since; pop
-// brings that again. Too few to be held, each is taken in at once.
+// TestStash checks git stash, which restores files, so its edits are reversals of ingested changes;
+// git stash pop undoes that. They are too few to be held, and are ingested at once.
 func TestStash(t *testing.T) {
 	play(t, otherBranch(0), func(t *testing.T, s *scene) {
 		changes := map[string]string{"a/00.md": "(none)", "b/01.md": "another text\n"}
@@ -363,7 +363,7 @@ func TestStash(t *testing.T) {
 	})
 }
 
-// TestStashOfMuch: more than 20 notes that are as they were once are held.
+// TestStashOfMuch checks that more than 20 notes with earlier texts are held.
 func TestStashOfMuch(t *testing.T) {
 	playAt(t, 5, otherBranch(0), func(t *testing.T, s *scene) {
 		changed := maps.Clone(s.start)
@@ -380,8 +380,9 @@ func TestStashOfMuch(t *testing.T) {
 	})
 }
 
-// TestOlderCopy copies an older state over the folder, with its times, as rsync -a does: where a note
-// was changed since, it is a reversal, and many of them are held; what is newer than the copy stays.
+// TestOlderCopy copies an older state over the folder, with its times, as rsync -a does: for a note
+// that was changed since, it is a reversal, and many of them are held; notes newer than the copy
+// remain.
 func TestOlderCopy(t *testing.T) {
 	playAt(t, 3, func(t *testing.T, s *scene) {
 		s.run(t, "cp", "-a", s.dir, s.dir+".old")
@@ -408,8 +409,8 @@ func TestOlderCopy(t *testing.T) {
 	})
 }
 
-// TestOlderCopySeenHalfway: a sweep that sees the first files of an older copy does not sync them alone.
-// They are held with those that come after it.
+// TestOlderCopySeenHalfway checks that a sweep that finds the first files of an older copy does not
+// sync them alone. They are held together with the later ones.
 func TestOlderCopySeenHalfway(t *testing.T) {
 	playAt(t, 2, nil, func(t *testing.T, s *scene) {
 		changed := maps.Clone(s.start)
@@ -432,8 +433,8 @@ func TestOlderCopySeenHalfway(t *testing.T) {
 	})
 }
 
-// TestMassRename moves all notes into another folder and gives them other names: every note stays what
-// it is, and nothing is held, for nothing is taken away.
+// TestMassRename moves all notes into another folder under other names: every note keeps its
+// identity, and nothing is held, because nothing is removed.
 func TestMassRename(t *testing.T) {
 	play(t, nil, func(t *testing.T, s *scene) {
 		want := map[string]string{}
@@ -457,7 +458,8 @@ func TestMassRename(t *testing.T) {
 	})
 }
 
-// TestHalfRemoved: rm -rf of two of four folders is held, whichever way it ends then nothing is lost.
+// TestHalfRemoved checks that rm -rf of two of four folders is held, and that nothing is lost with
+// either decision.
 func TestHalfRemoved(t *testing.T) {
 	for _, word := range []checkout.Pending{checkout.Accept, checkout.Discard} {
 		t.Run(string(word), func(t *testing.T) {
@@ -476,7 +478,7 @@ func TestHalfRemoved(t *testing.T) {
 	}
 }
 
-// TestCaseOnlyRename: it is one rename.
+// TestCaseOnlyRename checks that it is one rename.
 func TestCaseOnlyRename(t *testing.T) {
 	play(t, nil, func(t *testing.T, s *scene) {
 		s.run(t, "mv", "a", "A")
@@ -496,8 +498,9 @@ func TestCaseOnlyRename(t *testing.T) {
 	})
 }
 
-// TestNoteReplacedByADirectory: the note is gone, its text is in the history, and the directory is told,
-// for no note can have its name. What is in it is told too.
+// TestNoteReplacedByADirectory checks that the note is removed and its text is in the history, and
+// that the directory and its files are reported, because no note can have the name of the
+// directory.
 func TestNoteReplacedByADirectory(t *testing.T) {
 	play(t, nil, func(t *testing.T, s *scene) {
 		s.run(t, "sh", "-c", "rm a/00.md && mkdir a/00.md && echo new > a/00.md/in.md")
@@ -517,8 +520,9 @@ func TestNoteReplacedByADirectory(t *testing.T) {
 	})
 }
 
-// TestGitKeepsHouse: git gc works in folders whose names begin with a dot, in which nothing is a note;
-// git clean removes what is not committed, and leaves those.
+// TestGitKeepsHouse checks git gc, which changes only folders whose names begin with a dot and that
+// contain no notes, and git clean, which removes files that are not committed, except those
+// folders.
 func TestGitKeepsHouse(t *testing.T) {
 	play(t, otherBranch(0), func(t *testing.T, s *scene) {
 		s.save(t, ".obsidian/plugin.md", "no note\n")
@@ -531,8 +535,8 @@ func TestGitKeepsHouse(t *testing.T) {
 	})
 }
 
-// TestUnpackedOver unpacks an older state over the folder: the guard holds nothing, for what it brings
-// is no earlier text of a note.
+// TestUnpackedOver unpacks an older state over the folder: the guard holds nothing, because none of
+// the texts is an earlier text of a note.
 func TestUnpackedOver(t *testing.T) {
 	play(t, nil, func(t *testing.T, s *scene) {
 		archive := s.dir + ".tar"
@@ -549,8 +553,8 @@ func TestUnpackedOver(t *testing.T) {
 	})
 }
 
-// TestFolderMovedIn moves a folder with 300 notes in, out, and in again. Out, they are held; in again
-// there is nothing to hold.
+// TestFolderMovedIn moves a folder with 300 notes in, out, and in again. The removal is held, and
+// after the last move nothing is.
 func TestFolderMovedIn(t *testing.T) {
 	playAt(t, 5, nil, func(t *testing.T, s *scene) {
 		want := maps.Clone(s.start)
@@ -570,7 +574,8 @@ func TestFolderMovedIn(t *testing.T) {
 	})
 }
 
-// TestNamesThatGoRound swaps the names of two notes, and gives one three names in a moment.
+// TestNamesThatGoRound exchanges the names of two notes, and gives one note three names within a
+// moment.
 func TestNamesThatGoRound(t *testing.T) {
 	play(t, nil, func(t *testing.T, s *scene) {
 		s.run(t, "sh", "-c", "mv a/00.md x && mv b/01.md a/00.md && mv x b/01.md && "+
@@ -582,8 +587,8 @@ func TestNamesThatGoRound(t *testing.T) {
 	})
 }
 
-// TestRandomScripts runs scripts of random steps, and holds after each that the vault comes to agree
-// with the folder, and that every text that was there when a batch closed is in the history.
+// TestRandomScripts runs scripts of random steps. After each, it requires that the vault and the
+// folder have the same notes, and that the history has every text that existed when a batch closed.
 // ROOKERY_SOAK=1 runs many.
 func TestRandomScripts(t *testing.T) {
 	rounds := 6
@@ -605,7 +610,7 @@ func TestRandomScripts(t *testing.T) {
 	})
 }
 
-// settles waits until the vault and the folder have the same notes; what is held is accepted.
+// settles waits until the vault and the folder have the same notes. It accepts held batches.
 func (s *scene) settles(t *testing.T) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -616,7 +621,7 @@ func (s *scene) settles(t *testing.T) {
 	}, waitLong, waitStep, "the vault and the folder do not come to agree")
 }
 
-// randomStep is one thing that somebody may do to the folder.
+// randomStep makes one random change of the folder.
 func (s *scene) randomStep(t *testing.T, r *rand.Rand) {
 	t.Helper()
 	dir := func() string { return string(rune('a' + r.IntN(6))) }
@@ -631,7 +636,7 @@ func (s *scene) randomStep(t *testing.T, r *rand.Rand) {
 		require.NoError(t, os.MkdirAll(s.path(to[:1]), 0o700))
 		_ = os.Rename(s.path(note()), s.path(to))
 	case 3:
-		_ = os.Rename(s.path(dir()), s.path(dir())) // to what is not there, or is empty
+		_ = os.Rename(s.path(dir()), s.path(dir())) // to a name that does not exist, or an empty folder
 	case 4:
 		require.NoError(t, os.RemoveAll(s.path(dir())))
 	case 5:

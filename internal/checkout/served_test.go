@@ -25,14 +25,14 @@ import (
 	"github.com/rookeryhq/rookery/internal/watch"
 )
 
-// A ground is a kind of file system that a folder of notes may lie on.
+// A ground is a kind of file system that a folder of notes can be on.
 type ground struct {
 	name  string
 	folds bool // it takes names for one that differ by case or normalization only
 	make  func(t *testing.T) string
 }
 
-// grounds are all that are to be had here; a test on another one is skipped.
+// grounds returns the kinds that are available here. Tests on other kinds are skipped.
 func grounds() []ground {
 	return []ground{
 		{"here", false, func(t *testing.T) string { return t.TempDir() }},
@@ -43,8 +43,8 @@ func grounds() []ground {
 	}
 }
 
-// A served folder is one that somebody else has notes in, with a vault that follows it, while it is
-// open.
+// A served is a folder with notes that other programs change, and a vault that follows it while it
+// is open.
 type served struct {
 	*place
 	ground ground
@@ -53,8 +53,8 @@ type served struct {
 	folder *checkout.Checkout
 }
 
-// onEveryGround runs a test on this file system and on a folding one drawn by a seed, with a folder that is
-// served by itself; when soaking, on every kind of file system.
+// onEveryGround runs a test with a served folder on this file system, and on a folding one drawn by
+// a seed; with ROOKERY_SOAK, on every kind of file system.
 func onEveryGround(t *testing.T, test func(t *testing.T, s *served)) {
 	all := grounds()
 	for _, g := range append(all[:1:1], sampled(drawn(t), all[1:])...) {
@@ -67,7 +67,7 @@ func onEveryGround(t *testing.T, test func(t *testing.T, s *served)) {
 	}
 }
 
-// drawn returns the chance of a sample, and logs its seed. ROOKERY_SEED=n is that seed.
+// drawn returns a random source for a sample, and logs its seed. ROOKERY_SEED=n sets the seed.
 func drawn(t *testing.T) *rand.Rand {
 	t.Helper()
 	var seed uint64
@@ -78,7 +78,7 @@ func drawn(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// sampled returns one of some cases; when soaking, all of them.
+// sampled returns one of several cases; with ROOKERY_SOAK, all of them.
 func sampled[T any](chance *rand.Rand, all []T) []T {
 	if os.Getenv("ROOKERY_SOAK") != "" {
 		return all
@@ -87,7 +87,7 @@ func sampled[T any](chance *rand.Rand, all []T) []T {
 	return all[i : i+1]
 }
 
-// newServed makes a folder, and a vault that does not follow it yet.
+// newServed creates a folder, and a vault that does not follow it yet.
 func newServed(t *testing.T, g ground) *served {
 	t.Helper()
 	state, disk := t.TempDir(), g.make(t)
@@ -106,7 +106,7 @@ func newServed(t *testing.T, g ground) *served {
 	return s
 }
 
-// mount opens the files of the folder, as a process does that begins now.
+// mount opens the files of the folder, as a new process does.
 func (s *served) mount(t *testing.T) {
 	t.Helper()
 	disk, err := fileblob.OpenWith(s.dir, fileblob.Options{
@@ -117,8 +117,8 @@ func (s *served) mount(t *testing.T) {
 	s.disk, s.files = disk, &files{Files: disk}
 }
 
-// serve opens the vault with the folder, and waits until it has read it once. The test's own writes
-// follow at once; everything that takes a time takes a tenth of it, unless o says otherwise.
+// serve opens the vault with the folder, and waits until the folder has been read once. The writes
+// of the test follow at once. All times are a tenth of the usual ones, unless o sets them.
 func (s *served) serve(t *testing.T, o checkout.Options) {
 	t.Helper()
 	s.vault = s.place.vault(t)
@@ -142,7 +142,8 @@ func (s *served) restart(t *testing.T) {
 	s.serve(t, checkout.Options{})
 }
 
-// watched are options with which the folder is watched, and everything goes ten times as fast.
+// watched returns options with which the folder is watched, and all times are a tenth of the usual
+// ones.
 func (s *served) watched() checkout.Options {
 	return checkout.Options{
 		Watch: func(enter func(folder string) bool) (blob.Watch, error) {
@@ -151,17 +152,17 @@ func (s *served) watched() checkout.Options {
 	}.Hurried(10)
 }
 
-// reindex takes in what somebody did to the folder, without waiting for quiet.
+// reindex ingests the edits of the folder, without waiting for the debounce time.
 func (s *served) reindex(t *testing.T) { s.answer(t, "") }
 
-// answer is reindex with a word for the batch that is held.
+// answer is reindex with a decision about the held batch.
 func (s *served) answer(t *testing.T, word checkout.Pending) {
 	t.Helper()
 	_, err := s.folder.Reindex(t.Context(), checkout.Ingesting{Pending: word})
 	require.NoError(t, err)
 }
 
-// path is that of a file of the folder, for the operating system.
+// path returns the path of a file of the folder in the operating system.
 func (s *served) path(name string) string { return filepath.Join(s.dir, name) }
 
 // rename renames a file or a folder, as mv does.
@@ -171,14 +172,14 @@ func (s *served) rename(t *testing.T, from, to string) {
 	require.NoError(t, os.Rename(s.path(from), s.path(to)))
 }
 
-// save writes a file in its place, as an editor does that truncates it.
+// save truncates a file and writes it, as some editors do.
 func (s *served) save(t *testing.T, name, text string) {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(filepath.Dir(s.path(name)), 0o700))
 	require.NoError(t, os.WriteFile(s.path(name), []byte(text), 0o600))
 }
 
-// inFolder are the texts of all notes in the folder, by the names that they have there.
+// inFolder returns the texts of all notes in the folder, by their names there.
 func (s *served) inFolder(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -192,7 +193,7 @@ func (s *served) inFolder(t *testing.T) map[string]string {
 	return found
 }
 
-// inLog are the texts of all notes of the vault.
+// inLog returns the texts of all notes of the vault.
 func (s *served) inLog(t *testing.T) map[string]string {
 	t.Helper()
 	idx, err := s.vault.Read(t.Context())
@@ -215,7 +216,7 @@ func (s *served) agree(t *testing.T, want map[string]string) {
 	require.Equal(t, want, s.inFolder(t), "the folder")
 }
 
-// control is what answers tell of the folder.
+// control returns the control item, from which answers report the state of the folder.
 func (s *served) control(t *testing.T) repo.Control {
 	t.Helper()
 	c, err := s.vault.Control(t.Context())
@@ -223,7 +224,7 @@ func (s *served) control(t *testing.T) repo.Control {
 	return c
 }
 
-// left are the files that cannot be taken in, as answers tell of them.
+// left returns the skipped files, as answers report them.
 func (s *served) left(t *testing.T) []repo.LeftFile {
 	t.Helper()
 	if left := s.control(t).Left; left != nil {
@@ -232,7 +233,7 @@ func (s *served) left(t *testing.T) []repo.LeftFile {
 	return nil
 }
 
-// history are all texts that the log has, or had.
+// history returns all present and earlier texts of the log.
 func (s *served) history(t *testing.T) map[string]bool {
 	t.Helper()
 	all := map[string]bool{}
@@ -255,13 +256,13 @@ func (s *served) kept(t *testing.T, texts map[string]string) {
 	}
 }
 
-// write puts a note into the log, as a client does.
+// write writes a note to the log, as a client does.
 func (s *served) write(t *testing.T, path, text string) {
 	t.Helper()
 	write(t, s.vault, path, text)
 }
 
-// fill is many, in one commit; each note ends with more.
+// fill is many in one commit; each note ends with more.
 func (s *served) fill(t *testing.T, n int, more string) {
 	t.Helper()
 	_, err := s.vault.Update(t.Context(), repo.Call{Tool: "test"},
@@ -277,7 +278,7 @@ func (s *served) fill(t *testing.T, n int, more string) {
 	require.NoError(t, err)
 }
 
-// with is a set of notes with changes; the text "(none)" takes one away.
+// with returns a set of notes with changes; the text "(none)" removes one.
 func with(notes map[string]string, changes map[string]string) map[string]string {
 	notes = maps.Clone(notes)
 	for path, text := range changes {

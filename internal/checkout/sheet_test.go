@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A writer changes texts by lines that nobody else writes.
+// A writer changes texts by lines that no other writer writes.
 type writer struct {
 	name   string
 	rand   *rand.Rand
@@ -17,14 +17,14 @@ type writer struct {
 	n      int
 }
 
-// A ledger knows what became of every line that anybody wrote.
+// A ledger records every line that was written, and its fate.
 type ledger struct {
 	mu    sync.Mutex
 	added map[string]told
-	taken map[string]bool // back, by somebody who saw it; true: by a client
+	taken map[string]bool // removed by a writer that had seen it; true: by a client
 }
 
-// A told line was added to a note.
+// A told is a line that was added to a note.
 type told struct {
 	note   string
 	saved  time.Time
@@ -33,14 +33,15 @@ type told struct {
 
 func newLedger() *ledger { return &ledger{added: map[string]told{}, taken: map[string]bool{}} }
 
-// A draft is what a writer does to a note.
+// A draft is one change of a note by a writer.
 type draft struct {
 	note        string
 	text        string
 	adds, takes []string // lines
 }
 
-// note notes that a draft was written, or saved. Who takes a line back may note it before who added it.
+// note records that a draft was written, or saved. The removal of a line may be recorded before its
+// addition.
 func (l *ledger) note(d draft, client bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -52,11 +53,11 @@ func (l *ledger) note(d draft, client bool) {
 	}
 }
 
-// words make that lines are not too much alike.
+// words make lines less similar to each other.
 var words = strings.Fields("amber birch cedar dune ember fern grove heath iris jade kelp lark moss north opal " +
 	"pine quartz reed sage thorn umber vale willow yarrow zephyr")
 
-// line is one that nobody has written yet.
+// line returns a line that was never written before.
 func (w *writer) line(kind string) string {
 	w.n++
 	text := fmt.Sprintf("%s %s-%d", kind, w.name, w.n)
@@ -68,7 +69,7 @@ func (w *writer) line(kind string) string {
 
 const sharedLine = "shared "
 
-// draft changes a text: it says something new, and often takes back or changes something of its own.
+// draft changes a text: it adds a line, and often removes or changes a line of its own.
 func (w *writer) draft(note, text string) draft {
 	d := draft{note: note}
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
@@ -79,27 +80,27 @@ func (w *writer) draft(note, text string) draft {
 	}
 	mine := w.own(lines, body)
 	switch w.rand.IntN(6) {
-	case 0: // says something at the end
+	case 0: // adds a line at the end
 		add(len(lines), w.line("-"))
 	case 1: // in between
 		add(min(len(lines), body+1+w.rand.IntN(len(lines)-body+1)), w.line("-"))
-	case 2: // changes what it said
+	case 2: // changes its line
 		if len(mine) > 0 {
 			at := mine[w.rand.IntN(len(mine))]
 			d.takes = append(d.takes, lines[at])
 			lines[at] = w.line("-")
 			d.adds = append(d.adds, lines[at])
 		}
-	case 3: // takes that back
+	case 3: // removes its line
 		if len(mine) > 0 {
 			at := mine[w.rand.IntN(len(mine))]
 			d.takes = append(d.takes, lines[at])
 			lines = slices.Delete(lines, at, at+1)
 		}
 		add(len(lines), w.line("-"))
-	case 4: // says it in the frontmatter
+	case 4: // writes to the frontmatter
 		w.field(&d, lines, body, add)
-	case 5: // says it where others do
+	case 5: // writes to the shared line
 		at := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, sharedLine) })
 		if w.shared && at >= 0 {
 			d.takes = append(d.takes, lines[at])
@@ -114,7 +115,7 @@ func (w *writer) draft(note, text string) draft {
 	return d
 }
 
-// amend says something more in a line, and takes its oldest words back when it is long.
+// amend adds words to a line, and removes its oldest words when it is long.
 func (w *writer) amend(line string) string {
 	w.n++
 	parts := strings.Fields(line)
@@ -124,7 +125,7 @@ func (w *writer) amend(line string) string {
 	return strings.Join(append(parts, fmt.Sprintf("%s-%d", w.name, w.n)), " ")
 }
 
-// field adds a key to the frontmatter, or changes one of its own.
+// field adds a key to the frontmatter, or changes one of the writer's own.
 func (w *writer) field(d *draft, lines []string, body int, add func(int, string)) {
 	if body < 2 {
 		return
@@ -142,7 +143,7 @@ func (w *writer) field(d *draft, lines []string, body int, add func(int, string)
 	add(body-1, fmt.Sprintf("by_%s_%d: %d", w.name, w.n, w.n))
 }
 
-// own are the lines of the body that the writer wrote.
+// own returns the lines of the body that the writer wrote.
 func (w *writer) own(lines []string, body int) []int {
 	var mine []int
 	for at, line := range lines {
@@ -153,7 +154,7 @@ func (w *writer) own(lines []string, body int) []int {
 	return mine
 }
 
-// bodyAt is where the frontmatter ends.
+// bodyAt returns the index of the first line after the frontmatter, or 0 without frontmatter.
 func bodyAt(lines []string) int {
 	if len(lines) == 0 || lines[0] != "---" {
 		return 0

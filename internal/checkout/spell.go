@@ -62,7 +62,8 @@ func (c *Checkout) spelled(ctx context.Context, path, other string) (map[string]
 
 // spellings returns the names in the folder of some files, and all names that differ from them only
 // by case or normalization. Each is also in its composed form, which the vault uses. The folder is
-// listed, because looking up a name does not show its spelling if the file system folds case.
+// listed, because looking up a name does not show its spelling if the file system folds case. Only
+// folders that can contain one of the files are entered.
 func (c *Checkout) spellings(ctx context.Context, paths ...string) (map[string]bool, error) {
 	folds, on := map[string]bool{}, map[string]bool{}
 	for _, path := range paths {
@@ -86,7 +87,8 @@ func (c *Checkout) spellings(ctx context.Context, paths ...string) (map[string]b
 }
 
 // respell examines new files again under their spelling in the folder, because a file system that
-// folds case finds a file under any spelling.
+// folds case finds a file under any spelling. The watcher may report a file under the spelling of a
+// note that was renamed. It lists the folder only if there are new files.
 func (c *Checkout) respell(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -143,7 +145,8 @@ func unlisted(err error) error {
 }
 
 // vanished reports whether a file that the vault does not have is not in the folder either,
-// although the folder may have another file that it finds under this name. The caller holds mu.
+// although the folder may have another file that it finds under this name. Without it, the removal
+// of note.md would remove the file Note.md of a note that was renamed. The caller holds mu.
 func (c *Checkout) vanished(ctx context.Context, path string) (bool, error) {
 	other, ok := c.at.Folded(path)
 	if !ok || other == path {

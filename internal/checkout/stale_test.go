@@ -18,7 +18,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 )
 
-// An ending is what becomes of the process between two steps of a test.
+// An ending is the end of a process between two steps of a test.
 type ending struct {
 	name string
 	end  func(t *testing.T, s *served)
@@ -35,8 +35,8 @@ func endings() []ending {
 	}
 }
 
-// die begins a process that finds what one left that could save nothing when it ended. The folder
-// of the test must have been closed before.
+// die begins a process after one that could save nothing when it ended. The folder of the test must
+// have been closed before.
 func (s *served) die(t *testing.T) {
 	t.Helper()
 	s.mount(t)
@@ -53,7 +53,8 @@ func (s *served) openEditor(t *testing.T, name string, st style) *editor {
 	return e
 }
 
-// saveBy saves a text in a style. On a file system that cannot do it the test is skipped.
+// saveBy saves a text in a style. If the file system does not support the style, the test is
+// skipped.
 func saveBy(t *testing.T, e *editor, st style, text string) {
 	t.Helper()
 	err := st.save(e.file, text)
@@ -63,9 +64,9 @@ func saveBy(t *testing.T, e *editor, st style, text string) {
 	require.NoError(t, err)
 }
 
-// eachStale runs a test for each way to save on each file system, and for one ending drawn by a seed; when
-// soaking, for each ending. The folder is closed, so nothing happens that the test does not ask for, and the
-// clock stands still. The note a.md was written an hour ago.
+// eachStale runs a test for each style of saving on each file system, and for one ending drawn by a
+// seed; with ROOKERY_SOAK, for each ending. The folder is closed, so nothing happens without the
+// test, and the clock does not run. The note a.md was written an hour ago.
 func eachStale(t *testing.T, test func(t *testing.T, s *served, st style, end ending)) {
 	chance := drawn(t)
 	for _, g := range grounds() {
@@ -86,27 +87,26 @@ func eachStale(t *testing.T, test func(t *testing.T, s *served, st style, end en
 	}
 }
 
-// all takes in what there is in the folder and what was displaced from it, and requires that log
-// and folder have a text and no copies beside it.
+// all ingests the edits of the folder and the texts that were displaced from it, and requires that
+// the log and the folder have a text, without copies.
 func (s *served) all(t *testing.T, want string) {
 	t.Helper()
 	s.reindex(t)
-	s.serve(t, checkout.Options{}) // who begins looks at all that was displaced
+	s.serve(t, checkout.Options{}) // a start examines all displaced files
 	s.folder.Close()
 	s.reindex(t)
 	s.agree(t, map[string]string{"a.md": want})
 }
 
-// TestStaleSave plays an editor that saves exactly the text that it read before an agent wrote: the
-// agent's lines stay. The same text takes them back once they have been in the file for long
-// enough.
+// TestStaleSave is an editor that saves exactly the text that it read before an agent wrote: the
+// lines of the agent remain. The same save removes them if they have been in the file long enough.
 func TestStaleSave(t *testing.T) {
 	eachStale(t, func(t *testing.T, s *served, st style, end ending) {
 		ours := above(song, "ours")
 		e := s.openEditor(t, "a.md", st)
 		s.write(t, "a.md", ours)
 		end.end(t, s)
-		for range 3 { // an editor that saves by itself does so again
+		for range 3 { // as an editor with automatic saving does
 			s.pass(2 * time.Second)
 			saveBy(t, e, st, song)
 			s.all(t, ours)
@@ -123,12 +123,13 @@ func TestStaleSave(t *testing.T) {
 	})
 }
 
-// TestStaleSaveOfOneOfTwo takes back what somebody had seen, and only that.
+// TestStaleSaveOfOneOfTwo checks that such a save removes the lines that the editor could have
+// seen, and only those.
 func TestStaleSaveOfOneOfTwo(t *testing.T) {
 	eachStale(t, func(t *testing.T, s *served, st style, end ending) {
 		seen := above(song, "seen by all")
 		s.write(t, "a.md", seen)
-		s.die(t) // the cursor passes what is in the files
+		s.die(t) // the cursor passes the texts in the files
 		s.pass(time.Minute)
 		e := s.openEditor(t, "a.md", st)
 		s.write(t, "a.md", below(seen, "ours"))
@@ -142,7 +143,7 @@ func TestStaleSaveOfOneOfTwo(t *testing.T) {
 	})
 }
 
-// unreadableTexts are files that can be no notes.
+// unreadableTexts returns files that cannot be notes.
 func unreadableTexts() map[repo.Reason]string {
 	return map[repo.Reason]string{
 		repo.LeftEncoding: strings.Replace(song, "two", "t\xe9o", 1),
@@ -150,9 +151,8 @@ func unreadableTexts() map[repo.Reason]string {
 	}
 }
 
-// TestWrittenWhileUnreadable plays somebody who makes a file unreadable for us, and later puts the
-// old text back: what an agent wrote meanwhile was never in the file, so it stays, however much
-// later.
+// TestWrittenWhileUnreadable makes a file unreadable, and later restores the old text: the changes
+// that an agent wrote meanwhile were never in the file, so they remain, however much later this is.
 func TestWrittenWhileUnreadable(t *testing.T) {
 	for why, bad := range unreadableTexts() {
 		t.Run(string(why), func(t *testing.T) {
@@ -183,8 +183,8 @@ func TestWrittenWhileUnreadable(t *testing.T) {
 	}
 }
 
-// TestEditedAfterUnreadable is the same for a text that is changed when it is readable again, and
-// for a file that is gone.
+// TestEditedAfterUnreadable checks the same for a text that is changed when the file is readable
+// again, and for a file that is removed.
 func TestEditedAfterUnreadable(t *testing.T) {
 	eachStale(t, func(t *testing.T, s *served, st style, end ending) {
 		ours := above(song, "ours")
@@ -207,8 +207,8 @@ func TestEditedAfterUnreadable(t *testing.T) {
 	})
 }
 
-// TestLateText plays a process that died before it could write a file: its text comes into the file
-// when the next one begins, and who saves just then has not seen it, however old it is.
+// TestLateText is a process that died before it could write a file: the next process writes the
+// text, and an editor that saves just then has not seen it, however old it is.
 func TestLateText(t *testing.T) {
 	for _, again := range []bool{false, true} {
 		t.Run(fmt.Sprintf("again=%t", again), func(t *testing.T) {
@@ -218,7 +218,7 @@ func TestLateText(t *testing.T) {
 			s.write(t, "a.md", song)
 			s.folder.Close()
 			ours := above(song, "ours")
-			write(t, s.place.vault(t), "a.md", ours) // nobody follows it
+			write(t, s.place.vault(t), "a.md", ours) // it has no checkout
 			s.pass(time.Hour)
 			s.die(t)
 			require.Equal(t, ours, s.file(t, "a.md"))
@@ -235,8 +235,8 @@ func TestLateText(t *testing.T) {
 	}
 }
 
-// TestManyUnreadable holds that no line is lost where more files are behind than can be named for
-// the next process.
+// TestManyUnreadable checks that no line is lost if more files are behind than the control item can
+// name for the next process.
 func TestManyUnreadable(t *testing.T) {
 	for _, named := range []int{0, 10} {
 		t.Run(fmt.Sprintf("named %d", named), func(t *testing.T) { manyUnreadable(t, named) })
@@ -269,8 +269,8 @@ func manyUnreadable(t *testing.T, named int) {
 	s.agree(t, ours)
 }
 
-// TestManyLate holds that files which got their texts late are removed when they are removed in the folder,
-// also where there are more of them than can be named for the next process.
+// TestManyLate checks that files whose texts were written late are removed when they are removed in
+// the folder, even if there are more of them than the control item can name for the next process.
 func TestManyLate(t *testing.T) {
 	for _, named := range []int{0, 10} {
 		t.Run(fmt.Sprintf("named %d", named), func(t *testing.T) { manyLate(t, named) })
@@ -285,7 +285,7 @@ func manyLate(t *testing.T, named int) {
 	s.serve(t, checkout.Options{})
 	s.folder.Close()
 	s.vault = s.place.vault(t)
-	s.fill(t, n, "") // nobody follows it
+	s.fill(t, n, "") // it has no checkout
 	s.die(t)
 	require.Equal(t, n, s.control(t).Late.Count)
 	require.Len(t, s.control(t).Late.Files, n-30)

@@ -10,16 +10,19 @@ import (
 	"github.com/rookeryhq/rookery/internal/index"
 )
 
-// memoryKey is the key of the memory. It may be lost or unreadable: then all files are read again.
+// memoryKey is the key of the statCache in Options.Memory. It may be lost or unreadable: then all
+// files are read again.
 const memoryKey = "checkout/seen.json"
 
-// A statCache is the stored form of the sights of files, for the next process.
+// A statCache is the stored form of the sights of files, as JSON. With it, a start reads only the
+// files whose marks have changed since the last process ended.
 type statCache struct {
 	Format int                 `json:"format"`
 	Seen   map[string]seenFile `json:"seen"` // by path
 }
 
-// memoryFormat is the version of memory, and of the marks in it.
+// memoryFormat is the version of the format of statCache, and of the marks in it. A statCache of
+// another version is ignored.
 const memoryFormat = 1
 
 // A seenFile is the stored sight of a file that can be a note.
@@ -43,7 +46,10 @@ func (c *Checkout) recall(ctx context.Context) {
 	}
 }
 
-// retain stores the sights of files whose text is that of the vault, for the next process.
+// retain stores the sights of files whose text is that of the vault, for the next process. Sights
+// of other files are not worth keeping: these are edits, which are read anyway. It stores nothing
+// before the first sweep is complete, because the set would be partial. A failure is only logged:
+// it costs the next start time, and no data.
 func (c *Checkout) retain(ctx context.Context) {
 	if c.opt.Memory == nil || c.first() {
 		return

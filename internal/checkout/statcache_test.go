@@ -16,7 +16,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 )
 
-// calm are files that have been at rest for long. It counts how many are read.
+// calm are files that have not changed for a long time. It counts how many are read.
 type calm struct {
 	checkout.Files
 	read atomic.Int64
@@ -46,7 +46,7 @@ func (c *calm) Walk(
 	}
 }
 
-// openCalm opens the folder over files that have been at rest, and waits until it was compared once.
+// openCalm opens the folder over calm files, and waits until it was compared once.
 func (p *place) openCalm(t *testing.T, files *calm) (*repo.Vault, *checkout.Checkout) {
 	t.Helper()
 	v := p.vault(t)
@@ -59,8 +59,9 @@ func (p *place) openCalm(t *testing.T, files *calm) (*repo.Vault, *checkout.Chec
 	return v, c
 }
 
-// TestMemory holds that a start reads no file that looks as it did when the last process read it, that
-// it finds what changed since, and that the memory may be lost, cut off or of another's making.
+// TestMemory checks that a start does not read a file whose attributes are those of its last
+// reading, that it finds later changes, and that the stored attributes may be missing, truncated or
+// of another format.
 func TestMemory(t *testing.T) {
 	p := newPlace(t, nil)
 	files := &calm{Files: p.files.Files}

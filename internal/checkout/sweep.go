@@ -30,6 +30,7 @@ type sweep struct {
 	unsure   bool                     // the part is not enough: the whole folder must be swept
 }
 
+// newSweep returns a sweep that has listed nothing yet.
 func (c *Checkout) newSweep() *sweep {
 	return &sweep{c: c, listed: map[string]string{}, left: map[string]repo.LeftFile{}}
 }
@@ -41,6 +42,11 @@ func (c *Checkout) Sweep(ctx context.Context) (repo.Sweep, error) {
 }
 
 // sweepAll is Sweep. counts reports that it is the first sweep, whose progress is counted.
+//
+// It lists the folder first, without reading files. Files that look as when they were last read
+// with the text of the log are done. The others, and the files of the log that the listing does not
+// have, are the suspects, which are examined one by one. Nothing is a removal only because a
+// listing did not have it: examine looks at the file itself.
 func (c *Checkout) sweepAll(ctx context.Context, counts bool) (repo.Sweep, error) {
 	c.sweeping.Lock()
 	defer c.sweeping.Unlock()
@@ -247,7 +253,9 @@ func (c *Checkout) examineNow(ctx context.Context, path string) error {
 	return err
 }
 
-// result stores the result of the sweep in the control item, and returns it.
+// result stores the result of the sweep in the control item, and returns it. It also updates the
+// list of skipped files: those that the sweep did not meet again are no longer skipped, unless the
+// reason cannot be seen in a listing.
 func (s *sweep) result(ctx context.Context) repo.Sweep {
 	c := s.c
 	c.mu.Lock()

@@ -7,7 +7,8 @@ import (
 )
 
 // Turn waits for the turn of a caller that reindexes and then stores its answer, so that the second
-// of two calls with one idempotency key finds the answer of the first. done ends the turn.
+// of two calls with one idempotency key finds the answer of the first. done ends the turn; it must
+// be called once. Turn returns the error of ctx if it ends first, and then done is nil.
 func (c *Checkout) Turn(ctx context.Context) (done func(), err error) {
 	select {
 	case c.turn <- struct{}{}:
@@ -17,7 +18,9 @@ func (c *Checkout) Turn(ctx context.Context) (done func(), err error) {
 	}
 }
 
-// tryOut returns the result that ingesting the batch would have. It changes nothing.
+// tryOut returns the result that ingesting the batch would have. It changes nothing. Each piece is
+// tried on the present state of the vault, so that effects of one piece on another, such as two new
+// notes with names that differ only by case, can be missing from the result.
 func (b *batch) tryOut(ctx context.Context, p Pending) (Taken, error) {
 	if p == Discard {
 		for _, f := range b.found {
@@ -40,7 +43,8 @@ func (b *batch) tryOut(ctx context.Context, p Pending) (Taken, error) {
 	return b.done, nil
 }
 
-// try adds the result that ingesting a part of the batch would have.
+// try adds the result that ingesting a part of the batch would have. The files that commit would
+// restore count as restored.
 func (b *batch) try(ctx context.Context, piece []*found) error {
 	e, err := intake.Try(ctx, b.vault, b.call(), piece)
 	if err != nil {

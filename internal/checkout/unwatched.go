@@ -10,8 +10,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 )
 
-// A limited is a watch that knows which folders it does not watch, because the system allows no
-// more watches.
+// A limited is a blob.Watch that knows which folders it does not watch, because the system allows
+// no more watches. Watches of some platforms do not implement it; they are unlimited.
 type limited interface {
 	// Unwatched returns these folders, "" for the root, and whether there are any.
 	Unwatched() (folders []string, some bool)
@@ -37,7 +37,8 @@ func (a *reconciler) unwatchedFolders() (folders []string, some bool) {
 }
 
 // doubt records why changes may be noticed late. swept is the error of the last sweep of the whole
-// folder.
+// folder. After a failed sweep of any other kind, the recorded reason stays, because nothing is
+// known.
 func (a *reconciler) doubt(ctx context.Context, swept error) {
 	_, some := a.unwatchedFolders()
 	var unread *blob.WalkError

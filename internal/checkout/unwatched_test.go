@@ -13,12 +13,13 @@ import (
 	"github.com/rookeryhq/rookery/internal/watch"
 )
 
-// fewWatches is a watch of a system that allows no more watches.
+// A fewWatches is a watch of a system that allows no more watches.
 type fewWatches struct{ blob.Watch }
 
 func (fewWatches) Unwatched() (folders []string, some bool) { return []string{"deep", "deep/er"}, true }
 
-// TestNotEnoughWatches holds that freshness is stale where the system allows no more watches, with the reason.
+// TestNotEnoughWatches checks that freshness is stale with the reason if the system allows no more
+// watches.
 func TestNotEnoughWatches(t *testing.T) {
 	s := newServed(t, grounds()[0])
 	s.save(t, "deep/c.md", "one\n")
@@ -34,8 +35,8 @@ func TestNotEnoughWatches(t *testing.T) {
 	require.Eventually(t, func() bool { return s.inLog(t)["deep/c.md"] == "two\n" }, waitLong, waitStep)
 }
 
-// TestFolderThatIsAway holds that freshness and every write say that the folder is not where it is served, and that it
-// is compared as a whole when it is back.
+// TestFolderThatIsAway checks that freshness and every write report a folder that is missing, and
+// that the whole folder is compared when it is back.
 func TestFolderThatIsAway(t *testing.T) {
 	s := newServed(t, grounds()[0])
 	s.save(t, "a.md", "one\n")

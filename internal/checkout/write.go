@@ -13,7 +13,11 @@ import (
 
 // write writes every file that is behind. It removes files first, because on a file system that
 // folds case one file may block another. A file that cannot be written stays behind, and a later
-// call tries it again. The caller holds mu.
+// call tries it again. If the folder is read-only, or the vault is being erased, it drops all
+// changes instead. The caller holds mu.
+//
+// Files are replaced by an exchange that expects the old text, so a file that a person saved in the
+// meantime is never overwritten.
 func (c *Checkout) write(ctx context.Context) {
 	if c.ended || c.opt.ReadOnly {
 		clear(c.waiting)
@@ -28,7 +32,10 @@ func (c *Checkout) write(ctx context.Context) {
 	}
 }
 
-// writeOne writes one file, and records an outside edit that it meets. The caller holds mu.
+// writeOne writes one file, and records an outside edit that it meets. There are three outcomes.
+// The file was written, or had the new text: it is unsaved, and no longer behind. It had a text of
+// someone else: it stays, it is an edit, and merging it is the task of the next ingest. It could
+// not be written: it stays in waiting, and the next call tries again. The caller holds mu.
 func (c *Checkout) writeOne(ctx context.Context, path string, w *change) {
 	err := c.bring(ctx, path, w)
 	var found *blob.Found
@@ -52,6 +59,10 @@ func (c *Checkout) writeOne(ctx context.Context, path string, w *change) {
 
 // bring changes one file from the state that it should have to the newest state of the log. If the
 // file has any other content, the error is a *blob.Found. The caller holds mu.
+//
+// A file with an outside edit is only compared, never written: its content is not that of the log,
+// so an exchange could not succeed. The same is true of a file whose text the commit has just
+// ingested.
 func (c *Checkout) bring(ctx context.Context, path string, w *change) error {
 	if w.after == nil {
 		if gone, err := c.vanished(ctx, path); gone || err != nil {
@@ -140,8 +151,8 @@ func (c *Checkout) meet(
 }
 
 // notice records the outside edit that a write met. If the edit is known, it does not count as a
-// new change: otherwise frequent writes would keep the batch from becoming due. The caller holds
-// mu.
+// new change: otherwise frequent writes would keep the batch from becoming due. A text that cannot
+// be a note makes the file a skipped one instead. The caller holds mu.
 func (c *Checkout) notice(path string, w *change, met *blob.Found) {
 	now := edit{at: time.Now()}
 	now.before, now.upTo = c.had(path)
@@ -170,7 +181,8 @@ func (c *Checkout) notice(path string, w *change, met *blob.Found) {
 }
 
 // restore writes the file of a note if it is missing. It does nothing if there is no such note, or
-// if the folder is read-only. The caller holds mu.
+// if the folder is read-only. A file that exists stays as it is: another process has written it
+// first, or it is an outside edit. The caller holds mu.
 func (c *Checkout) restore(ctx context.Context, path string) error {
 	f, ok := c.at.File(path)
 	if !ok || c.opt.ReadOnly {
@@ -188,7 +200,8 @@ func (c *Checkout) restore(ctx context.Context, path string) error {
 	return err
 }
 
-// text returns the text of a file in the log; nil for a nil f.
+// text returns the text of a file in the log: nil for a nil f, and not nil for an empty file,
+// because the conditions of a folder distinguish an empty file from none.
 func (c *Checkout) text(ctx context.Context, f *index.File) ([]byte, error) {
 	if f == nil {
 		return nil, nil

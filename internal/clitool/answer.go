@@ -10,7 +10,10 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// An answer is the decoded envelope of a call.
+// An answer is the decoded envelope of a call. All forms of output are printed from it. An answer
+// of one call keeps the JSON that it was decoded from, so that programs get exactly the text that
+// the server sent; an answer that was put together from several calls, or changed, has none and is
+// encoded again.
 type answer struct {
 	ok       bool
 	data     value
@@ -21,7 +24,8 @@ type answer struct {
 	raw json.RawMessage // the JSON as received; empty for an answer built here
 }
 
-// An envelope is the JSON form of an answer (CONTRACT §1).
+// An envelope is the JSON form of an answer (CONTRACT §1). Members keep their order and numbers
+// their digits, because data is a value.
 type envelope struct {
 	OK       bool           `json:"ok"`
 	Data     *value         `json:"data,omitempty"`
@@ -36,7 +40,9 @@ func (v *value) UnmarshalJSON(data []byte) (err error) {
 	return err
 }
 
-// open decodes an envelope.
+// open decodes an envelope. It returns an error for JSON that is not an envelope: one that is not
+// ok and has no error. A failed call may have data too, such as the results of the steps before the
+// failure. The answer keeps raw, which the caller must not change.
 func open(raw json.RawMessage) (*answer, error) {
 	var e envelope
 	if err := json.Unmarshal(raw, &e); err != nil {
@@ -56,7 +62,7 @@ func open(raw json.RawMessage) (*answer, error) {
 }
 
 // json returns the answer in its envelope: the JSON as received, or a new encoding if the answer
-// was built here.
+// was built here. A caller that changes an answer must clear raw.
 func (ans *answer) json() (json.RawMessage, error) {
 	if len(ans.raw) > 0 {
 		return ans.raw, nil
@@ -75,7 +81,8 @@ func (ans *answer) json() (json.RawMessage, error) {
 }
 
 // A failure is the error of a call that ended in a fault. Run prints it and derives the exit code
-// from it.
+// from it, so a failure passes through all functions between the call and Run unchanged, except for
+// its form, its family and its terms, which the command sets on the way.
 type failure struct {
 	fault  *fault.Fault
 	answer *answer // never nil
@@ -89,7 +96,8 @@ type failure struct {
 func (f *failure) Error() string { return f.fault.Error() }
 
 // newFailure returns the failure of a call. ans is the call's answer, whose data and warnings are
-// printed too; it may be nil.
+// printed too; it may be nil. An error that is not a fault becomes INTERNAL. An answer without a
+// fault, such as that of a job which failed later, is replaced: its data would look like a result.
 func newFailure(ans *answer, err error) *failure {
 	f := fault.Of(err)
 	if ans == nil || ans.fault == nil {
@@ -98,7 +106,9 @@ func newFailure(ans *answer, err error) *failure {
 	return &failure{fault: f, answer: ans}
 }
 
-// invoke calls a tool. A non-nil error is a *failure.
+// invoke calls a tool. A non-nil error is a *failure. There are four kinds of failures: the call
+// returned no envelope; it returned an envelope with a fault; its answer is not an envelope; and
+// the envelope is not ok although the call returned no error.
 func invoke(
 	ctx context.Context, inv tool.Invoker, name string, args map[string]json.RawMessage,
 ) (*answer, error) {

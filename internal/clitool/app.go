@@ -4,6 +4,42 @@
 // It calls the tools through an Invoker and does not depend on its implementation: the catalogue in
 // process, or a client that reaches one over HTTP. The package knows no tool by name; the way in
 // which an answer is shown depends only on the shape of its JSON.
+//
+// A command line goes through these steps. The tree of commands is built from the tools (tree.go,
+// flags.go, help.go). cobra finds the command and its flags. command.go sorts the words and makes
+// the arguments of the call, with flags.go, input.go, pipe.go and nested.go. ask.go asks the
+// person, if necessary. target.go says which server or data directory is meant, and App.Connect
+// connects to it. run.go makes the call, or many calls for files: bring.go imports, with source.go,
+// elements.go and cut.go; take.go exports, with sink.go and lone.go. job.go waits for a job.
+//
+// The answer is printed in one of three forms. For programs it is JSON: the envelope, or only its
+// data. For people print.go, people.go, table.go, cell.go, outline.go, diff.go and dress.go choose
+// a layout from the shape of the data and from the schema of the tool. A fault is printed by
+// fault.go; spell.go writes the calls in its fixes as command lines, and terms.go names arguments
+// as the line did.
+//
+// Everything that a server sends is escaped before it is printed on a terminal (harmless), because
+// a note may contain control sequences.
+//
+// # What programs and people may rely on
+//
+// A program reads Out with --json, --bare or --envelope, or reads the lines with tabs that a table
+// becomes when Out is not a terminal. The envelope and the exit codes are part of the contract
+// (CONTRACT §1 and §2), and names of members are those of the tool. What people see on a terminal
+// may change at any time.
+//
+// Results go to Out, and everything about them goes to Err: warnings, counts, progress, questions
+// and faults. So the output of a command can be piped without filtering. A failed call prints
+// nothing on Out for people, except the results of steps that did succeed.
+//
+// # Names and values
+//
+// A word, a flag and a member of a JSON object mean the same argument of the tool, and its schema
+// decides how a text becomes a value. Flags have dashes where arguments have underscores; both are
+// accepted. The tool checks the values, not this package, so that messages and codes are the same
+// over HTTP. The exceptions are errors that only the command line can have: an unknown flag, a word
+// that is left over, an argument that is given twice, and a text for a flag that takes a number or
+// a boolean. These are usage errors, with exit code 1.
 package clitool
 
 import (
@@ -19,7 +55,12 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// An App is the command line of a catalogue. Tools, Connect, In, Out and Err are required.
+// An App is the command line of a catalogue. Tools, Connect, In, Out and Err are required. It is
+// used by one goroutine. It reads nothing from the process: environment, streams and clock are
+// fields, so a test can run a command line as a user would.
+//
+// Each Run builds a new tree of commands, because cobra stores the values of flags in it. Without
+// Extra commands, an App can therefore run many lines, one after the other.
 type App struct {
 	Tools []*tool.Tool
 
@@ -72,7 +113,9 @@ type ExitStatus int
 func (s ExitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
 
 // Run parses and executes a command line, without the program's name, and returns the exit code
-// (CONTRACT §2). It prints all results and errors. It does not panic on invalid input.
+// (CONTRACT §2): 0 for success, 1 for a line that cannot be parsed, that of the fault for a failed
+// call, or that of an ExitStatus. It prints all results and errors. It does not panic on invalid
+// input.
 func (a *App) Run(ctx context.Context, args []string) int {
 	root := a.root(completes(args))
 	args = a.paired(root, args)
@@ -98,7 +141,8 @@ func (a *App) Run(ctx context.Context, args []string) int {
 	return failed.fault.Code.Exit()
 }
 
-// commandOf returns the command that a line calls, or nil if it calls no tool.
+// commandOf returns the command that a line calls, or nil if it calls no tool, or cannot be parsed.
+// It is for decisions that must be made before cobra parses the line.
 func (a *App) commandOf(root *cobra.Command, args []string) *command {
 	node, _, err := root.Find(args)
 	if err != nil {
@@ -107,14 +151,16 @@ func (a *App) commandOf(root *cobra.Command, args []string) *command {
 	return a.nodes[node]
 }
 
-// completes reports whether the line is a completion request of a shell.
+// completes reports whether the line is a completion request of a shell. Such a line has other
+// output than the command that it completes.
 func completes(args []string) bool {
 	return len(args) > 0 &&
 		(args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd)
 }
 
-// root returns the tree of commands. Completion functions of flags are added only for a completion
-// request, because cobra keeps them for the life of the process.
+// root returns the tree of commands, for one command line. Completion functions of flags are added
+// only for a completion request, because cobra keeps them for the life of the process. cobra prints
+// neither errors nor usage: Run does.
 func (a *App) root(completing bool) *cobra.Command {
 	a.nodes = map[*cobra.Command]*command{}
 	root := &cobra.Command{
@@ -142,7 +188,9 @@ func (a *App) root(completing bool) *cobra.Command {
 	return root
 }
 
-// addCommands adds the commands of the tools, and the others.
+// addCommands adds the commands of the tools, and the others. The order matters: groups get their
+// summaries when all commands are in the tree, and forwarded flags come last, when the flags of all
+// commands are known.
 func (a *App) addCommands(root *cobra.Command, completing bool) {
 	for _, t := range a.Tools {
 		for _, way := range t.Commands {
@@ -171,7 +219,7 @@ func (a *App) addCommands(root *cobra.Command, completing bool) {
 const versionFlag = "version"
 
 // runRoot prints the version if the line has --version. Otherwise it does the same as for any
-// group.
+// group: it prints help, or returns an error for a word that is not a command.
 func (a *App) runRoot(c *cobra.Command, args []string) error {
 	if asked, err := c.Flags().GetBool(versionFlag); err != nil || !asked {
 		return runGroup(c, args)
@@ -180,7 +228,8 @@ func (a *App) runRoot(c *cobra.Command, args []string) error {
 	return err
 }
 
-// env returns a variable of the environment, or "".
+// env returns a variable of the environment, or "". An empty variable counts as one that is not
+// set, everywhere in this package.
 func (a *App) env(name string) string {
 	if a.Env == nil {
 		return ""
@@ -188,7 +237,7 @@ func (a *App) env(name string) string {
 	return a.Env(name)
 }
 
-// width returns the number of columns for tables.
+// width returns the number of columns for tables: that of the terminal, or 100 if it is unknown.
 func (a *App) width() int {
 	if a.Width > 0 {
 		return a.Width
@@ -196,7 +245,7 @@ func (a *App) width() int {
 	return 100
 }
 
-// now returns the current time in the user's time zone.
+// now returns the current time in the user's time zone. Times in answers are shown in this zone.
 func (a *App) now() time.Time {
 	if a.Now == nil {
 		return time.Now()
@@ -204,7 +253,8 @@ func (a *App) now() time.Time {
 	return a.Now()
 }
 
-// wait pauses. It returns an error if ctx ends first.
+// wait pauses. It returns UNAVAILABLE if ctx ends first, because the person has interrupted the
+// program.
 func (a *App) wait(ctx context.Context, d time.Duration) error {
 	if a.Wait != nil {
 		return a.Wait(ctx, d)

@@ -19,6 +19,11 @@ const yesFlag = "yes"
 
 // confirm asks the person before a call that cannot be undone. It asks nothing if In and Err are
 // not a terminal, if the line contains the answer, or in a dry run.
+//
+// A tool may ask several questions. A question without Confirm is answered with y; one with Confirm
+// is answered by typing a name, which becomes an argument of the call, so that the server checks it
+// too. --yes answers all of them. Without a terminal the call is made as it is: a server that
+// requires a confirming argument refuses it.
 func (c *command) confirm(cmd *cobra.Command, r *request) error {
 	if r.isTrue(c.dryArg()) {
 		return nil // a dry run changes nothing
@@ -43,29 +48,34 @@ func (c *command) confirm(cmd *cobra.Command, r *request) error {
 	return nil
 }
 
-// dryArg returns the name of the dry-run argument, or "" if there is none.
+// dryArg returns the name of the argument that makes a call a dry run, or "" if the tool has none.
+// Tools give it different names; its meaning is declared in the catalogue.
 func (c *command) dryArg() string {
 	a, _ := c.tool.Meant(tool.MeansDry)
 	return a.Name
 }
 
-// concerns reports whether a question must be asked before the call.
+// concerns reports whether a question must be asked before the call: an argument that it depends on
+// is true, and none that makes it unnecessary.
 func (r *request) concerns(ask tool.Ask) bool {
 	return (ask.With == "" || r.isTrue(ask.With)) && (ask.Skip == "" || !r.isTrue(ask.Skip))
 }
 
-// isTrue reports whether an argument is true.
+// isTrue reports whether an argument is the JSON value true. A missing argument is not.
 func (r *request) isTrue(name string) bool { return string(r.args[name]) == "true" }
 
-// fill sets the confirming argument to the required value.
+// fill sets the confirming argument to the required value, as if the person had typed it. It does
+// nothing if the argument with the value is missing; the tool reports that. The value is cloned,
+// because later steps may change the arguments in place.
 func (r *request) fill(ask tool.Ask) {
 	if raw, ok := r.args[ask.Of]; ok {
 		r.args[ask.Confirm] = slices.Clone(raw)
 	}
 }
 
-// question asks a question and stores the answer. If the call is not confirmed, it returns an
-// error.
+// question asks a question and stores the answer. If the call is not confirmed, it returns
+// INVALID_PARAMETER, with the flag that skips the question as a fix. It reads one line of In. An
+// empty line is not a confirmation.
 func (a *App) question(r *request, ask tool.Ask) error {
 	text := tool.Empty{}.Fill(ask.Question, r.text)
 	want := r.text(ask.Of)

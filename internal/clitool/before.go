@@ -10,9 +10,12 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// before calls the tool that a flag requests to be called first, if the flag is set. A DUPLICATE_ID
-// from that tool is ignored. planned is true in a dry run in which the main call cannot be planned,
-// because what the first tool creates does not exist yet.
+// before calls the tool that a flag requests to be called first, if the flag is set: --create
+// creates the vault before an import, for example. The arguments of that call are taken from the
+// line. A DUPLICATE_ID from that tool is ignored, because the item that it would create exists.
+// planned is true in a dry run in which the main call cannot be planned, because the item that the
+// first tool creates does not exist yet. In a dry run, the first call is one too, so nothing is
+// created.
 func (c *command) before(
 	cmd *cobra.Command, inv tool.Invoker, r *request,
 ) (planned bool, err error) {
@@ -41,7 +44,8 @@ func (c *command) before(
 	return dry && err == nil, err
 }
 
-// meant returns the argument with a meaning of one of the App's tools.
+// meant returns the argument with a meaning of one of the App's tools, by the long name of the
+// tool, and false if there is no such tool or argument.
 func (a *App) meant(name string, m tool.Meaning) (tool.Arg, bool) {
 	for _, t := range a.Tools {
 		if t.Name == name {
@@ -51,7 +55,8 @@ func (a *App) meant(name string, m tool.Meaning) (tool.Arg, bool) {
 	return tool.Arg{}, false
 }
 
-// plannedOnly returns the answer of a dry run whose main call was not made.
+// plannedOnly returns the answer of a dry run whose main call was not made: it says only that it
+// was a dry run.
 func plannedOnly() *answer {
 	ans := &answer{ok: true}
 	ans.data.set("dry_run", value{kind: boolKind, text: "true"})

@@ -22,7 +22,15 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// An importing is one import of files, in as many calls as necessary.
+// An importing is one import of files, in as many calls as necessary. It goes through these steps:
+// list the files; read each once, to find problems and sizes; distribute them over calls; and make
+// the calls in order, reading the files again. So all problems of files are reported before
+// anything is changed, and the texts of one call are in memory at a time.
+//
+// An import is not atomic: each call is one change of the vault. If a call fails, the files of the
+// calls before it remain imported, and the failure says how many. The command can be run again: a
+// tool skips files that have not changed. With an idempotency key on the line, even a call whose
+// outcome is unknown can be repeated, because each call has a key that is derived from it.
 type importing struct {
 	*command
 	inv   tool.Invoker
@@ -42,7 +50,8 @@ type importing struct {
 	most int // smallest size in bytes of a list that was too large for the server or a gateway; 0: none was
 }
 
-// bringIn imports the files of a folder or an archive. It checks all files before the first call.
+// bringIn imports the files of a folder or an archive. It checks all files before the first call. A
+// file of another program may be converted first, to an archive that is imported in its place.
 func (c *command) bringIn(
 	cmd *cobra.Command, inv tool.Invoker, r *request,
 ) (*answer, error) {
@@ -76,7 +85,8 @@ func (c *command) bringIn(
 	return in.importAll(cmd, calls)
 }
 
-// calls lists the files, and returns those of each call.
+// calls lists the files, and returns those of each call. A folder without files to import, and one
+// in which every file has an invalid name, are faults.
 func (in *importing) calls() (calls [][]portion, err error) {
 	if in.files, in.left, err = in.src.list(); err != nil {
 		return nil, err
@@ -91,7 +101,8 @@ func (in *importing) calls() (calls [][]portion, err error) {
 	return calls, err
 }
 
-// importAll imports the files, or returns the plan of a dry run.
+// importAll imports the files, or returns the plan of a dry run. If it fails on the way, the
+// failure has the result of the calls before. Files that were skipped are listed in any case.
 func (in *importing) importAll(cmd *cobra.Command, calls [][]portion) (*answer, error) {
 	in.key = in.baseKey()
 	planned, err := in.before(cmd, in.inv, in.r)
@@ -111,7 +122,9 @@ func (in *importing) importAll(cmd *cobra.Command, calls [][]portion) (*answer, 
 	return &in.sum, nil
 }
 
-// picked returns the patterns of the files to import; nil means all files.
+// picked returns the patterns of the files to import; nil means all files. Some imports depend on
+// an argument, such as the format of an export, which determines the names of its files. An unknown
+// value is refused with the known ones, before anything is read.
 func (c *command) picked(r *request) ([]string, error) {
 	pick := c.tool.Input.Pick
 	if pick == nil {
@@ -130,7 +143,8 @@ func (c *command) picked(r *request) ([]string, error) {
 	return names, nil
 }
 
-// nothing returns the fault of a path without files to import.
+// nothing returns the fault of a path without files to import, with the names that such an export
+// would have.
 func (in *importing) nothing() *fault.Fault {
 	f := fault.New(in.tool.Family.Malformed, "there is no %s in %q", nounOf(in.tool.Input), in.r.path)
 	if in.src.names != nil {
@@ -140,7 +154,8 @@ func (in *importing) nothing() *fault.Fault {
 }
 
 // refusal returns the failure of an import in which parts of files were refused and the rest was
-// imported.
+// imported. It has one fault for each part; their common code is that of all if they are equal,
+// otherwise the family's code for several problems.
 func (in *importing) refusal() error {
 	code := in.refused[0].Code
 	if slices.ContainsFunc(in.refused, func(f *fault.Fault) bool { return f.Code != code }) {
@@ -151,7 +166,8 @@ func (in *importing) refusal() error {
 	return &failure{fault: in.sum.fault, answer: &in.sum, summed: true}
 }
 
-// nounOf returns the noun for the imported files in messages.
+// nounOf returns the noun for the imported files in messages: note for an import into a vault of
+// notes, and file for any other.
 func nounOf(of *tool.Files) string {
 	if of.Any {
 		return "file"
@@ -159,7 +175,8 @@ func nounOf(of *tool.Files) string {
 	return "note"
 }
 
-// A portion is the content of one entry of a call: a file, or a piece of one.
+// A portion is the content of one entry of a call: a file, or a piece of one. It has no data; load
+// reads that when the call is made.
 type portion struct {
 	name  string // of the file
 	piece int    // number of the piece, from 1; 0: the file is whole
@@ -167,8 +184,9 @@ type portion struct {
 	size  int    // bytes in a call
 }
 
-// split reads every file once and distributes the files over calls. It reports the problems of all
-// files together.
+// split reads every file once and distributes the files over calls, in their order. It reports the
+// problems of all files together. A call has at most as many entries, and as many bytes, as the
+// tool accepts. The pieces of one file may be in several calls.
 func (in *importing) split() ([][]portion, error) {
 	var calls [][]portion
 	var problems []*fault.Fault
@@ -200,7 +218,9 @@ func (in *importing) split() ([][]portion, error) {
 }
 
 // leaveOut adds a file with an invalid note name to the skipped files, and reports whether it did.
-// If the names of several files may be the same to a file system, the first one is imported.
+// If the names of several files may be the same to a file system, the first one is imported. With
+// --strict it is not called, so that such a file is a problem. All other problems, such as a file
+// that cannot be read, end the import before the first call.
 func (in *importing) leaveOut(name string, err error) bool {
 	f := fault.Of(err)
 	if in.tool.Input.Any || f.Code != fault.InvalidPath && f.Code != fault.DuplicateID {
@@ -211,7 +231,8 @@ func (in *importing) leaveOut(name string, err error) bool {
 }
 
 // portions returns the entries of a file. folded contains the names of earlier files by their
-// case-folded names, to detect files that a file system may treat as the same.
+// case-folded names, to detect files that a file system may treat as the same; the name of this
+// file is added. A file that is too large for a call is split, if its tool can take it in pieces.
 func (in *importing) portions(name string, folded map[string]string) ([]portion, error) {
 	if large, err := in.src.isLarger(name); err != nil || large {
 		return in.pieces(name, err)
@@ -235,7 +256,8 @@ func (in *importing) portions(name string, folded map[string]string) ([]portion,
 	return []portion{{name: name, last: true, size: size}}, err
 }
 
-// pieces splits a file that is too large for a call.
+// pieces splits a file that is too large for a call. err is an error of its size, which is
+// returned. A file whose extension has no way to be split is BATCH_TOO_LARGE.
 func (in *importing) pieces(name string, err error) ([]portion, error) {
 	if err != nil {
 		return nil, err
@@ -259,7 +281,8 @@ func (in *importing) pieces(name string, err error) ([]portion, error) {
 	return all, nil
 }
 
-// load reads the content of a portion.
+// load reads the content of a portion: the whole file again, or the piece. The file may have
+// changed since it was checked; it is sent as it is now, if it can still be read.
 func (in *importing) load(p portion) (file, error) {
 	if p.piece == 0 {
 		return in.src.read(p.name)
@@ -267,7 +290,8 @@ func (in *importing) load(p portion) (file, error) {
 	return in.cuts[p.name].read(p.piece)
 }
 
-// sendAll makes the calls in order.
+// sendAll makes the calls in order. It stops at the first failure. On a terminal it shows a
+// progress bar, which is removed at the end.
 func (in *importing) sendAll(ctx context.Context, calls [][]portion) error {
 	bar := in.progressBar()
 	for i, portions := range calls {
@@ -283,8 +307,12 @@ func (in *importing) sendAll(ctx context.Context, calls [][]portion) error {
 }
 
 // send sends portions in one call and adds its answer to the sum. If the call is too large for the
-// server or a gateway in front of it, send splits it into two halves. id identifies the call within
-// the import.
+// server or a gateway in front of it, send splits it into two halves, and from then on splits calls
+// of that size without trying. id identifies the call within the import: its number, with .0 or .1
+// for each half.
+//
+// A tool that accepts files of any type may import a part of the files of a call and refuse others;
+// their faults are collected, and the import continues.
 func (in *importing) send(ctx context.Context, id string, portions []portion) error {
 	list, err := in.listOf(portions)
 	if err != nil {
@@ -315,7 +343,8 @@ func (in *importing) send(ctx context.Context, id string, portions []portion) er
 	return nil
 }
 
-// problemsIn returns the individual problems of a fault.
+// problemsIn returns the individual problems of a fault, or the fault itself if it has none. So the
+// sum of several calls has one flat list.
 func problemsIn(f *fault.Fault) []*fault.Fault {
 	if len(f.Errors) == 0 {
 		return []*fault.Fault{f}
@@ -323,7 +352,8 @@ func problemsIn(f *fault.Fault) []*fault.Fault {
 	return f.Errors
 }
 
-// halve sends portions in two calls.
+// halve sends portions in two calls, each of which may be halved again. A single portion that is
+// too large cannot be, so send returns its fault.
 func (in *importing) halve(ctx context.Context, id string, portions []portion) error {
 	half := len(portions) / 2
 	if err := in.send(ctx, id+".0", portions[:half]); err != nil {
@@ -332,7 +362,8 @@ func (in *importing) halve(ctx context.Context, id string, portions []portion) e
 	return in.send(ctx, id+".1", portions[half:])
 }
 
-// progressBar returns a progress bar of the imported files. It is visible only on a terminal.
+// progressBar returns a progress bar of the imported files. It is visible only on a terminal. It
+// counts files and not calls, because the sizes of calls differ.
 func (in *importing) progressBar() *progressbar.ProgressBar {
 	return progressbar.NewOptions(len(in.files),
 		progressbar.OptionSetWriter(in.app.Err),
@@ -344,7 +375,8 @@ func (in *importing) progressBar() *progressbar.ProgressBar {
 	)
 }
 
-// listOf returns the JSON list of the entries for portions.
+// listOf returns the JSON list of the entries for portions. It reads the files. A file that has
+// become unreadable or longer since it was checked is a fault.
 func (in *importing) listOf(portions []portion) (json.RawMessage, error) {
 	files := value{kind: listKind}
 	for _, p := range portions {
@@ -366,7 +398,8 @@ func (in *importing) listOf(portions []portion) (json.RawMessage, error) {
 }
 
 // argsOf returns the arguments of one call. Each call has its own idempotency key, so that it can
-// be repeated if its outcome is unknown.
+// be repeated if its outcome is unknown: the digest of the key of the import and the id of the
+// call. Repeating the whole import with the same key repeats the same calls.
 func (in *importing) argsOf(id string, list json.RawMessage) map[string]json.RawMessage {
 	args := maps.Clone(in.r.args)
 	args[in.tool.Input.Arg] = list
@@ -388,7 +421,7 @@ func (in *importing) baseKey() string {
 }
 
 // partly returns the failure of an import whose first calls succeeded, with the number of imported
-// files and a fix.
+// files and a fix. Its answer is the sum of the calls that were made, with the fault.
 func (in *importing) partly(err error) error {
 	failed := (*failure)(nil)
 	if !errors.As(err, &failed) {
@@ -406,7 +439,8 @@ func (in *importing) partly(err error) error {
 	return failed
 }
 
-// nameLeftOut adds the skipped files to the answer.
+// nameLeftOut adds the skipped files to the answer, each with its reason. A family with a fixed
+// form of data has them in the meta.
 func (in *importing) nameLeftOut() {
 	names := value{kind: listKind}
 	for _, left := range in.left {

@@ -9,7 +9,9 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// A cell is one line of text in a table.
+// A cell is one line of text in a table. Its text is already escaped. Widths are columns of a
+// terminal: a wide character has two, and a combining mark none. Offsets of marks are in bytes;
+// they must be moved whenever text before them is cut.
 type cell struct {
 	text  string
 	marks [][2]int // byte ranges to emphasize, as start and end, in order
@@ -19,11 +21,13 @@ type cell struct {
 // cut marks omitted text.
 const cut = "…"
 
-// width returns the number of columns of the text on a terminal.
+// width returns the number of columns of the text on a terminal. It differs from the number of
+// bytes and from that of characters.
 func (c cell) width() int { return text.StringWidthWithoutEscSequences(c.text) }
 
 // within returns the cell cut to a width. If the first mark would be cut off, it also omits text
-// before the mark.
+// before the mark: a search result must show the words that were found. Omitted text is replaced by
+// an ellipsis.
 func (c cell) within(width int) cell {
 	if c.width() <= width {
 		return c
@@ -42,7 +46,8 @@ func (c cell) within(width int) cell {
 }
 
 // from returns the cell without its beginning, so that the first mark is within the first third of
-// a width.
+// a width. It begins with a whole word if possible. A cell whose first mark fits is returned
+// unchanged.
 func (c cell) from(width int) cell {
 	start, end := c.marks[0][0], c.marks[0][1]
 	if start == 0 || text.StringWidthWithoutEscSequences(c.text[:end]) < width {
@@ -82,7 +87,8 @@ func wordFrom(s string, from, end int) int {
 	return from
 }
 
-// painted returns the text with its marks in bold, if colours are used.
+// painted returns the text with its marks in bold, if colours are used. Marks that overlap are
+// joined.
 func (c cell) painted(p *printer) string {
 	var b strings.Builder
 	at := 0
@@ -98,8 +104,8 @@ func (c cell) painted(p *printer) string {
 	return b.String() + c.text[at:]
 }
 
-// rangesOf returns the byte ranges in a list of pairs. Ranges that are invalid for a text of this
-// length are ignored.
+// rangesOf returns the byte ranges in a list of pairs, as an answer has them: start and end in the
+// text of another member. Ranges that are invalid for a text of this length are ignored.
 func rangesOf(list value, length int) [][2]int {
 	var all [][2]int
 	for _, pair := range list.items {

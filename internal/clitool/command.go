@@ -12,7 +12,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// A command is one command of a tool.
+// A command is one command of a tool. A tool can have several, which set different arguments or
+// take them in another order. It is built for one command line, and its flags have the values of
+// that line.
 type command struct {
 	app   *App
 	tool  *tool.Tool
@@ -34,7 +36,8 @@ type slot struct {
 }
 
 // slotsOf returns the positional arguments of a command. If the tool imports or exports files, one
-// of them is a path: that of the argument for the files, or an additional last one.
+// of them is a path: that of the argument for the files, or an additional last one. Only the last
+// positional argument may take all remaining words.
 func slotsOf(t *tool.Tool, way tool.Command) []slot {
 	var slots []slot
 	files := t.Input != nil || t.Output != nil
@@ -53,12 +56,14 @@ func slotsOf(t *tool.Tool, way tool.Command) []slot {
 	return slots
 }
 
-// pathSlot returns the positional argument for the path of files.
+// pathSlot returns the positional argument for the path of files. It has no name, because the path
+// is not an argument of the tool: it is on the machine of the caller, and a server never sees it.
 func pathSlot(t *tool.Tool) slot {
 	return slot{lone: t.Input != nil && t.Input.Single || t.Output != nil && t.Output.Single}
 }
 
-// pathLabel returns the placeholder for a path of files in help.
+// pathLabel returns the placeholder for a path of files in help. lone says that a single file is
+// accepted too.
 func pathLabel(lone bool) string {
 	if lone {
 		return "FILE|DIR|ZIP"
@@ -74,7 +79,8 @@ func pathDoc(lone bool) string {
 	return "a folder or a .zip file"
 }
 
-// label returns the placeholder in help.
+// label returns the placeholder in help: NAME, [NAME] if it is optional, and NAME... if it takes
+// several words.
 func (s slot) label() string {
 	if s.name == "" {
 		return pathLabel(s.lone)
@@ -91,10 +97,10 @@ func (s slot) label() string {
 	return label
 }
 
-// placeLabel returns the placeholder for an argument.
+// placeLabel returns the placeholder for an argument: its name in upper case, with dashes.
 func placeLabel(name string) string { return strings.ToUpper(tool.Kebab(name)) }
 
-// A request is a parsed command line.
+// A request is a parsed command line: the call to make, and the form of the answer.
 type request struct {
 	args map[string]json.RawMessage
 	path string // of files to import or export; empty: a call without files
@@ -103,8 +109,16 @@ type request struct {
 	terms *terms // nil: the line has no words for arguments yet
 }
 
-// read parses a command line. The arguments come from words and flags first, then from the input,
-// then from presets; the vault may also come from the environment.
+// read parses a command line. The arguments come from these sources, and one that an earlier source
+// has given is not overwritten by a later one:
+//
+//   - words and flags, including "-" for standard input;
+//   - values that the command itself implies, as `section move` implies the operation;
+//   - the object of --input, --input-file or --stdin;
+//   - presets, if there is no such object, because a program gets no presets;
+//   - for the vault, the global flag, which overrides the object, or else the environment.
+//
+// Usage errors of the line are returned before standard input is read.
 func (c *command) read(cmd *cobra.Command, line []string) (*request, error) {
 	how, err := c.formFor(cmd)
 	if err != nil {
@@ -142,7 +156,8 @@ func (c *command) read(cmd *cobra.Command, line []string) (*request, error) {
 	return r, c.needPath(r)
 }
 
-// inJSON returns the names of the arguments that only the input contains.
+// inJSON returns the names of the arguments that only the input contains. typed are those on the
+// command line. Messages name them as the JSON does.
 func (c *command) inJSON(r *request, typed []string) []string {
 	var names []string
 	for name := range r.args {
@@ -157,7 +172,10 @@ func (c *command) inJSON(r *request, typed []string) []string {
 // which paths and ids may contain.
 var pair = regexp.MustCompile(`^[^=/#?\s]+=`)
 
-// sort assigns each word of the line to an argument. The path of files has the key "".
+// sort assigns each word of the line to an argument, from left to right. The path of files has the
+// key "". A word of the form name=value belongs to the argument for such words, if the command has
+// one, wherever it is. A word that is left over is a usage error. A missing word is not: the tool
+// reports which of its required arguments are missing, together with all other problems.
 func (c *command) sort(cmd *cobra.Command, line []string) (map[string][]string, error) {
 	words, next := map[string][]string{}, 0
 	for _, word := range line {
@@ -181,14 +199,15 @@ func (c *command) sort(cmd *cobra.Command, line []string) (map[string][]string, 
 }
 
 // replaced reports whether an optional argument has no word because a query or a filter, or its own
-// flag, is in its place: `move --query Q folder/`.
+// flag, is in its place: in `move --query Q folder/`, the word is the destination, although the
+// source comes first.
 func replaced(cmd *cobra.Command, s slot) bool {
 	return s.optional && !s.rest && slices.ContainsFunc([]string{"query", "filter", tool.Kebab(s.name)},
 		func(flag string) bool { return cmd.Flags().Changed(flag) })
 }
 
 // tooMany returns the error of a word without a positional argument. The most frequent cause is a
-// text without quotes.
+// text without quotes. If the command is also a group, the word is reported as an unknown command.
 func (c *command) tooMany(cmd *cobra.Command, word string) error {
 	if len(c.slots) == 0 && cmd.HasSubCommands() {
 		return unknownCommand(cmd, word)
@@ -204,7 +223,7 @@ func (c *command) tooMany(cmd *cobra.Command, word string) error {
 }
 
 // takePath returns the path of files: the positional one, or the value of the flag for the argument
-// of the files. A flag with a JSON list is that argument itself.
+// of the files. A flag with a JSON list is that argument itself. Giving both is a usage error.
 func (c *command) takePath(words map[string][]string) (string, error) {
 	path := strings.Join(words[""], "")
 	if c.tool.Input == nil {
@@ -223,7 +242,7 @@ func (c *command) takePath(words map[string][]string) (string, error) {
 }
 
 // needPath returns an error if files would be printed to a person because the line has no path for
-// them.
+// them. A program gets them as JSON.
 func (c *command) needPath(r *request) error {
 	in := c.tool.Input
 	if r.path != "" || r.form != forPeople || c.tool.Output == nil && in == nil {
@@ -237,7 +256,9 @@ func (c *command) needPath(r *request) error {
 }
 
 // addVault sets the vault argument. The global flag takes precedence over the input, and the input
-// over the environment.
+// over the environment: a person who types --vault means it, but a variable that was set long ago
+// must not redirect a complete call. A tool without the argument ignores it. A folder sets no vault
+// here; the connection does.
 func (c *command) addVault(cmd *cobra.Command, r *request) error {
 	const vault = "vault"
 	t, err := c.app.Target(cmd)
@@ -252,7 +273,8 @@ func (c *command) addVault(cmd *cobra.Command, r *request) error {
 	return err
 }
 
-// only returns the names in the argument `only`.
+// only returns the names in the argument `only`, in the order in which they are given: the columns
+// of a table. The server selects the members of the data by the same argument.
 func (r *request) only() []string {
 	var list, names []string
 	if json.Unmarshal(r.args["only"], &list) != nil {
@@ -266,9 +288,9 @@ func (r *request) only() []string {
 	return names
 }
 
-// takeEnvelope applies the argument `envelope` of an input. The call is always made with the
-// envelope, and the data is extracted here. A value that is not a boolean is kept, so that the tool
-// refuses it.
+// takeEnvelope applies the argument `envelope` of an input, as --envelope and --bare do on the
+// line. The call is always made with the envelope, and the data is extracted here. A value that is
+// not a boolean is kept, so that the tool refuses it.
 func (r *request) takeEnvelope() {
 	switch string(r.args["envelope"]) {
 	case "false":

@@ -12,11 +12,13 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// completionTimeout is the time limit for completion suggestions.
+// completionTimeout is the time limit for completion suggestions. A person waits for them at the
+// prompt, and no suggestions are better than a shell that seems to hang.
 const completionTimeout = 2 * time.Second
 
 // complete returns suggestions for the next word. A word of the form name=value is suggested if
-// such a word has begun or if no positional argument is left.
+// such a word has begun or if no positional argument is left. For the path of files, the shell
+// completes file names itself.
 func (c *command) complete(
 	cmd *cobra.Command, words []string, typed string,
 ) ([]string, cobra.ShellCompDirective) {
@@ -39,7 +41,7 @@ func (c *command) complete(
 }
 
 // completeFlags registers the completion of flags. The flag for files keeps the shell's own
-// completion of file names.
+// completion of file names. Global flags and implied arguments have none here.
 func (c *command) completeFlags(cmd *cobra.Command) {
 	for _, a := range c.tool.Args {
 		if isGlobal(a) || c.set[a.Name] != "" || cmd.Flags().Lookup(a.Flag) == nil ||
@@ -50,14 +52,16 @@ func (c *command) completeFlags(cmd *cobra.Command) {
 	}
 }
 
-// completeFlag registers the completion of one flag.
+// completeFlag registers the completion of one flag. It panics if the flag does not exist or has a
+// completion already, which is an error in the program.
 func completeFlag(cmd *cobra.Command, flag string, values cobra.CompletionFunc) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, values); err != nil {
 		panic("clitool: " + err.Error())
 	}
 }
 
-// completion returns the completion function of an argument's flag.
+// completion returns the completion function of an argument's flag. cobra calls it in a process of
+// its own, for each time that a person presses the tab key.
 func (c *command) completion(of tool.Arg) cobra.CompletionFunc {
 	return func(
 		cmd *cobra.Command, words []string, typed string,
@@ -66,14 +70,16 @@ func (c *command) completion(of tool.Arg) cobra.CompletionFunc {
 	}
 }
 
-// offer returns suggestions for an argument. words are the words before it.
+// offer returns suggestions for an argument. words are the words before it, from which the value of
+// the argument that it depends on is taken: the values of a field depend on its type, for example.
 func (c *command) offer(
 	cmd *cobra.Command, a tool.Arg, words []string, typed string,
 ) ([]string, cobra.ShellCompDirective) {
 	return c.app.values(cmd, wanted{a, c.written(a.Of, words)}, typed)
 }
 
-// written returns the value that the line gives to an argument, by a flag or a word, or "".
+// written returns the value that the line gives to an argument, by a flag or a word, or "". Of
+// several values of a flag, it is the last.
 func (c *command) written(name string, words []string) string {
 	for _, flag := range c.flags[name] {
 		if len(flag.values) > 0 {
@@ -107,7 +113,11 @@ type wanted struct {
 }
 
 // values returns the suggestions for an argument: the values of its enumeration, or those of the
-// tool that completes its kind. Errors are not shown; the result is then empty.
+// tool that completes its kind. Errors are not shown; the result is then empty, because a message
+// would be written into the line that the person is typing.
+//
+// No space follows a suggestion that is a prefix of others, such as a folder. Suggestions with
+// descriptions keep their order, which is that of the tool.
 func (a *App) values(
 	cmd *cobra.Command, w wanted, typed string,
 ) ([]string, cobra.ShellCompDirective) {
@@ -135,7 +145,9 @@ func (a *App) values(
 	return described(values, done.About), how
 }
 
-// described adds descriptions to values in the format of cobra.
+// described adds descriptions to values in the format of cobra. Descriptions are texts of notes and
+// are escaped; a value without one is left unchanged. Values are never escaped, because the shell
+// inserts them into the line; the caller has removed those with control characters.
 func described(values []string, about map[string]string) []string {
 	all := slices.Clone(values)
 	for i, value := range values {
@@ -146,13 +158,15 @@ func described(values []string, about map[string]string) []string {
 	return all
 }
 
-// isOpen reports whether a value is a prefix of other values.
+// isOpen reports whether a value is a prefix of other values, so that the person continues to type
+// after it: a folder, or the name of a field with its equals sign.
 func isOpen(value string) bool {
 	return strings.HasSuffix(value, "/") || strings.HasSuffix(value, "=")
 }
 
 // ask calls the tool that completes, at the target of the command line. It waits at most for
-// completionTimeout, even if the connection hangs, and creates no data directory.
+// completionTimeout, even if the connection hangs, and creates no data directory. The goroutine
+// that connects may outlive it, which does no harm, because the process ends.
 func (a *App) ask(cmd *cobra.Command, u tool.Unfinished) (tool.Completed, error) {
 	target, err := a.Target(cmd)
 	if err != nil {
@@ -178,7 +192,7 @@ func (a *App) ask(cmd *cobra.Command, u tool.Unfinished) (tool.Completed, error)
 	}
 }
 
-// askAt connects to a target and asks for suggestions.
+// askAt connects to a target and asks for suggestions. It closes the connection before it returns.
 func (a *App) askAt(ctx context.Context, t Target, u tool.Unfinished) (tool.Completed, error) {
 	inv, closer, err := a.Connect(ctx, t)
 	if err != nil {
@@ -190,7 +204,8 @@ func (a *App) askAt(ctx context.Context, t Target, u tool.Unfinished) (tool.Comp
 	return tool.Complete(ctx, inv, a.Tools, u)
 }
 
-// completeHelp completes the names of commands after `help`.
+// completeHelp completes the names of commands after `help`, word by word. An unknown word has no
+// completions.
 func completeHelp(
 	c *cobra.Command, words []string, _ string,
 ) ([]string, cobra.ShellCompDirective) {

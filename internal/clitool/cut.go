@@ -17,7 +17,7 @@ import (
 // cuts are the split files, by name.
 type cuts map[string]*cutFile
 
-// close closes the files.
+// close closes the files that are open. It may be called more than once.
 func (c cuts) close() {
 	for _, f := range c {
 		f.close()
@@ -25,7 +25,15 @@ func (c cuts) close() {
 }
 
 // A cutFile is a file split into pieces. Each piece consists of the head, some of the elements, and
-// the tail.
+// the tail, so that each is a valid file of its own: of a list in JSON, the head is everything up
+// to the first element, the tail everything after the last, and a piece of CSV has the line with
+// the names of the columns.
+//
+//	[{"id": 1}, {"id": 2}, {"id": 3}]      a file with three elements
+//	[{"id": 1}, {"id": 2}]                 its first piece
+//	[{"id": 3}]                            its second piece, with offset 2
+//
+// Only positions are kept in memory; the bytes of a piece are read when it is sent.
 type cutFile struct {
 	src    *source
 	name   string
@@ -38,7 +46,7 @@ type cutFile struct {
 	at   int64   // offset of the next read
 }
 
-// A piece is a range of elements.
+// A piece is a range of elements. from and to are offsets in the file, in bytes.
 type piece struct {
 	from, to int64
 	offset   int // number of elements before it
@@ -53,14 +61,15 @@ type element struct {
 }
 
 // An outline is the positions of a file's elements. Each piece repeats the text before the first
-// element and after the last.
+// element and after the last. It is found by reading the file once, one element at a time.
 type outline struct {
 	elements []element
 	size     int64
 	binary   bool // it is not valid UTF-8
 }
 
-// isLarger reports whether a file is too large to be read whole. It is always false for notes.
+// isLarger reports whether a file is too large to be read whole. It is always false for notes,
+// which have a small limit that the server checks. It looks at the size only.
 func (s *source) isLarger(name string) (bool, error) {
 	if !s.of.Any {
 		return false, nil
@@ -72,7 +81,9 @@ func (s *source) isLarger(name string) (bool, error) {
 	return info.Size() > int64(s.most), nil
 }
 
-// cut splits a file into pieces.
+// cut splits a file into pieces, by the way that its tool declares for the extension. A file that
+// cannot be split is INVALID_VALUE, with the reason, and one with an element that fits into no call
+// is BATCH_TOO_LARGE.
 func (s *source) cut(name string, way tool.Split) (*cutFile, error) {
 	path, err := s.check(name)
 	if err != nil {
@@ -92,7 +103,8 @@ func (s *source) cut(name string, way tool.Split) (*cutFile, error) {
 	return c, c.share(o)
 }
 
-// outline reads a whole file, one element at a time.
+// outline reads a whole file, one element at a time. It reads to the end even if the list ends
+// earlier, because the size and the encoding of the whole file count.
 func (s *source) outline(name string, way tool.Split) (outline, error) {
 	f, err := s.fsys.Open(name)
 	if err != nil {
@@ -128,7 +140,8 @@ func (s *source) outline(name string, way tool.Split) (outline, error) {
 var errNoList = errors.New("the file exceeds the size of a call, and has no list that could be " +
 	"split over several calls")
 
-// frame reads the text around the elements.
+// frame reads the text around the elements: the head and the tail. Both are kept in memory, because
+// every piece repeats them.
 func (c *cutFile) frame(o outline) (err error) {
 	first, last := o.elements[0].from, o.elements[len(o.elements)-1].to
 	if c.head, err = c.bytes(0, first); err == nil {
@@ -138,7 +151,9 @@ func (c *cutFile) frame(o outline) (err error) {
 }
 
 // takes returns an upper bound of the size of n bytes of the file in a call, as a text or, if the
-// file is not UTF-8, in base64. quoted is their size within a JSON string.
+// file is not UTF-8, in base64. quoted is their size within a JSON string. Whether a piece is UTF-8
+// is known only when it is read, so the larger of the two counts. A bound that is too large costs a
+// call more; one that is too small would make the server refuse the call.
 func (o outline) takes(n, quoted int) int {
 	if !o.binary {
 		return quoted
@@ -146,7 +161,9 @@ func (o outline) takes(n, quoted int) int {
 	return max(quoted, base64.StdEncoding.EncodedLen(n))
 }
 
-// share distributes the elements over pieces that fit into a call.
+// share distributes the elements over pieces that fit into a call, as many as possible in each, in
+// their order. It is greedy, so it needs one pass. An element that fits into no piece is an error,
+// because half of it would be no valid file.
 func (c *cutFile) share(o outline) error {
 	frame, err := c.frameSize(o)
 	if err != nil {
@@ -170,7 +187,8 @@ func (c *cutFile) share(o outline) error {
 }
 
 // extend adds the next element, and the text between the two, to a piece. That text is blanks and a
-// comma, each of which may be escaped. It returns false if the piece would become too large.
+// comma, each of which may be escaped. It returns false, and changes nothing, if the piece would
+// become too large.
 func (p *piece) extend(o outline, i, room int) bool {
 	e := o.elements[i]
 	quoted := p.quoted + 2*int(e.from-p.to) + e.quoted
@@ -202,7 +220,8 @@ func tooLargeElement(name string, i, most int) error {
 		With("element", i+1).At(name, 0)
 }
 
-// read reads the n-th piece, from 1.
+// read reads the n-th piece, from 1. If there is only one piece, the result is a whole file without
+// a part number.
 func (c *cutFile) read(n int) (file, error) {
 	p := c.pieces[n-1]
 	data, err := c.bytes(p.from, p.to)
@@ -217,7 +236,7 @@ func (c *cutFile) read(n int) (file, error) {
 }
 
 // bytes reads a range of the file. A file in an archive can be read only forward, so it is opened
-// again if necessary.
+// again if necessary. Pieces are read in order, so usually it is opened once.
 func (c *cutFile) bytes(from, to int64) ([]byte, error) {
 	if c.file == nil || from < c.at {
 		c.close()
@@ -238,7 +257,8 @@ func (c *cutFile) bytes(from, to int64) ([]byte, error) {
 	return data, nil
 }
 
-// changed returns the fault of a file that became shorter or unreadable while it was read.
+// changed returns the fault of a file that became shorter or unreadable while it was read. A change
+// that keeps the length is not noticed; the server then reports the problem of the piece.
 func (c *cutFile) changed(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return fault.New(fault.FileError, "the file changed while it was read").At(c.name, 0)
@@ -254,7 +274,8 @@ func (c *cutFile) close() {
 	}
 }
 
-// A counting is a reader that counts bytes and checks whether they are UTF-8.
+// A counting is a reader that counts bytes and checks whether they are UTF-8. half has the
+// beginning of a character that was split between two reads.
 type counting struct {
 	r    io.Reader
 	n    int64
@@ -274,7 +295,8 @@ func (c *counting) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// look checks more bytes. A character may be split between two reads.
+// look checks more bytes. A character may be split between two reads, so the bytes of an incomplete
+// one are kept for the next. After the first byte that is not UTF-8 it does nothing.
 func (c *counting) look(p []byte) {
 	if c.odd {
 		return

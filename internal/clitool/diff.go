@@ -5,7 +5,13 @@ import (
 	"strings"
 )
 
-// diffs prints objects with diffs: the columns of each on one line, and its diff below.
+// diffs prints objects with diffs: the columns of each on one line, and its diff below. An object
+// without a diff has only its line, and an empty line separates two objects:
+//
+//	v42  2026-11-26  freya  people/bjorn.md
+//	@@ -3,1 +3,1 @@
+//	-Paint the north wall
+//	+Paint the south wall
 func (p *printer) diffs(columns []string, items []value) {
 	for i, item := range items {
 		if i > 0 {
@@ -24,7 +30,8 @@ func (p *printer) diffs(columns []string, items []value) {
 	}
 }
 
-// coloured prints a line in a colour, if colours are used.
+// coloured prints a line in a colour, if colours are used, and escapes it on a terminal. An empty
+// colour is none.
 func (p *printer) coloured(colour, line string) {
 	if p.terminal {
 		line = harmless(strings.TrimSuffix(line, "\r"))
@@ -35,7 +42,8 @@ func (p *printer) coloured(colour, line string) {
 	_, _ = io.WriteString(p.out, line+"\n") // an error of Out cannot be reported anywhere else
 }
 
-// colourOf returns the colour of a line of a diff, as in git.
+// colourOf returns the colour of a line of a diff, as in git: red for removed lines, green for
+// added ones, cyan for positions, and none for the lines around them.
 func colourOf(line string) string {
 	switch {
 	case strings.HasPrefix(line, "@@"):

@@ -13,7 +13,7 @@ import (
 
 // dress returns data in the form for a person at a terminal: labels from the schema instead of
 // names, and times relative to now. Names that are not in the schema, such as those of fields, are
-// kept.
+// kept. It does not change v, whose JSON may still be printed. A schema of nil returns v unchanged.
 func (p *printer) dress(v value, s *jsonschema.Schema) value {
 	switch s = tool.Deref(p.schema, s); {
 	case s == nil:
@@ -48,7 +48,8 @@ const (
 	unixMS   = "unix-ms"
 )
 
-// labelOf returns the label of a member: the title in its schema, or its name in words.
+// labelOf returns the label of a member: the title in its schema, or its name in words, without the
+// ending _at of a time: created_at is shown as created.
 func labelOf(name string, s *jsonschema.Schema) string {
 	if s.Title != "" {
 		return s.Title
@@ -60,8 +61,13 @@ func labelOf(name string, s *jsonschema.Schema) string {
 }
 
 // ago formats a time for a person in the zone of the clock: relative if it is less than twelve
-// hours away, by the day within a week, otherwise as a date. A text that is not a time is returned
-// unchanged.
+// hours away, by the day within a week, otherwise as a date:
+//
+//	3 minutes ago, in 2 hours
+//	yesterday 16:20, Monday 09:00
+//	2026-03-02
+//
+// A text that is not a time is returned unchanged.
 func (p *printer) ago(text string) string {
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil {
@@ -70,7 +76,8 @@ func (p *printer) ago(text string) string {
 	return p.agoOf(t)
 }
 
-// agoOf is ago for a time.
+// agoOf is ago for a time. A time after tomorrow is a date, because the name of a day would be
+// taken for one in the past.
 func (p *printer) agoOf(t time.Time) string {
 	t = t.In(p.now.Location())
 	passed := p.now.Sub(t)
@@ -91,7 +98,8 @@ func (p *printer) agoOf(t time.Time) string {
 	return t.Format(time.DateOnly)
 }
 
-// relative formats a time difference of less than a day.
+// relative formats a time difference of less than a day. distance is not negative; future says
+// whether the time is after now. Whole units are counted, rounded down.
 func relative(distance time.Duration, future bool) string {
 	count, unit := int(distance.Hours()), "hour"
 	switch {
@@ -112,7 +120,8 @@ func relative(distance time.Duration, future bool) string {
 }
 
 // daysBetween returns the number of midnights from one time to another of the same zone; it is
-// negative if to is earlier.
+// negative if to is earlier. It counts days of the calendar, so a day with a clock change counts as
+// one.
 func daysBetween(from, to time.Time) int {
 	day := func(t time.Time) time.Time {
 		return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)

@@ -16,7 +16,7 @@ import (
 const bom = "\ufeff"
 
 // withoutBOM returns a reader after the byte order mark, if there is one, and the length of the
-// mark in bytes.
+// mark in bytes, by which later offsets must be moved.
 func withoutBOM(r io.Reader) (*bufio.Reader, int64) {
 	b := bufio.NewReader(r)
 	if first, err := b.Peek(len(bom)); err != nil || string(first) != bom {
@@ -27,7 +27,10 @@ func withoutBOM(r io.Reader) (*bufio.Reader, int64) {
 }
 
 // elements returns the elements of the only list in a JSON file: the file itself, or the only
-// member of an object that is a non-empty list. It returns none if there is no such list.
+// member of an object that is a non-empty list. It returns none if there is no such list, and
+// errSeveral if there are two, because it would be a guess which of them to split. Lists within
+// members are not looked at. The whole file must be valid JSON, so that a damaged export is refused
+// before its first half is imported.
 func elements(r io.Reader) ([]element, error) {
 	text, from := withoutBOM(r)
 	in := &lists{dec: json.NewDecoder(text), from: from}
@@ -61,14 +64,16 @@ var (
 	errDeepLevels = errors.New("the file is nested too deeply")
 )
 
-// A lists finds the lists in a JSON file.
+// A lists finds the lists in a JSON file, with their positions. It decodes one element at a time,
+// so its memory does not depend on the size of the file.
 type lists struct {
 	dec   *json.Decoder
 	from  int64 // offset in the file at which the decoder began
 	found []element
 }
 
-// object reads the members of an object after its opening brace.
+// object reads the members of an object after its opening brace. Members that are not lists are
+// skipped; they are part of the head or the tail.
 func (in *lists) object() error {
 	for in.dec.More() {
 		if _, err := in.dec.Token(); err != nil { // the name of the member
@@ -99,7 +104,8 @@ func (in *lists) object() error {
 	return nil
 }
 
-// list reads a list after its opening bracket and adds its elements.
+// list reads a list after its opening bracket and adds its elements. An element is one JSON value,
+// without the blanks and the comma around it.
 func (in *lists) list() error {
 	for in.dec.More() {
 		var raw json.RawMessage
@@ -119,7 +125,8 @@ func (in *lists) list() error {
 	return nil
 }
 
-// skip reads the rest of an object after its opening brace.
+// skip reads the rest of an object after its opening brace, without keeping it. It bounds the
+// depth, so that a malicious file cannot exhaust the memory of the decoder.
 func (in *lists) skip() error {
 	const most = 10_000
 	for depth := 1; depth > 0; {
@@ -137,7 +144,8 @@ func (in *lists) skip() error {
 	return nil
 }
 
-// quotedLen returns the size in bytes of a text within a JSON string, without the quotes.
+// quotedLen returns the size in bytes of a text within a JSON string, without the quotes: escapes
+// make it longer. Bytes that are not UTF-8 count as the replacement character.
 func quotedLen(text []byte) (int, error) {
 	data, err := tool.Marshal(string(text))
 	if err != nil {
@@ -146,7 +154,8 @@ func quotedLen(text []byte) (int, error) {
 	return len(data) - len(`""`), nil
 }
 
-// lines returns the lines of a file.
+// lines returns the lines of a file, each with its line break, as elements. The last line need not
+// have one. Empty lines are elements too.
 func lines(r io.Reader) ([]element, error) {
 	text, from := withoutBOM(r)
 	var all []element
@@ -170,6 +179,8 @@ func lines(r io.Reader) ([]element, error) {
 }
 
 // rows returns the rows of a CSV file after the first one, which contains the names of the columns.
+// A row may have line breaks within quotes. It returns none if there is only the first row. Offsets
+// are those of the CSV reader, and the buffer keeps the bytes of one row at a time to measure them.
 func rows(r io.Reader) ([]element, error) {
 	text, from := withoutBOM(r)
 	kept := &bytes.Buffer{}
@@ -200,7 +211,7 @@ func rows(r io.Reader) ([]element, error) {
 }
 
 // separator returns the field separator of a CSV file: the usual one that occurs most often in the
-// first line.
+// first line, and a comma if none does. Only the part of the line in the buffer of r is looked at.
 func separator(r *bufio.Reader) rune {
 	first, _ := r.Peek(r.Size()) // an error occurs again in the next read
 	line, _, _ := bytes.Cut(first, []byte("\n"))

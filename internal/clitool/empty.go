@@ -19,7 +19,13 @@ const vaultArg = "vault"
 var noFilters = []string{vaultArg, "depth", "slim", "list"}
 
 // nothing returns a message about an empty list: with filters, which ones were used; otherwise how
-// to create the first item. It returns "" for any other answer.
+// to create the first item. It returns "" for any other answer, and for a page after the first:
+//
+//	no members with --issuer
+//	no members yet; make one: rookery member set SUBJECT reader
+//
+// A tool may have several messages for different arguments; the first one applies whose arguments
+// are all given.
 func (c *command) nothing(cmd *cobra.Command, r *request, data value) string {
 	token, _ := c.tool.Meant(tool.MeansToken)
 	if len(c.tool.Empty) == 0 || !data.isNothing() || len(r.args[token.Name]) > 0 {
@@ -43,7 +49,8 @@ func (c *command) nothing(cmd *cobra.Command, r *request, data value) string {
 	return fmt.Sprintf("%s yet; make one: %s", none, line)
 }
 
-// making returns the call that creates the first item of a list, in the list's vault.
+// making returns the call that creates the first item of a list, in the list's vault. The values of
+// its arguments may refer to arguments of the list.
 func (c *command) making(r *request, e tool.Empty) fault.Call {
 	args := fault.Args{}
 	for name, text := range e.Args {
@@ -57,7 +64,8 @@ func (c *command) making(r *request, e tool.Empty) fault.Call {
 	return fault.NewCall(e.Tool, args)
 }
 
-// filters returns the flags of the given arguments that filter the list.
+// filters returns the flags of the given arguments that filter the list: all that are not shared,
+// have no meaning of their own, such as a page token, and are not part of the message already.
 func (c *command) filters(r *request, e tool.Empty) []string {
 	var flags []string
 	for _, a := range c.tool.Args {
@@ -70,7 +78,7 @@ func (c *command) filters(r *request, e tool.Empty) []string {
 	return flags
 }
 
-// text returns the value of a text argument, or "".
+// text returns the value of a text argument, or "" if it is missing or not a text.
 func (r *request) text(name string) string {
 	var text string
 	if json.Unmarshal(r.args[name], &text) != nil {
@@ -79,7 +87,8 @@ func (r *request) text(name string) string {
 	return text
 }
 
-// isNothing reports whether data contains lists and all of them are empty.
+// isNothing reports whether data contains lists and all of them are empty. Data without a list is
+// not an empty list.
 func (v value) isNothing() bool {
 	lists := 0
 	for _, m := range v.members {

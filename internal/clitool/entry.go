@@ -10,7 +10,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// A file is one entry of a list in a call or an answer: a whole file, or a part of one.
+// A file is one entry of a list in a call or an answer: a whole file, or a part of one. Its path
+// has slashes, and is relative to the root of the import or export.
 type file struct {
 	path string
 	data []byte
@@ -26,8 +27,9 @@ const (
 	offsetKey = "offset"
 )
 
-// entry returns the entry of a file in a call. If the file is not UTF-8 and the tool accepts only
-// text, the error is INVALID_VALUE.
+// entry returns the entry of a file in a call. Its text is in the member that the tool names; bytes
+// that are not UTF-8 are in base64 in another member, or are INVALID_VALUE if the tool accepts only
+// text. A part has its number and offset.
 func (f file) entry(of *tool.Files) (value, error) {
 	v := value{}
 	v.set(pathKey, textValue(f.path))
@@ -46,7 +48,9 @@ func (f file) entry(of *tool.Files) (value, error) {
 	return v, nil
 }
 
-// size returns the size in bytes of the file's entry in a call.
+// size returns the size in bytes of the file's entry in a call, by encoding it. A file that is not
+// accepted is an error, as for entry. The encoding is the only exact measure: escapes make a text
+// longer, and base64 makes bytes longer by a third.
 func (f file) size(of *tool.Files) (int, error) {
 	v, err := f.entry(of)
 	if err != nil {
@@ -56,7 +60,9 @@ func (f file) size(of *tool.Files) (int, error) {
 	return len(data), err
 }
 
-// filesIn decodes the entries of an answer.
+// filesIn decodes the entries of an answer, in their order. null is an empty list. Base64 that
+// cannot be decoded is an error, and a missing path is "". It does not check the paths; see
+// checkPath.
 func filesIn(list value, of *tool.Files) ([]file, error) {
 	if list.kind != listKind && list.kind != nullKind {
 		return nil, errors.New("read a list of files: it is not a list")

@@ -10,8 +10,15 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 )
 
-// fault prints a fault for people: the message, useful details, and the fixes. The individual
-// problems of a call are indented below it.
+// fault prints a fault for people, on Err: the message, useful details, and the fixes. The
+// individual problems of a call are indented below it:
+//
+//	error: two notes are invalid (VALIDATION_FAILED)
+//	- people/freya.md:3: Field 'met' must be a date (INVALID_VALUE)
+//	try: rookery schema type person
+//
+// The id of the request is printed only for errors of the server, where a person needs it to find
+// the log line.
 func (p *printer) fault(f *fault.Fault, indent string) {
 	label := indent + "error: "
 	if indent != "" {
@@ -36,20 +43,22 @@ func (p *printer) fault(f *fault.Fault, indent string) {
 	p.fixes(f.Fixes)
 }
 
-// repeats reports whether a message already contains a list.
+// repeats reports whether a message already contains a list, so that the detail with the same list
+// can be omitted. A single value is not a list.
 func repeats(message, list string) bool {
 	return strings.Contains(list, ", ") && strings.Contains(message, list)
 }
 
-// fixes prints each fix on a line.
+// fixes prints each fix on a line, after the label try. Most fixes are command lines that can be
+// copied; the rest of the line contains nothing else.
 func (p *printer) fixes(fixes []string) {
 	for _, fix := range fixes {
 		p.line("try: ", cyan, fix)
 	}
 }
 
-// place returns the location of a fault as a prefix of its message. It is "" if the message already
-// begins with the file.
+// place returns the location of a fault as a prefix of its message: FILE:LINE or FILE. It is "" if
+// the message already begins with the file; then only a line is added.
 func place(at *fault.Location, message string) string {
 	switch {
 	case at == nil:
@@ -64,7 +73,8 @@ func place(at *fault.Location, message string) string {
 	return fmt.Sprintf("%s:%d: ", at.File, at.Line)
 }
 
-// detailOf formats a detail on one line.
+// detailOf formats a detail on one line, as values in tables are. It returns "" for an empty
+// detail, and for one that cannot be encoded.
 func detailOf(detail any) string {
 	raw, err := json.Marshal(detail)
 	if err != nil {

@@ -13,7 +13,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// A texts is the value of a flag: all texts given to it, unparsed.
+// A texts is the value of a flag: all texts given to it, unparsed. The arguments are made from them
+// later, by the schema of the argument and not by the type of the flag, so that a value means the
+// same as a flag, as a word and in HTTP.
 type texts struct {
 	name   string // name of the flag
 	kind   string // placeholder for the value in help
@@ -23,7 +25,8 @@ type texts struct {
 
 var _ pflag.Value = (*texts)(nil)
 
-// Set implements pflag.Value. It appends a text.
+// Set implements pflag.Value. It appends a text, or returns the error of check, whose message
+// continues "it must be".
 func (t *texts) Set(text string) error {
 	if t.check != nil {
 		if err := t.check(text); err != nil {
@@ -39,14 +42,16 @@ func (t *texts) Set(text string) error {
 func (t *texts) String() string { return "" }
 
 // Type implements pflag.Value. Help shows it as the placeholder for the value, and nothing for
-// "bool".
+// "bool". cobra lets a flag of this type have no value.
 func (t *texts) Type() string { return t.kind }
 
-// last returns the last text, which counts if only one value is allowed. There must be at least
-// one.
+// last returns the last text, which counts if only one value is allowed: as with other programs, a
+// flag at the end of a line overrides the same flag before it, for example in an alias. There must
+// be at least one.
 func (t *texts) last() string { return t.values[len(t.values)-1] }
 
-// isNumber accepts any number. The tool checks whether it is an integer and in range.
+// isNumber accepts any number that Go can parse as a floating-point number. The tool checks whether
+// it is an integer and in range.
 func isNumber(text string) error {
 	if _, err := strconv.ParseFloat(text, 64); err != nil {
 		return fmt.Errorf("it must be a number")
@@ -54,7 +59,8 @@ func isNumber(text string) error {
 	return nil
 }
 
-// isBool accepts true and false.
+// isBool accepts true and false, and no other spelling such as 1 or yes, because the text becomes
+// JSON as it is.
 func isBool(text string) error {
 	if text != "true" && text != "false" {
 		return fmt.Errorf("it must be true or false")
@@ -62,7 +68,9 @@ func isBool(text string) error {
 	return nil
 }
 
-// textsOf returns an empty value for a flag of an argument.
+// textsOf returns an empty value for a flag of an argument, with a placeholder by the schema of the
+// argument: text, number, value (any type), name=value, JSON, or none for a boolean. Only numbers
+// and booleans are checked here; the tool checks everything else.
 func textsOf(a tool.Arg) *texts {
 	switch kind := a.Schema().Type; {
 	case a.Bool():
@@ -80,14 +88,19 @@ func textsOf(a tool.Arg) *texts {
 	return &texts{kind: "text"}
 }
 
-// isFields reports whether the argument takes both name=value and an object.
+// isFields reports whether the argument takes both name=value and an object: the fields of a note,
+// for example.
 func isFields(a tool.Arg) bool {
 	return !a.Free() && a.List() && slices.Contains(a.Schema().Types, "object") &&
 		slices.Contains(a.Schema().Types, "string")
 }
 
 // addFlags adds a flag for each argument, hidden flags for their aliases, and the flags that do not
-// belong to an argument.
+// belong to an argument: those for members of arguments, for a call made before, for questions, for
+// imports, for presets, for the input, and for wide tables.
+//
+// Flags of positional arguments, of shared arguments and of aliases are hidden in help, but work.
+// The argument that is the body of the tool, and those that the command implies, have no flags.
 func (c *command) addFlags(cmd *cobra.Command) {
 	c.flags = map[string][]*texts{}
 	for _, a := range c.tool.Args {
@@ -134,7 +147,8 @@ const strictFlag = "strict"
 // wideFlag is the flag for tables that are not cut.
 const wideFlag = "wide"
 
-// isTable reports whether answers of the tool may contain a table.
+// isTable reports whether answers of the tool may contain a table: a list of objects at the top of
+// the data.
 func (c *command) isTable() bool {
 	for _, s := range c.tool.OutputSchema().Properties {
 		if s.Items != nil && s.Items.Type == "object" {
@@ -144,7 +158,8 @@ func (c *command) isTable() bool {
 	return false
 }
 
-// isWide reports whether the line has wideFlag.
+// isWide reports whether the line has wideFlag. A tool may have an argument of that name; then the
+// flag sets it, and tables are cut. The type of the flag distinguishes the two.
 func isWide(cmd *cobra.Command) bool {
 	f := cmd.Flags().Lookup(wideFlag)
 	return f != nil && f.Value.Type() == "bool" && f.Value.String() == "true"
@@ -156,7 +171,7 @@ func (c *command) hasPlace(name string) bool {
 }
 
 // isGlobal reports whether a global flag sets the argument: the vault, and some of the shared
-// arguments.
+// arguments. Such an argument has no flag of its own.
 func isGlobal(a tool.Arg) bool {
 	if a.Name == "vault" {
 		return true
@@ -164,7 +179,8 @@ func isGlobal(a tool.Arg) bool {
 	return a.Shared && slices.ContainsFunc(globals, func(g global) bool { return g.name == a.Flag })
 }
 
-// addFlag adds a flag with this name for an argument.
+// addFlag adds a flag with this name for an argument, and returns it. Several flags may set one
+// argument; each has its own texts.
 func (c *command) addFlag(flags *pflag.FlagSet, a tool.Arg, name string) *pflag.Flag {
 	value := textsOf(a)
 	value.name = name
@@ -181,7 +197,8 @@ func (c *command) addFlag(flags *pflag.FlagSet, a tool.Arg, name string) *pflag.
 }
 
 // docOf returns the description of an argument on one line, with its allowed values and its
-// default.
+// default, and whether the flag may be repeated or read standard input. It removes backquotes,
+// because pflag takes a word in backquotes for the placeholder of the value.
 func docOf(a tool.Arg) string {
 	doc := strings.ReplaceAll(a.Doc, "`", "")
 	if n := len(a.Schema().Enum); n > 0 {
@@ -199,7 +216,7 @@ func docOf(a tool.Arg) string {
 	return strings.TrimSpace(doc)
 }
 
-// options returns the values of the argument's enumeration.
+// options returns the values of the argument's enumeration, in the order of the schema.
 func options(a tool.Arg) []string {
 	var all []string
 	for _, option := range a.Schema().Enum {
@@ -208,8 +225,9 @@ func options(a tool.Arg) []string {
 	return all
 }
 
-// preset sets the preset values of arguments that the line does not give. A line with an object of
-// arguments comes from a program and gets no presets.
+// preset sets the preset values of arguments that the line does not give: `rookery trait todo`
+// lists open tasks only, unless --all is given. A line with an object of arguments comes from a
+// program and gets no presets.
 func (c *command) preset(cmd *cobra.Command, args map[string]json.RawMessage) error {
 	for _, f := range inputFlags {
 		if cmd.Flags().Changed(f.name) {
@@ -228,7 +246,9 @@ func (c *command) preset(cmd *cobra.Command, args map[string]json.RawMessage) er
 	return nil
 }
 
-// typed returns the arguments given on the command line, as words or flags.
+// typed returns the arguments given on the command line, as words or flags, converted by their
+// schemas. in is standard input, which "-" reads. Members of arguments that have flags of their own
+// are included.
 func (c *command) typed(
 	words map[string][]string, in *pipe,
 ) (map[string]json.RawMessage, error) {
@@ -248,8 +268,11 @@ func (c *command) typed(
 	return args, c.addMembers(args)
 }
 
-// values returns the texts of one argument: all of them for a list, otherwise those of the words or
-// the last value of the flag. Contradictory input is a usage error.
+// values returns the texts of one argument: all of them for a list, otherwise those of the words,
+// joined with spaces, or the last value of the flag. Contradictory input is a usage error: a word
+// and a flag, or two flags of different names. Only the words of an argument that takes all
+// remaining words can be several, so a title can be written without quotes. The exception to the
+// first rule is the argument of name=value words, for which words and flags are joined.
 func (c *command) values(a tool.Arg, words []string) ([]string, error) {
 	ways, values := 0, slices.Clone(words)
 	for _, flag := range c.flags[a.Name] {
@@ -273,5 +296,6 @@ func (c *command) values(a tool.Arg, words []string) ([]string, error) {
 	return values[len(values)-1:], nil
 }
 
-// isObject reports whether a text looks like a JSON object.
+// isObject reports whether a text looks like a JSON object. It is not parsed; the tool reports
+// invalid JSON.
 func isObject(text string) bool { return strings.HasPrefix(text, "{") }

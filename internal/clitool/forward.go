@@ -14,12 +14,13 @@ import (
 const forwardKey = "rookery_forward"
 
 // forwarded are flags of many commands that may also precede the command (CONTRACT §7), with the
-// kinds of their values.
+// kinds of their values. It is a closed list, because the parser must know of each whether a value
+// follows.
 var forwarded = map[string]string{"dry-run": "bool", "slim": "bool", "depth": "number"}
 
 // forward adds these flags to a group of commands: without them cobra cannot distinguish the value
 // of a flag from the name of a command. If the command of the line does not have the flag, that is
-// a usage error.
+// a usage error. The value reaches the command, because its own flag has the same name.
 func forward(c *cobra.Command) {
 	if !c.HasSubCommands() {
 		return
@@ -40,7 +41,7 @@ func forward(c *cobra.Command) {
 }
 
 // unforwarded returns the usage error of a line with a forwarded flag that its command does not
-// have.
+// have. It is the PreRunE of commands without the flag.
 func unforwarded(c *cobra.Command, args []string) error {
 	var wrong error
 	if isGroup := c.ValidArgsFunction == nil; isGroup && len(args) > 0 {
@@ -54,7 +55,8 @@ func unforwarded(c *cobra.Command, args []string) error {
 	return wrong
 }
 
-// noFlag returns the usage error of a flag that a command does not have.
+// noFlag returns the usage error of a flag that a command does not have, with the most similar flag
+// that it has.
 func noFlag(c *cobra.Command, name string) error {
 	var known []string
 	c.Flags().VisitAll(func(f *pflag.Flag) {

@@ -14,7 +14,8 @@ import (
 )
 
 // describe sets the usage line and the help of a command: the tool's Doc, the positional arguments,
-// and the examples.
+// and the examples. All of it is derived from the tool, so help, the guide and the tool pages
+// agree.
 func (c *command) describe(cmd *cobra.Command) {
 	prose := c.tool.Prose()
 	cmd.Short = c.tool.Title
@@ -30,7 +31,8 @@ func (c *command) describe(cmd *cobra.Command) {
 	Uses(cmd, c.globals()...)
 }
 
-// globals returns the names of the global flags that affect the tool.
+// globals returns the names of the global flags that affect the tool: --readonly has no meaning for
+// a tool that changes nothing, and --session only for view state.
 func (c *command) globals() []string {
 	var names []string
 	for _, g := range globals {
@@ -47,7 +49,8 @@ func (c *command) globals() []string {
 // inJSON matches the flag that requests JSON in an example.
 var inJSON = regexp.MustCompile(` --json\b`)
 
-// peopleFirst returns the examples without --json, followed by the first one with it.
+// peopleFirst returns the examples without --json, followed by the first one with it. Examples that
+// differ only in --json are listed once.
 func peopleFirst(examples []string) []string {
 	var people []string
 	program := ""
@@ -69,7 +72,7 @@ func peopleFirst(examples []string) []string {
 // argumentsKey is the annotation of a command that contains the help on its positional arguments.
 const argumentsKey = "arguments"
 
-// arguments returns the help on the positional arguments, one per line.
+// arguments returns the help on the positional arguments, one per line, in the order of the line.
 func (c *command) arguments() string {
 	lines := [][2]string{}
 	for _, s := range c.slots {
@@ -85,7 +88,8 @@ func (c *command) arguments() string {
 	return columns(lines)
 }
 
-// columns formats pairs of texts as lines with two aligned columns.
+// columns formats pairs of texts as lines with two aligned columns, indented by two spaces. It
+// returns "" for no lines.
 func columns(lines [][2]string) string {
 	width := 0
 	for _, line := range lines {
@@ -98,7 +102,9 @@ func columns(lines [][2]string) string {
 	return b.String()
 }
 
-// help prints the help of any command.
+// help prints the help of any command: its purpose, its usage, its positional arguments, examples,
+// subcommands and flags. Parts that are empty are left out. Common flags are only named, because
+// each command would otherwise explain the same dozen.
 func (a *App) help(cmd *cobra.Command, _ []string) {
 	w := cmd.OutOrStdout()
 	about := cmd.Long
@@ -127,7 +133,8 @@ func (a *App) help(cmd *cobra.Command, _ []string) {
 	}
 }
 
-// A Section is a group of commands in the root help.
+// A Section is a group of commands in the root help. Words are the first words of the commands, in
+// the order in which they are shown.
 type Section struct {
 	Title string
 	Words []string
@@ -136,7 +143,8 @@ type Section struct {
 // otherCommands is the title of the commands that are in no section.
 const otherCommands = "Other commands"
 
-// commands prints the subcommands of a command; those of the root by sections.
+// commands prints the subcommands of a command; those of the root by sections. Commands that are in
+// no section come last, under a title of their own.
 func (a *App) commands(w io.Writer, cmd *cobra.Command) {
 	if cmd != cmd.Root() || len(a.Sections) == 0 {
 		block(w, "Commands", commandLines(cmd.Commands()))
@@ -163,7 +171,7 @@ const (
 )
 
 // Uses declares which global flags affect a command; its help lists only these. Without this call
-// it lists all of them.
+// it lists all of them. Flags that it does not use are accepted all the same.
 func Uses(c *cobra.Command, flags ...string) {
 	if c.Annotations == nil {
 		c.Annotations = map[string]string{}
@@ -172,7 +180,9 @@ func Uses(c *cobra.Command, flags ...string) {
 }
 
 // shownFlags returns the flags that the help of a command explains, and the names of common flags
-// that it only lists.
+// that it only lists. Hidden flags, --help, and global flags that an own flag replaces are in
+// neither. For the root it returns only its own flags, and for a group that calls no tool no common
+// ones.
 func shownFlags(cmd *cobra.Command) (own *pflag.FlagSet, common []string) {
 	own = pflag.NewFlagSet("", pflag.ContinueOnError)
 	if cmd == cmd.Root() {
@@ -207,7 +217,8 @@ func shownFlags(cmd *cobra.Command) (own *pflag.FlagSet, common []string) {
 	return own, common
 }
 
-// wrapped formats words on indented lines of at most helpWidth columns.
+// wrapped formats words on indented lines of at most helpWidth columns. A word that is longer is on
+// a line of its own.
 func wrapped(words []string) string {
 	text := " "
 	width := len(text)
@@ -223,14 +234,15 @@ func wrapped(words []string) string {
 // helpWidth is the maximum number of columns of help texts.
 const helpWidth = 100
 
-// block prints a part of the help with a title, unless it is empty.
+// block prints a part of the help with a title, unless it is empty. A blank line precedes it.
 func block(w io.Writer, title, text string) {
 	if strings.TrimSpace(text) != "" {
 		fmt.Fprintf(w, "\n%s:\n%s\n", title, strings.TrimRight(text, "\n"))
 	}
 }
 
-// usageLines returns the forms of a command: with its own arguments, and with a subcommand.
+// usageLines returns the forms of a command: with its own arguments, and with a subcommand. A word
+// that is both has two lines.
 func usageLines(cmd *cobra.Command) string {
 	var lines []string
 	if _, calls := cmd.Annotations[argumentsKey]; calls || !cmd.HasAvailableSubCommands() {
@@ -242,7 +254,8 @@ func usageLines(cmd *cobra.Command) string {
 	return indented(strings.Join(lines, "\n"))
 }
 
-// commandLines returns the names and summaries of commands, one per line.
+// commandLines returns the names and summaries of commands, one per line. Hidden commands are left
+// out. It returns "" for none, so that block prints no title.
 func commandLines(commands []*cobra.Command) string {
 	var lines [][2]string
 	for _, sub := range commands {
@@ -253,7 +266,8 @@ func commandLines(commands []*cobra.Command) string {
 	return columns(lines)
 }
 
-// indented indents each line of a text.
+// indented indents each line of a text by two spaces, as all parts of the help are. Blanks around
+// the text are removed.
 func indented(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(strings.TrimSpace(text)) {
@@ -268,7 +282,9 @@ const flagsTopic = "flags"
 // agentArg is the argument that the global flag --agent sets in another way.
 const agentArg = "agent_id"
 
-// helpFlags prints the help on common flags.
+// helpFlags prints the help on common flags: the global ones, those of many tools, and those for
+// arguments as JSON. The flags of tools are taken from the first tool that has each, because the
+// catalogue gives common arguments the same meaning everywhere.
 func (a *App) helpFlags(w io.Writer, root *cobra.Command) {
 	block(w, "Global flags", root.PersistentFlags().FlagUsagesWrapped(helpWidth))
 	many := pflag.NewFlagSet("", pflag.ContinueOnError)
@@ -292,7 +308,7 @@ func (a *App) helpFlags(w io.Writer, root *cobra.Command) {
 }
 
 // helpCommand returns the command `help`. Unlike cobra's own, it returns an error for an unknown
-// command.
+// command, and explains the common flags for the word flags.
 func (a *App) helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]...",
@@ -318,7 +334,8 @@ func (a *App) helpCommand() *cobra.Command {
 	}
 }
 
-// find returns the direct subcommand of c with this name or alias, or nil.
+// find returns the direct subcommand of c with this name or alias, or nil. Unlike cobra's Find, it
+// does not accept prefixes.
 func find(c *cobra.Command, name string) *cobra.Command {
 	for _, sub := range c.Commands() {
 		if sub.Name() == name || sub.HasAlias(name) {

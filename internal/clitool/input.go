@@ -25,11 +25,12 @@ var inputFlags = []struct{ name, kind, doc string }{
 const stdinFlag = "stdin"
 
 // An inputText is the value of an input flag. Its type distinguishes it from the flag of a tool's
-// argument with the same name.
+// argument with the same name, which is a *texts.
 type inputText struct{ texts }
 
 // addInputFlags adds the input flags whose names are not taken by arguments. text is the argument
-// that --stdin sets; if it is empty, --stdin reads an object of arguments.
+// that --stdin sets; if it is empty, --stdin reads an object of arguments. The flags are among the
+// common ones, except a --stdin that sets an argument.
 func addInputFlags(flags *pflag.FlagSet, text string) {
 	for _, in := range inputFlags {
 		if flags.Lookup(in.name) != nil {
@@ -51,7 +52,7 @@ func addInputFlags(flags *pflag.FlagSet, text string) {
 }
 
 // describeBody adapts the descriptions of the input flags if they set one argument, the tool's
-// Body.
+// Body: the input is then that argument, and not an object of arguments.
 func (c *command) describeBody(flags *pflag.FlagSet) {
 	a, ok := c.tool.Arg(c.tool.Body)
 	if !ok {
@@ -67,7 +68,7 @@ func (c *command) describeBody(flags *pflag.FlagSet) {
 }
 
 // addBody sets the tool's Body to the input. It returns false if the input is an object of
-// arguments that contains the Body.
+// arguments that contains the Body. Input that is not JSON is a fault about the Body.
 func (c *command) addBody(r *request, data []byte) (bool, error) {
 	var object map[string]json.RawMessage
 	if json.Unmarshal(data, &object) == nil && object[c.tool.Body] != nil {
@@ -81,7 +82,7 @@ func (c *command) addBody(r *request, data []byte) (bool, error) {
 	return true, nil
 }
 
-// inputOf returns the text of an input flag and reports whether it is given.
+// inputOf returns the text of an input flag and reports whether it is given. --stdin=false is not.
 func inputOf(cmd *cobra.Command, name string) (text string, ok bool) {
 	f := cmd.Flags().Lookup(name)
 	value, ok := f.Value.(*inputText)
@@ -92,7 +93,10 @@ func inputOf(cmd *cobra.Command, name string) (text string, ok bool) {
 }
 
 // addInput adds the arguments in the input that the command line does not give, also under an
-// alias.
+// alias. An argument of the line takes precedence over one in the input, so a script can have one
+// file of arguments and change a few of them. Unknown names are added, so that the tool reports
+// them. Input that is not an object is a fault of the code that the family uses for malformed
+// calls.
 func (c *command) addInput(cmd *cobra.Command, r *request, in *pipe) error {
 	data, err := c.input(cmd, in)
 	if err != nil || data == nil {
@@ -121,7 +125,8 @@ func (c *command) addInput(cmd *cobra.Command, r *request, in *pipe) error {
 }
 
 // input returns the content of the input, or nil if none is given. More than one input flag is a
-// usage error.
+// usage error. The value of --input is JSON if it begins with a brace or a bracket, and otherwise
+// the path of a file.
 func (c *command) input(cmd *cobra.Command, piped *pipe) ([]byte, error) {
 	given := map[string]string{}
 	for _, in := range inputFlags {
@@ -145,7 +150,9 @@ func (c *command) input(cmd *cobra.Command, piped *pipe) ([]byte, error) {
 	return nil, nil
 }
 
-// readFile reads a file that the user named. Therefore a fault may contain the name.
+// readFile reads a file that the user named. Therefore a fault may contain the name. A missing file
+// is a fault with the hint that JSON begins with a brace, because the text may have been meant as
+// JSON.
 func (c *command) readFile(name string) ([]byte, error) {
 	data, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {

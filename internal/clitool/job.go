@@ -18,15 +18,21 @@ import (
 // jobKey is the key of a job in an answer.
 const jobKey = "job"
 
-// lookEvery is the interval at which a job is polled.
+// lookEvery is the interval at which a job is polled. A short job costs a person one second, and a
+// long one few calls.
 const lookEvery = time.Second
 
-// mostMissed is the number of times that polling a job may fail as UNAVAILABLE.
+// mostMissed is the number of times that polling a job may fail as UNAVAILABLE: about ten minutes,
+// in which a server can be restarted or a tenant restored.
 const mostMissed = 600
 
 // follow waits for the job in an answer to end, and replaces the answer by its result. If the
 // caller is not allowed to read jobs, or no longer can because the job erases the tenant, follow
 // returns the answer unchanged.
+//
+// It asks for the job every second, as long as that takes: a person can interrupt the program, and
+// the job goes on. Then the failure has the command that shows the job. A server that is
+// unavailable for a while does not end the wait.
 func (c *command) follow(cmd *cobra.Command, inv tool.Invoker, ans *answer) (*answer, error) {
 	ctx := cmd.Context()
 	id := ans.data.get(jobKey).get("id")
@@ -66,7 +72,8 @@ func (c *command) follow(cmd *cobra.Command, inv tool.Invoker, ans *answer) (*an
 }
 
 // goesOn reports whether follow must wait for the job of an answer: it is queued or running, or it
-// is waiting and the answer contains nothing else.
+// is waiting and the answer contains nothing else. A job that waits for its last, late step has an
+// answer already.
 func (ans *answer) goesOn() bool {
 	switch job.State(ans.data.get(jobKey).get("state").text) {
 	case job.Queued, job.Running:
@@ -78,7 +85,9 @@ func (ans *answer) goesOn() bool {
 }
 
 // settle merges the state of a job into the answer, and reports whether the job has ended or needs
-// no more waiting. The error is that of a failed job.
+// no more waiting. The error is that of a failed job. The result of the job becomes the data of an
+// answer that had only the job; an answer with other data keeps it, and only the state of its job
+// is updated. It clears raw, because the answer is no longer the one that was received.
 func (ans *answer) settle(it value) (bool, error) {
 	state, result := job.State(it.get("state").text), it.get("result")
 	switch {
@@ -98,7 +107,7 @@ func (ans *answer) settle(it value) (bool, error) {
 	return true, nil
 }
 
-// failureOf returns the fault of a job that failed or was cancelled.
+// failureOf returns the fault of a job that failed or was cancelled, as the job stores it.
 func failureOf(it value) error {
 	why := it.get("error")
 	if why.kind != objectKind {
@@ -115,13 +124,15 @@ func failureOf(it value) error {
 	return f
 }
 
-// A waiting shows the progress of a job to a person.
+// A waiting shows the progress of a job to a person: a bar with the number of completed steps, and
+// the name of the current one.
 type waiting struct {
 	*command
 	bar *progressbar.ProgressBar // nil: nothing was shown yet
 }
 
-// show shows the progress of the job. Errors are ignored, because the job does not depend on it.
+// show shows the progress of the job. Errors are ignored, because the job does not depend on it. It
+// shows nothing before the number of steps is known.
 func (w *waiting) show(progress value) {
 	done, _ := strconv.Atoi(progress.get("done").text)
 	total, _ := strconv.Atoi(progress.get("total").text)
@@ -144,7 +155,8 @@ func (w *waiting) show(progress value) {
 	_ = w.bar.Set(done)
 }
 
-// end removes the progress bar.
+// end removes the progress bar, so that the answer begins on an empty line. It does nothing if none
+// was shown.
 func (w *waiting) end() {
 	if w.bar != nil {
 		_ = w.bar.Clear() // the result does not depend on it

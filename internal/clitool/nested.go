@@ -10,14 +10,17 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// A nestedFlag is a flag for a member of an argument, with its value.
+// A nestedFlag is a flag for a member of an argument, with its value: --goal for the member goal of
+// the argument intent. Without such flags, an argument that is an object would have to be written
+// as JSON. The tools that store and update memories have most of them.
 type nestedFlag struct {
 	tool.NestedFlag
 	member tool.Arg
 	value  *texts
 }
 
-// addNested adds the flags for members of arguments.
+// addNested adds the flags for members of arguments. It panics if a tool declares a flag for
+// something that is not a member, which is an error in the program.
 func (c *command) addNested(cmd *cobra.Command) {
 	for _, n := range c.tool.Nested {
 		member, ok := c.tool.Member(n.Path)
@@ -36,7 +39,8 @@ func (c *command) addNested(cmd *cobra.Command) {
 }
 
 // addMembers adds the values of the flags for members to the arguments. A flag for a member of an
-// argument that is also given as a whole is a usage error.
+// argument that is also given as a whole is a usage error. Of several values for one member, the
+// last counts, unless the member or the argument is a list.
 func (c *command) addMembers(args map[string]json.RawMessage) error {
 	whole := map[string]bool{}
 	for name := range args {

@@ -9,7 +9,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// An Outcome is the result of a command that calls no tool.
+// An Outcome is the result of a command that calls no tool. Data must be set if a program may read
+// the answer; Text may be empty. On a terminal, control characters in Text are escaped. A Fault may
+// come with Data and Text, such as the findings of a check that has failed.
 type Outcome struct {
 	Data  any          // data of the answer, for programs
 	Text  string       // shown to people instead of Data
@@ -17,8 +19,8 @@ type Outcome struct {
 }
 
 // Finish prints the result of an Extra command in the form of a tool's answer: an envelope, the
-// bare data, or text. A failure includes the data in its envelope and is printed at the end of Run.
-// RunE must return the result of Finish.
+// bare data, or text. A failure includes the data in its envelope and is printed at the end of Run,
+// which derives the exit code from it. RunE must return the result of Finish.
 func (a *App) Finish(c *cobra.Command, o Outcome) error {
 	f, err := formFor(c)
 	if err != nil {

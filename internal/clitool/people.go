@@ -7,9 +7,14 @@ import (
 	"strings"
 )
 
-// data prints the data of an answer for people. The layout depends only on the shape of the data: a
-// text that has a path, or is the only member, is printed as it is; lists of objects become tables;
-// everything else is printed as name: value.
+// data prints the data of an answer for people. The layout depends only on the shape of the data,
+// because this package knows no tool:
+//
+//   - a text that has a path, or is the only member, is printed as it is, so that it can be piped
+//     into another program;
+//   - a dry run begins with a line that says so;
+//   - lists of objects become tables;
+//   - everything else is printed as name: value, with objects indented below their names.
 func (p *printer) data(v value) {
 	switch path, content := v.get("path"), v.get("content"); {
 	case v.isEmpty():
@@ -26,7 +31,8 @@ func (p *printer) data(v value) {
 	}
 }
 
-// text prints a text. On a terminal it escapes control characters and adds a final line feed.
+// text prints a text. On a terminal it escapes control characters and adds a final line feed;
+// elsewhere the bytes are unchanged.
 func (p *printer) text(s string) {
 	if p.terminal {
 		s = harmless(s)
@@ -37,7 +43,9 @@ func (p *printer) text(s string) {
 	io.WriteString(p.out, s)
 }
 
-// whole prints data that is not a text. If it contains only one thing, only that is printed.
+// whole prints data that is not a text. If it contains only one thing, only that is printed,
+// without its name: the name of the only list in an answer says nothing to a person who asked for
+// it.
 func (p *printer) whole(v value) {
 	if shown := v.shown(); len(shown) == 1 && shown[0].isThing() {
 		v = shown[0].value
@@ -59,7 +67,9 @@ func (p *printer) whole(v value) {
 // itemsKey is the default name of a list (CONTRACT §1). People do not see it.
 const itemsKey = "items"
 
-// parts prints the members of the data, lists of objects as tables.
+// parts prints the members of the data, lists of objects as tables. On a terminal, the main list of
+// the answer has no heading, because the numbers beside it are about this list. Elsewhere every
+// list has one, so that a script can find it.
 func (p *printer) parts(members []member) {
 	for _, m := range members {
 		if m.isRows() {
@@ -80,7 +90,9 @@ func (p *printer) members(members []member, indent string) {
 	}
 }
 
-// member prints a name and its value. A value that does not fit on the line is indented below.
+// member prints a name and its value. A value that does not fit on the line is indented below: a
+// text of several lines with a bar before each, a list of objects with dashes, and an object member
+// by member.
 func (p *printer) member(m member, indent string) {
 	inner := indent + "  "
 	switch {
@@ -105,7 +117,10 @@ func (p *printer) member(m member, indent string) {
 	}
 }
 
-// item prints an object in a list: its first member after a dash, the others below.
+// item prints an object in a list: its first member after a dash, the others below:
+//
+//   - id: people/freya
+//     type: person
 func (p *printer) item(v value, indent string) {
 	dash := indent + "- "
 	for _, m := range v.shown() {
@@ -122,7 +137,8 @@ func (p *printer) item(v value, indent string) {
 	}
 }
 
-// printf prints on Out. On a terminal it escapes control characters.
+// printf prints on Out. On a terminal it escapes control characters, also those in the format.
+// Errors of Out are ignored, because they cannot be reported anywhere.
 func (p *printer) printf(format string, args ...any) {
 	s := fmt.Sprintf(format, args...)
 	if p.terminal {
@@ -132,7 +148,8 @@ func (p *printer) printf(format string, args ...any) {
 }
 
 // shown returns the members to show: those that are not empty, except an object with the same id as
-// v, whose members are shown beside it.
+// v, whose members are shown beside it: some tools return the whole object in addition to its most
+// important members.
 func (v value) shown() []member {
 	id := v.get("id")
 	var members []member
@@ -145,7 +162,9 @@ func (v value) shown() []member {
 	return members
 }
 
-// inline formats the value on one line for people.
+// inline formats the value on one line for people: lists with commas, objects as name=value, and a
+// value with its number of occurrences as both. Line breaks in texts are kept. The result cannot be
+// parsed; a program must use JSON.
 func (v value) inline() string {
 	var parts []string
 	switch v.kind {

@@ -15,7 +15,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// A printer prints answers in one form on Out and Err.
+// A printer prints answers in one form on Out and Err. Results are printed on Out, and everything
+// about them on Err: warnings, counts and faults, so that Out can be piped. Its fields below now
+// are those of one answer, and are set by run.
 type printer struct {
 	out, err io.Writer
 	form     form
@@ -36,7 +38,7 @@ type printer struct {
 }
 
 // printer returns a printer for a form. It uses colours only on a terminal that supports them, and
-// not if NO_COLOR is set (no-color.org).
+// not if NO_COLOR is set (no-color.org) or TERM is dumb.
 func (a *App) printer(f form) *printer {
 	colour := a.Terminal && a.env("NO_COLOR") == "" && a.env("TERM") != "dumb"
 	return &printer{
@@ -56,7 +58,8 @@ const (
 	plain  = "\x1b[0m"
 )
 
-// paint returns text in a colour, if colours are used.
+// paint returns text in a colour, if colours are used. The text must be escaped already: escaping
+// the result would make the colour visible as text.
 func (p *printer) paint(colour, s string) string {
 	if !p.colour {
 		return s
@@ -65,7 +68,8 @@ func (p *printer) paint(colour, s string) string {
 }
 
 // success prints an answer. more is the flag that requests the next page of a list, or "" if there
-// is none.
+// is none. The error is that of encoding the answer; for people there is none. The warning about an
+// empty list is left out if the message for it was printed.
 func (p *printer) success(ans *answer, more string) error {
 	switch p.form {
 	case asEnvelope:
@@ -95,7 +99,7 @@ func (p *printer) success(ans *answer, more string) error {
 const noResults = "NO_RESULTS"
 
 // sayNothing prints the message for an empty list: on Out, or on Err if only Err is a terminal. It
-// reports whether it did.
+// reports whether it did. A program that reads Out gets an empty list, and no message.
 func (p *printer) sayNothing() bool {
 	switch {
 	case p.nothing == "":
@@ -111,6 +115,8 @@ func (p *printer) sayNothing() bool {
 }
 
 // json prints JSON: on one line or, on a terminal, indented and with control characters escaped.
+// err is the error of encoding it, which is returned, so that the two can be combined in one call.
+// The escapes are those of JSON, so the text on a terminal is still the same JSON.
 func (p *printer) json(raw json.RawMessage, err error) error {
 	if err != nil {
 		return fmt.Errorf("write the answer: %w", err)
@@ -127,7 +133,8 @@ func (p *printer) json(raw json.RawMessage, err error) error {
 }
 
 // fail prints a failure: JSON on Out, or text on Err for people. People also see its data on Out if
-// it contains counts or lists, such as the results of single steps.
+// it contains counts or lists, such as the results of single steps. For a missing positional
+// argument, the usage line follows.
 func (a *App) fail(f *failure) {
 	p := a.printer(f.form)
 	var raw json.RawMessage
@@ -161,7 +168,8 @@ func (a *App) fail(f *failure) {
 	}
 }
 
-// terse prints a failure as one line of JSON on Err.
+// terse prints a failure as one line of JSON on Err, as the families do whose answers have a fixed
+// form.
 func (p *printer) terse(raw json.RawMessage, err error) {
 	if err != nil {
 		p.fault(newFailure(nil, err).fault, "")
@@ -174,7 +182,8 @@ func (p *printer) terse(raw json.RawMessage, err error) {
 }
 
 // refuse prints a usage error. If the line requests JSON, it also prints an envelope or, for a
-// terse family, only the one line of a failure.
+// terse family, only the one line of a failure. The line could not be parsed, so args are searched
+// for the flags.
 func (a *App) refuse(e *usageError, root *cobra.Command, args []string) {
 	p, wantsJSON := a.printer(forPeople), asksJSON(args)
 	if c := a.commandOf(root, args); c != nil && c.tool.Family.Terse && wantsJSON && !asksEnvelope(args) {
@@ -203,7 +212,8 @@ func (p *printer) warnings(ans *answer) {
 }
 
 // fixesOf returns the fixes of a warning: the call that creates something, or the command for it
-// without a vault, then the others.
+// without a vault, then the others. A warning has them in its fields, because it has no fixes of
+// its own.
 func fixesOf(w tool.Warning) []string {
 	create, ok := w.Fields["create_call"].(string)
 	if !ok {
@@ -220,12 +230,13 @@ func fixesOf(w tool.Warning) []string {
 	return fixes
 }
 
-// line prints a line with a label on Err.
+// line prints a line with a label on Err. Only the label is coloured. The message is escaped.
 func (p *printer) line(label, colour, message string) {
 	fmt.Fprintf(p.err, "%s%s\n", p.paint(colour, label), harmless(message))
 }
 
-// counts prints on Err how much of a list was shown, if there is more.
+// counts prints on Err how much of a list was shown, if there is more: "50 of 312 shown; the next
+// page: --page-token …".
 func (p *printer) counts(meta value, more string) {
 	if more == "" {
 		return

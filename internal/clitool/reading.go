@@ -11,7 +11,8 @@ import (
 const lineEvery = 3 * time.Second
 
 // Reading returns a function that shows the progress of reading a folder: as a bar or, if Err is
-// not a terminal, as a line from time to time. The function must not be called concurrently.
+// not a terminal, as a line from time to time. The function must not be called concurrently. After
+// done has reached total, it may be called for another folder.
 func (a *App) Reading() func(done, total int) {
 	r := &reading{app: a}
 	if a.Progress {
@@ -27,7 +28,8 @@ type reading struct {
 	last time.Time                // when the last line was written; zero: none was
 }
 
-// draw shows a bar. Errors are ignored.
+// draw shows a bar, and removes it when all files are read. Errors are ignored, because the reading
+// does not depend on them. The total of the first call is that of the bar.
 func (r *reading) draw(done, total int) {
 	if r.bar == nil {
 		r.bar = progressbar.NewOptions(total,
@@ -44,7 +46,8 @@ func (r *reading) draw(done, total int) {
 }
 
 // say writes a line if the last one was written lineEvery ago, and a final line if there was one
-// before. Errors are ignored.
+// before. So a folder that is read at once produces no output, and a log that stores Err gets few
+// lines. Errors are ignored.
 func (r *reading) say(done, total int) {
 	now := time.Now()
 	if done < total && now.Sub(r.last) < lineEvery || done >= total && r.last.IsZero() {

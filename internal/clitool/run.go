@@ -10,8 +10,13 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// run executes a command line and prints the answer. A failure is printed at the end of Run, in the
-// requested form.
+// run executes a command line and prints the answer: it parses the line, asks the person if
+// necessary, makes the call, and chooses the layout. A failure is printed at the end of Run, in the
+// requested form. If the line cannot be parsed, the requested form is derived from the flags alone.
+// An import or export shows people a summary of the files, and not the data.
+//
+// The fields of the printer that are set here are all that the layout knows of the tool: its output
+// schema, the columns and the list that it declares, and the member that is a diff.
 func (c *command) run(cmd *cobra.Command, line []string) error {
 	r, err := c.read(cmd, line)
 	if err != nil {
@@ -38,7 +43,8 @@ func (c *command) run(cmd *cobra.Command, line []string) error {
 	return p.success(ans, c.nextPage(ans))
 }
 
-// inForm converts any error except a usage error to a failure that is printed in form f.
+// inForm converts any error except a usage error to a failure that is printed in form f. A failure
+// keeps its fault and its answer.
 func inForm(f form, err error) error {
 	if usage := (*usageError)(nil); errors.As(err, &usage) {
 		return err
@@ -51,7 +57,8 @@ func inForm(f form, err error) error {
 	return failed
 }
 
-// ofFamily sets the family of a failure, which determines its form and its exit code.
+// ofFamily sets the family of a failure, which determines its form and its exit code. Other errors
+// are returned unchanged.
 func (c *command) ofFamily(err error) error {
 	if failed := (*failure)(nil); errors.As(err, &failed) {
 		failed.family = c.tool.Family
@@ -59,7 +66,8 @@ func (c *command) ofFamily(err error) error {
 	return err
 }
 
-// inTerms sets the terms of a failure.
+// inTerms sets the terms of a failure, with which people see the names of arguments as they gave
+// them.
 func (r *request) inTerms(err error) error {
 	if failed := (*failure)(nil); errors.As(err, &failed) {
 		failed.terms = r.terms
@@ -67,7 +75,9 @@ func (r *request) inTerms(err error) error {
 	return err
 }
 
-// call connects and calls the tool: once, or as often as its files require.
+// call connects and calls the tool: once, or as often as its files require. The target says whether
+// the call only reads, so that a local data directory need not be created or locked for it. Fixes
+// in answers are written as command lines with the same target.
 func (c *command) call(cmd *cobra.Command, r *request) (*answer, error) {
 	ctx := cmd.Context()
 	target, err := c.app.Target(cmd)
@@ -93,7 +103,9 @@ func (c *command) call(cmd *cobra.Command, r *request) (*answer, error) {
 }
 
 // changes reports whether the call may change something, by the kind of the tool or because of an
-// argument.
+// argument that turns a reading call into a change. A call with files counts as a change. In doubt
+// it returns true: for a call that only reads, Connect may omit the preparations that only changes
+// need.
 func (c *command) changes(r *request) bool {
 	if c.tool.Kind.Changes() || r.path != "" {
 		return true
@@ -106,7 +118,8 @@ func (c *command) changes(r *request) bool {
 	return false
 }
 
-// callOnce makes a call without files, after the one that a flag may request to be made first.
+// callOnce makes a call without files, after the one that a flag may request to be made first, and
+// waits for its job.
 func (c *command) callOnce(
 	cmd *cobra.Command, inv tool.Invoker, r *request,
 ) (*answer, error) {
@@ -123,7 +136,7 @@ func (c *command) callOnce(
 	return c.follow(cmd, inv, ans)
 }
 
-// nextPage returns the flag that requests the next page of a list, or "".
+// nextPage returns the flag that requests the next page of a list, or "": "--page-token TOKEN".
 func (c *command) nextPage(ans *answer) string {
 	token := ans.meta.get("next_page_token")
 	a, ok := c.tool.Meant(tool.MeansToken)
@@ -134,7 +147,10 @@ func (c *command) nextPage(ans *answer) string {
 }
 
 // patiently is invoke that repeats the call after a pause, up to five times, if the fault says that
-// the call may succeed within a minute. Calls that change something must have an idempotency key.
+// the call may succeed within a minute. Calls that change something must have an idempotency key,
+// because the first attempt may have had an effect. It is for imports and exports, which make many
+// calls and are likely to exceed a rate. A single call is not repeated: the person sees the fault
+// with the time to wait at once.
 func (c *command) patiently(
 	ctx context.Context, inv tool.Invoker, r *request,
 ) (*answer, error) {

@@ -18,7 +18,9 @@ import (
 )
 
 // openSink opens the destination at a path: a folder, which it creates if necessary, a new archive
-// or, if the tool can write a single file, a file.
+// or, if the tool can write a single file, a file. The caller must call finish or drop. A path that
+// ends in a slash is always a folder, and one that ends in .zip an archive, unless there is a
+// folder of that name.
 func openSink(name string, of *tool.Files) (sink, error) {
 	info, err := os.Stat(name)
 	isDir := err == nil && info.IsDir()
@@ -36,10 +38,12 @@ func openSink(name string, of *tool.Files) (sink, error) {
 	return to, nil
 }
 
-// endsWithSlash reports whether a path can only be that of a folder.
+// endsWithSlash reports whether a path can only be that of a folder: it ends in a separator of this
+// system, or is empty.
 func endsWithSlash(name string) bool { return name == "" || os.IsPathSeparator(name[len(name)-1]) }
 
-// newFolderSink opens a folder and creates it if necessary.
+// newFolderSink opens a folder and creates it if necessary. With fresh, existing files are kept. A
+// path that is a file is INVALID_PARAMETER.
 func newFolderSink(name string, fresh bool) (*folderSink, error) {
 	if info, err := os.Stat(name); err == nil && !info.IsDir() {
 		return nil, fault.New(fault.InvalidParameter, "%q is neither a folder nor a .zip file", name)
@@ -55,14 +59,15 @@ func newFolderSink(name string, fresh bool) (*folderSink, error) {
 }
 
 // validPath reports whether a path with slashes is a valid file name on this system and stays
-// within its folder.
+// within its folder. It does not look at the file system.
 func validPath(name string) bool {
 	_, err := filepath.Localize(name)
 	return err == nil && name != "." && !strings.ContainsRune(name, 0)
 }
 
 // A folderSink writes to a folder through an os.Root, so that no link leads out of it. A file gets
-// its name when it is complete. Other files are not changed.
+// its name when it is complete. Other files are not changed. A file with the same name is replaced,
+// unless fresh is set.
 type folderSink struct {
 	root    *os.Root
 	at      string            // the folder as the user named it
@@ -83,7 +88,8 @@ func (s *folderSink) put(f file) error {
 	return s.putAs(f, f.path)
 }
 
-// putAs writes one entry of a file under a name.
+// putAs writes one entry of a file under a name. The first entry of a file completes the one before
+// it; the others must follow it directly.
 func (s *folderSink) putAs(f file, name string) error {
 	if f.part > 1 {
 		if s.file == nil || s.path != f.path {
@@ -98,7 +104,8 @@ func (s *folderSink) putAs(f file, name string) error {
 	return nil
 }
 
-// begin completes the previous file and opens a new one under a temporary name in the same folder.
+// begin completes the previous file and opens a new one under a temporary name in the same folder,
+// so that it can be renamed. It creates the folders of the name.
 func (s *folderSink) begin(of, name string) error {
 	if err := s.end(); err != nil {
 		return err
@@ -115,7 +122,8 @@ func (s *folderSink) begin(of, name string) error {
 	return nil
 }
 
-// end renames the current file to its final name.
+// end renames the current file to its final name, or to the next free one. It does nothing if there
+// is no current file.
 func (s *folderSink) end() error {
 	if s.file == nil {
 		return nil
@@ -145,7 +153,8 @@ func (s *folderSink) reserve(name string) (string, error) {
 const maxTries = 100_000
 
 // reserve creates an empty file under a name, or under the next free one: a.md, a-2.md, a-3.md.
-// Existing files are not changed.
+// Existing files are not changed. The empty file is then replaced by the complete one, so two
+// programs that export at the same time do not choose the same name.
 func reserve(name string, create func(name string) (*os.File, error)) (string, error) {
 	ext := path.Ext(name)
 	for i := 1; ; i++ {
@@ -166,7 +175,8 @@ func reserve(name string, create func(name string) (*os.File, error)) (string, e
 // finish implements sink.
 func (s *folderSink) finish() error { return s.end() }
 
-// others implements sink. It counts the files in the folder that were not written by this sink.
+// others implements sink. It counts the files in the folder that were not written by this sink, in
+// all of its folders.
 func (s *folderSink) others() (n int) {
 	ours := map[string]bool{}
 	for _, name := range s.written {
@@ -184,7 +194,8 @@ func (s *folderSink) others() (n int) {
 	return n
 }
 
-// name implements sink.
+// name implements sink. It is relative to the working directory as far as the user's path is. It
+// has a number if the name was taken and fresh is set.
 func (s *folderSink) name(path string) string {
 	return filepath.Join(s.at, filepath.FromSlash(s.written[path]))
 }
@@ -203,7 +214,8 @@ func (s *folderSink) drop() {
 // same archive. It is the earliest time of the format.
 var epoch = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// A zipSink writes an archive, which gets its name when it is complete.
+// A zipSink writes an archive, which gets its name when it is complete. An existing archive of that
+// name is replaced then, unless fresh is set.
 type zipSink struct {
 	file    *os.File
 	archive *zip.Writer
@@ -223,7 +235,8 @@ func newZipSink(name string, fresh bool) (sink, error) {
 	return &zipSink{file: f, archive: zip.NewWriter(f), at: name, fresh: fresh}, nil
 }
 
-// put implements sink.
+// put implements sink. Entries have the same time and the same compression, so the same files
+// produce the same bytes.
 func (s *zipSink) put(f file) (err error) {
 	if err := checkPath(f.path); err != nil {
 		return err
@@ -244,7 +257,8 @@ func (s *zipSink) put(f file) (err error) {
 	return nil
 }
 
-// finish implements sink. It completes the archive and renames it to its final name.
+// finish implements sink. It completes the archive and renames it to its final name. If that fails,
+// drop removes it.
 func (s *zipSink) finish() error {
 	err := errors.Join(s.archive.Close(), s.file.Chmod(0o644), s.file.Close())
 	if err == nil && s.fresh {
@@ -265,7 +279,8 @@ func (s *zipSink) finish() error {
 // others implements sink. A new archive contains no other files.
 func (s *zipSink) others() int { return 0 }
 
-// name implements sink.
+// name implements sink. It is the path of the archive followed by that of the entry, as if the
+// archive were a folder.
 func (s *zipSink) name(path string) string { return filepath.Join(s.at, filepath.FromSlash(path)) }
 
 // drop implements sink. It removes the incomplete archive.
@@ -276,8 +291,8 @@ func (s *zipSink) drop() {
 	}
 }
 
-// unwritable returns the fault of a file that cannot be written. It is INVALID_PATH if the path
-// leads out of the folder.
+// unwritable returns the FILE_ERROR of a file that cannot be written, with the system's reason. It
+// is INVALID_PATH if the path leads out of the folder, through a link for example.
 func unwritable(name string, err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) && strings.Contains(at.Err.Error(), "escapes") {

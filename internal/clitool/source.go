@@ -22,7 +22,7 @@ import (
 const maxFile = 1 << 20
 
 // A source is a folder or an archive from which files are imported. A folder is read through an
-// os.Root, so that no link leads out of it.
+// os.Root, so that no link leads out of it. closer must be closed at the end.
 type source struct {
 	fsys   fs.FS
 	closer io.Closer
@@ -32,7 +32,9 @@ type source struct {
 	names []string // patterns of the files to import, see tool.Pick; nil: all
 }
 
-// openSource opens the source at a path. The user named the path, so errors may contain it.
+// openSource opens the source at a path. The user named the path, so errors may contain it. It is a
+// folder, an archive if its name ends in .zip, or a single file if the tool accepts one. Nothing
+// else is INVALID_PARAMETER.
 func openSource(name string, of *tool.Files) (*source, error) {
 	s := &source{of: of, most: maxFile}
 	if of.Any {
@@ -64,11 +66,12 @@ func openSource(name string, of *tool.Files) (*source, error) {
 }
 
 // A loneFile is a file system with a single file in its root; its value is the path of that file.
+// With it, a single file is imported like a folder.
 type loneFile string
 
 var _ fs.ReadDirFS = loneFile("")
 
-// Open implements fs.FS.
+// Open implements fs.FS. It opens the file and the root, and nothing else in the file's folder.
 func (l loneFile) Open(name string) (fs.File, error) {
 	switch name {
 	case filepath.Base(string(l)):
@@ -89,7 +92,7 @@ func (l loneFile) ReadDir(string) ([]fs.DirEntry, error) {
 }
 
 // openZip opens an archive. If an entry has a path outside the archive, the whole archive is
-// refused.
+// refused, because its other entries may be malicious too.
 func openZip(name string) (fs.FS, io.Closer, error) {
 	archive, err := zip.OpenReader(name)
 	if err != nil {
@@ -109,7 +112,8 @@ func openZip(name string) (fs.FS, io.Closer, error) {
 	return archive, archive, nil
 }
 
-// isZip reports whether a name has the extension .zip.
+// isZip reports whether a name has the extension .zip, in any case. The content is not looked at; a
+// file that is no archive is an error when it is opened.
 func isZip(name string) bool { return strings.EqualFold(path.Ext(name), ".zip") }
 
 // A leftOut is a file or a folder that is skipped, and the reason.
@@ -125,7 +129,9 @@ const (
 )
 
 // list walks the source. It returns the files to import, configuration first and then in bytewise
-// order of their paths, and the skipped files and folders. It follows no links.
+// order of their paths, and the skipped files and folders, each with its reason. It follows no
+// links. A folder that cannot be read is an error, because files in it would be missing without a
+// message.
 func (s *source) list() (files []string, left []leftOut, err error) {
 	err = fs.WalkDir(s.fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -156,7 +162,9 @@ func (s *source) list() (files []string, left []leftOut, err error) {
 	return files, left, err
 }
 
-// reasonFor returns the reason to skip a file or a folder, or "".
+// reasonFor returns the reason to skip a file or a folder, or "" if it is imported or entered. What
+// is imported depends on the tool: all files, those of an export format, or those that a vault can
+// have.
 func (s *source) reasonFor(name string, d fs.DirEntry) string {
 	_, lone := s.fsys.(loneFile)
 	switch {
@@ -184,7 +192,7 @@ func (s *source) reasonFor(name string, d fs.DirEntry) string {
 }
 
 // picks reports whether a file matches a pattern: one for whole paths if whole is set, otherwise
-// one for names.
+// one for names. Case is ignored. Patterns are those of path.Match.
 func (s *source) picks(file string, whole bool) bool {
 	file = strings.ToLower(file)
 	return slices.ContainsFunc(s.names, func(pattern string) bool {
@@ -200,7 +208,8 @@ func (s *source) picks(file string, whole bool) bool {
 	})
 }
 
-// leadsTo reports whether a pattern for whole paths may match files in a folder.
+// leadsTo reports whether a pattern for whole paths may match files in a folder. Such a folder is
+// entered even if it is hidden.
 func (s *source) leadsTo(folder string) bool {
 	return slices.ContainsFunc(s.names, func(pattern string) bool {
 		return strings.HasPrefix(pattern, strings.ToLower(folder)+"/")
@@ -216,12 +225,15 @@ func reasonForFolder(name string) string {
 	return ""
 }
 
-// isHidden reports whether the name of the file, or of a folder above it, begins with a dot.
+// isHidden reports whether the name of the file, or of a folder above it, begins with a dot. Such
+// files belong to other programs, such as .git and .DS_Store.
 func isHidden(name string) bool {
 	return strings.HasPrefix(name, ".") || strings.Contains(name, "/.")
 }
 
-// reasonForFile returns the reason to skip a file by its name, or "".
+// reasonForFile returns the reason to skip a file by its name, or "". The files of a vault that are
+// imported are notes, the schema, the configuration and audit logs, also those of several vaults
+// that were exported together.
 func reasonForFile(name string) string {
 	switch kind := vault.Path(name).Kind(); {
 	case kind == vault.KindAudit, kind == vault.KindConfig, vault.Path(withinVault(name)).Kind() == vault.KindAudit:
@@ -235,7 +247,7 @@ func reasonForFile(name string) string {
 }
 
 // withinVault returns the path of an audit log within its vault, if several vaults were exported
-// together. Any other path is returned unchanged.
+// together: main/.raven/audit.log becomes .raven/audit.log. Any other path is returned unchanged.
 func withinVault(name string) string {
 	if i := strings.Index(name, "/.raven/"); i >= 0 {
 		return name[i+1:]
@@ -244,7 +256,7 @@ func withinVault(name string) string {
 }
 
 // byRank orders the schema and the configuration before notes, because they affect how notes are
-// imported.
+// imported. Files of the same rank are in bytewise order.
 func byRank(a, b string) int {
 	if first, second := leads(a), leads(b); first != second {
 		if first {
@@ -255,14 +267,15 @@ func byRank(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// leads reports whether a file is the schema or a configuration file.
+// leads reports whether a file is the schema or a configuration file, which an import must have
+// before the notes.
 func leads(name string) bool {
 	kind := vault.Path(name).Kind()
 	return kind == vault.KindSchema || kind == vault.KindConfig
 }
 
 // read reads a whole file. It returns its path in Unicode NFC, which a file system may not
-// preserve.
+// preserve. A file that is too large is BATCH_TOO_LARGE, or NOTE_TOO_LARGE for a note.
 func (s *source) read(name string) (file, error) {
 	composed, err := s.check(name)
 	if err != nil {
@@ -286,7 +299,7 @@ func (s *source) read(name string) (file, error) {
 }
 
 // check returns the path of a file in a call. A path that is invalid in a vault is INVALID_PATH,
-// unless the tool accepts files of any type.
+// unless the tool accepts files of any type, which need only have a valid name.
 func (s *source) check(name string) (string, error) {
 	composed := vault.CleanPath(name)
 	if s.of.Any {
@@ -306,18 +319,20 @@ func (s *source) check(name string) (string, error) {
 	return composed, nil
 }
 
-// tooLarge returns the fault of a file that fits into no call and cannot be split.
+// tooLarge returns the fault of a file that fits into no call and cannot be split: BATCH_TOO_LARGE,
+// with the limit in bytes and the file as its location.
 func tooLarge(name string, most int) error {
 	return fault.New(fault.BatchTooLarge, "the file is larger than the %d bytes of a call", most).At(name, 0)
 }
 
-// unreadable returns the fault of a file that cannot be read. The name is one that the user typed,
-// or relative to it.
+// unreadable returns the FILE_ERROR of a file that cannot be read. The name is one that the user
+// typed, or relative to it.
 func unreadable(name string, err error) error {
 	return fault.New(fault.FileError, "%q cannot be read%s", name, why(err)).Because(err)
 }
 
-// why returns the system's reason without the path, which may be absolute.
+// why returns the system's reason without the path, which may be absolute, as the end of a message.
+// It is "" for an error without a known reason.
 func why(err error) string {
 	var number syscall.Errno
 	switch {

@@ -14,7 +14,11 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// A speller formats the calls in fixes as command lines with the same target as the current line.
+// A speller formats the calls in fixes as command lines with the same target as the current line. A
+// fix is a call of a tool, in the terms of tools; a person gets it as a line that can be copied:
+//
+//	team_vault_create {"name":"main"}      the call
+//	rookery vault create main              the line
 type speller struct {
 	app  *App
 	line *cobra.Command // nil: no line was parsed
@@ -34,8 +38,13 @@ func (s spelling) Invoke(
 	return tool.Respell(answer, err, s.spell)
 }
 
-// spell formats a call as a command of its tool. A call that no command can express is returned
-// unchanged.
+// spell formats a call as a command of its tool: the one whose implied values agree with the call.
+// An argument whose value cannot be written as words or flags makes all arguments JSON; see whole.
+// A call that no command can express is returned unchanged.
+//
+// The line must have exactly the effect of the call. So each text is converted back and compared
+// before it is used, presets that the call does not have are switched off, and a text that would be
+// parsed differently as a word becomes a flag.
 func (s speller) spell(c fault.Call) string {
 	at := slices.IndexFunc(s.app.Tools, func(t *tool.Tool) bool {
 		return t.Name == c.Tool || slices.Contains(t.Aliases, c.Tool)
@@ -66,7 +75,8 @@ func (s speller) spell(c fault.Call) string {
 	return strings.Join(append(w.line, s.globals(c)...), " ")
 }
 
-// whole formats a call with all its arguments as JSON in one flag.
+// whole formats a call with all its arguments as JSON in one flag. It returns the call itself if
+// the tool has an argument of that flag's name, or imports files.
 func (s speller) whole(t *tool.Tool, c fault.Call) string {
 	if _, own := t.Arg(inputFlags[0].name); own || t.Input != nil {
 		return c.String()
@@ -77,7 +87,8 @@ func (s speller) whole(t *tool.Tool, c fault.Call) string {
 }
 
 // globals returns the flags for the target: those of the current line, and the vault of the call
-// unless the environment already names it.
+// unless the environment already names it. Flags that come from the environment are not repeated,
+// and the token never is.
 func (s speller) globals(c fault.Call) []string {
 	if s.line == nil {
 		return nil
@@ -99,7 +110,9 @@ func (s speller) globals(c fault.Call) []string {
 	return flags
 }
 
-// A wording is a command line under construction.
+// A wording is a command line under construction. Arguments are added in any order; place puts them
+// into that of the command. All texts are quoted for a POSIX shell, because a person copies the
+// line into one.
 type wording struct {
 	tool  *tool.Tool
 	way   tool.Command
@@ -109,7 +122,8 @@ type wording struct {
 	line  []string
 }
 
-// add adds an argument. It returns false if its value cannot be given as text.
+// add adds an argument, as words if it is positional and the words would be parsed as such,
+// otherwise as flags. It returns false if its value cannot be given as text.
 func (w *wording) add(given fault.Arg) bool {
 	a, ok := w.tool.Arg(given.Name)
 	if !ok || w.tool.Input != nil && a.Name == w.tool.Input.Arg {
@@ -140,12 +154,13 @@ func (w *wording) add(given fault.Arg) bool {
 }
 
 // isNoWord reports whether a text must be given by a flag, because as a word it would be parsed
-// differently.
+// differently: an empty text, one that looks like a flag, and one of the form name=value.
 func (w *wording) isNoWord(text string) bool {
 	return text == "" || text[0] == '-' || w.way.Pairs != "" && pair.MatchString(text)
 }
 
-// flag adds the flags of an argument.
+// flag adds the flags of an argument, one for each text. A text that begins with a dash is joined
+// to its flag.
 func (w *wording) flag(a tool.Arg, texts []string) {
 	for _, text := range texts {
 		switch {
@@ -159,8 +174,8 @@ func (w *wording) flag(a tool.Arg, texts []string) {
 	}
 }
 
-// place assembles the line. After a positional argument without a value, the following ones become
-// flags.
+// place assembles the line: the program, the words of the command, positional arguments, name=value
+// words, and flags. After a positional argument without a value, the following ones become flags.
 func (w *wording) place() {
 	w.line = []string{"rookery", w.way.Words}
 	gap := false
@@ -187,7 +202,8 @@ func (w *wording) place() {
 var typedText = regexp.MustCompile(`^(true|false|null|[-+.0-9\[{].*)$`)
 
 // pairsIn returns the name=value words for an argument with named values. It returns false if a
-// value is not a plain text.
+// value is not a plain text, or would be parsed as another type: the text "5" would become a
+// number.
 func pairsIn(a tool.Arg, raw json.RawMessage) ([]string, bool) {
 	object, err := decode(raw)
 	if !isFields(a) || err != nil || object.kind != objectKind || len(object.members) == 0 {
@@ -205,7 +221,8 @@ func pairsIn(a tool.Arg, raw json.RawMessage) ([]string, bool) {
 }
 
 // textsIn returns the texts of flags that give an argument this value. It returns false if there
-// are none.
+// are none: it converts the texts back, and compares. A list with an item that is not a text has
+// none, because a flag gives only texts.
 func textsIn(a tool.Arg, raw json.RawMessage) ([]string, bool) {
 	v, err := decode(raw)
 	if err != nil {

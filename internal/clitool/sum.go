@@ -11,14 +11,16 @@ import (
 )
 
 // add adds the answer of another call: numbers are summed, lists are joined, and for everything
-// else the last value counts.
+// else the last value counts. The sum of an import is the answer that one large call would have
+// had.
 func (ans *answer) add(more *answer) {
 	ans.data = sum(ans.data, more.data)
 	ans.meta = sum(ans.meta, more.meta)
 	ans.warn(more.warnings)
 }
 
-// warn adds warnings, up to the maximum of an answer (CONTRACT §1).
+// warn adds warnings, up to the maximum of an answer (CONTRACT §1). A warning in place of the last
+// one says that there are more.
 func (ans *answer) warn(more []tool.Warning) {
 	const most = 100
 	ans.warnings = slices.Concat(ans.warnings, more)
@@ -31,7 +33,7 @@ func (ans *answer) warn(more []tool.Warning) {
 }
 
 // sum returns b added to a. Members missing in b are kept, and values of another type in b replace
-// those in a.
+// those in a. Neither is changed.
 func sum(a, b value) value {
 	switch {
 	case b.kind == nullKind:
@@ -53,7 +55,7 @@ func sum(a, b value) value {
 }
 
 // joined adds a page of an answer to the pages before: lists are joined, and for everything else
-// the last page counts.
+// the last page counts. A page that is not an object replaces those before.
 func joined(before, page value) value {
 	if page.kind != objectKind {
 		return page
@@ -67,7 +69,8 @@ func joined(before, page value) value {
 	return all
 }
 
-// sumNumbers adds two numbers. It is exact for 64-bit integers without overflow.
+// sumNumbers adds two numbers. It is exact for 64-bit integers without overflow; other numbers are
+// added as floating-point numbers. If one cannot be parsed, b counts.
 func sumNumbers(a, b value) value {
 	x, errX := strconv.ParseInt(a.text, 10, 64)
 	y, errY := strconv.ParseInt(b.text, 10, 64)
@@ -84,7 +87,7 @@ func sumNumbers(a, b value) value {
 
 // ofFiles returns the data of an answer about files for people. For families whose data has a fixed
 // form it omits the count, because the list itself is shown, and adds skipped and left_out from the
-// meta.
+// meta. It does not change the answer, which a program may still get.
 func (ans *answer) ofFiles(family *tool.Family) value {
 	data := ans.data
 	if family == nil || !family.Terse {
@@ -100,7 +103,10 @@ func (ans *answer) ofFiles(family *tool.Family) value {
 	return data
 }
 
-// summary prints the result of an import or an export on one line, and on Err the skipped files.
+// summary prints the result of an import or an export on one line, and on Err the skipped files:
+//
+//	12 created, 3 replaced, 15 files
+//	skipped (not a note): image.png, notes.txt
 func (p *printer) summary(data value) {
 	left := data.get("left_out")
 	data.remove("left_out")
@@ -123,10 +129,11 @@ func (p *printer) summary(data value) {
 	p.leftOut(left.items)
 }
 
-// words returns the name of a member in words.
+// words returns the name of a member in words: left_out becomes "left out".
 func words(name string) string { return strings.ReplaceAll(name, "_", " ") }
 
-// leftOut prints the skipped files on Err by reason, at most 20 names for each.
+// leftOut prints the skipped files on Err by reason, at most 20 names for each, and how many more
+// there are.
 func (p *printer) leftOut(items []value) {
 	const most = 20
 	byReason := map[string][]string{}

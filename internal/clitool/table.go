@@ -10,8 +10,14 @@ import (
 )
 
 // table prints objects as rows, with a column for each name that has a value in any of them, in the
-// order of first occurrence. If a terminal is too narrow for the table, each object is printed as a
-// list of its values.
+// order of first occurrence:
+//
+//	path            version  modified
+//	--------------------------------
+//	people/freya    v42      3 minutes ago
+//
+// If a terminal is too narrow for the table, each object is printed as a list of its values.
+// Elsewhere than on a terminal, a table is lines with tabs, and nothing is cut.
 func (p *printer) table(items []value) {
 	columns := p.chosen(columnsOf(items))
 	if slices.ContainsFunc(items, func(v value) bool { return v.get(p.diff).text != "" }) {
@@ -45,14 +51,16 @@ func (p *printer) table(items []value) {
 	p.printTable(t.Render())
 }
 
-// printTable prints a rendered table. Its cells are already escaped, and may contain colours.
+// printTable prints a rendered table, without the blanks at the ends of lines. Its cells are
+// already escaped, and may contain colours, so it must not be escaped again.
 func (p *printer) printTable(s string) {
 	for line := range strings.SplitSeq(s, "\n") {
 		fmt.Fprintln(p.out, strings.TrimRight(line, " "))
 	}
 }
 
-// records prints objects one below the other, with a line for each column that has a value.
+// records prints objects one below the other, with a line for each column that has a value. It is
+// for terminals that are too narrow for a table.
 func (p *printer) records(columns []string, items []value) {
 	for _, item := range items {
 		var record value
@@ -65,7 +73,8 @@ func (p *printer) records(columns []string, items []value) {
 	}
 }
 
-// rows prints a line of names and a line for each object, with tabs between the cells.
+// rows prints a line of names and a line for each object, with tabs between the cells. The names
+// are those of the data, so that a script can rely on them.
 func (p *printer) rows(columns []string, items []value) {
 	p.printf("%s\n", strings.Join(columns, "\t"))
 	for _, item := range items {
@@ -80,7 +89,8 @@ func (p *printer) rows(columns []string, items []value) {
 // gap is the number of spaces between columns.
 const gap = 2
 
-// style returns the style of a table: gaps between columns and a line below the headings.
+// style returns the style of a table: gaps between columns and a line below the headings. The
+// widths are those of the cells, which are cut already.
 func style(widths []int) table.Style {
 	s := table.StyleLight
 	s.Options = table.Options{SeparateHeader: true}
@@ -93,7 +103,8 @@ func style(widths []int) table.Style {
 	return s
 }
 
-// titles returns the headings of the columns, marked as bold.
+// titles returns the headings of the columns, marked as bold: the label of the first object that
+// has the member, or its name in words.
 func titles(columns []string, items []value) []cell {
 	var all []cell
 	for _, name := range columns {
@@ -110,7 +121,8 @@ func titles(columns []string, items []value) []cell {
 	return all
 }
 
-// marked returns the cells of an object.
+// marked returns the cells of an object. A text in which a search has found words has the ranges of
+// these words as its marks.
 func (p *printer) marked(columns []string, item value) []cell {
 	var all []cell
 	for _, name := range columns {
@@ -124,7 +136,8 @@ func (p *printer) marked(columns []string, item value) []cell {
 	return all
 }
 
-// row returns the cells of a row in the form of the table package.
+// row returns the cells of a row in the form of the table package, with their colours. Cells must
+// have their final width, because the package does not know how to cut them.
 func (p *printer) row(cells []cell) table.Row {
 	var r table.Row
 	for _, c := range cells {
@@ -142,7 +155,8 @@ const (
 	leastCell = 6
 )
 
-// columnWidths returns the width of the widest cell of each column, and its minimum.
+// columnWidths returns the width of the widest cell of each column, and its minimum: that of the
+// cells that must not be cut, and of leastCell columns of others. grid must not be empty.
 func columnWidths(grid [][]cell) []columnWidth {
 	all := make([]columnWidth, len(grid[0]))
 	for _, row := range grid {
@@ -160,7 +174,7 @@ func columnWidths(grid [][]cell) []columnWidth {
 
 // fit returns the widths of the columns on the terminal, and reports whether they fit. Excess is
 // taken first from the last column, which usually contains long texts, and then from the widest
-// columns that can be narrower.
+// columns that can be narrower. With --wide, nothing is cut, and every table fits.
 func (p *printer) fit(columns []columnWidth) (widths []int, ok bool) {
 	excess := gap*(len(columns)-1) - p.width
 	for _, c := range columns {
@@ -179,8 +193,10 @@ func (p *printer) fit(columns []columnWidth) (widths []int, ok bool) {
 	return widths, ok
 }
 
-// narrow takes an excess evenly from the widest columns. It returns false if the columns cannot
-// become narrow enough.
+// narrow takes an excess evenly from the widest columns, one terminal column at a time. So short
+// columns, such as versions and dates, keep their width as long as a longer one can give. It
+// returns false if the columns cannot become narrow enough. The cost is the excess times the number
+// of columns, both of which are small.
 func narrow(columns []columnWidth, excess int) bool {
 	for ; excess > 0; excess-- {
 		var widest *columnWidth
@@ -199,7 +215,7 @@ func narrow(columns []columnWidth, excess int) bool {
 }
 
 // chosen returns the columns to show: those that the line selects, otherwise those of the tool that
-// have a value, or all columns if there are none.
+// have a value, or all columns if there are none. columns are those that the objects have.
 func (p *printer) chosen(columns []string) []string {
 	if len(p.only) > 0 {
 		return p.only
@@ -216,7 +232,9 @@ func (p *printer) chosen(columns []string) []string {
 	return chosen
 }
 
-// columnsOf returns the names of members that any of the objects shows.
+// columnsOf returns the names of members that any of the objects shows, in the order in which they
+// first occur. Members without a value for people are not among them, so a table has no empty
+// columns.
 func columnsOf(items []value) []string {
 	var columns []string
 	seen := map[string]bool{}
@@ -231,7 +249,8 @@ func columnsOf(items []value) []string {
 	return columns
 }
 
-// textOf formats a value as one line without control characters.
+// textOf formats a value as one line without control characters. Runs of blanks and line breaks
+// become one space, so a cell has one line and a line with tabs keeps its columns.
 func textOf(v value) string {
 	return harmless(strings.Join(strings.Fields(v.inline()), " "))
 }

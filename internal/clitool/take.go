@@ -11,7 +11,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// A sink is the destination of exported files.
+// A sink is the destination of exported files: a folder, an archive, or a single file. Entries are
+// put in the order of the answers; the parts of a large file follow each other. A sink is used by
+// one goroutine.
 type sink interface {
 	// put writes one entry. A part of a file must directly follow the part before.
 	put(f file) error
@@ -28,6 +30,8 @@ type sink interface {
 }
 
 // takeOut exports the files in a tool's answers, page by page. Other files in the folder are kept.
+// The answer has the lists and warnings of all pages, without the contents of files, and the number
+// of files and the path.
 func (c *command) takeOut(
 	ctx context.Context, inv tool.Invoker, r *request,
 ) (*answer, error) {
@@ -49,7 +53,11 @@ func (c *command) takeOut(
 	return out.sum, nil
 }
 
-// An exporting is one export of files, in as many calls as there are pages.
+// An exporting is one export of files, in as many calls as there are pages. A page is written
+// before the next one is requested, so memory is bounded by the size of a page.
+//
+// The pages are of one version only if the tool's page tokens ensure it. Each file gets its name
+// when it is complete, so an interrupted export leaves complete files and no half ones.
 type exporting struct {
 	*command
 	inv   tool.Invoker
@@ -61,7 +69,7 @@ type exporting struct {
 	paths map[string]bool
 }
 
-// run requests all pages.
+// run requests all pages, and completes the destination after the last one.
 func (out *exporting) run(ctx context.Context) error {
 	for more := true; more; {
 		var err error
@@ -72,14 +80,16 @@ func (out *exporting) run(ctx context.Context) error {
 	return out.to.finish()
 }
 
-// drop discards incomplete files.
+// drop discards incomplete files, and closes the destination. After a complete export it changes
+// nothing.
 func (out *exporting) drop() {
 	if out.to != nil {
 		out.to.drop()
 	}
 }
 
-// page makes one call and writes its files. It reports whether there is another page.
+// page makes one call and writes its files. It reports whether there is another page. Temporary
+// refusals are waited for, because an export reads much and may exceed a rate.
 func (out *exporting) page(ctx context.Context) (more bool, err error) {
 	ans, err := out.patiently(ctx, out.inv, &request{args: out.args})
 	if err != nil {
@@ -98,7 +108,8 @@ func (out *exporting) page(ctx context.Context) (more bool, err error) {
 	return out.turn(ans.meta.get("next_page_token"))
 }
 
-// write writes the files of one page.
+// write writes the files of one page. It opens the destination when the first page has arrived, so
+// that a call that fails at once creates nothing.
 func (out *exporting) write(list value) error {
 	of := out.tool.Output
 	files, err := filesIn(list, of)
@@ -123,7 +134,7 @@ func (out *exporting) write(list value) error {
 }
 
 // fill replaces the paths in the list of Output.Fill by the names under which the files were
-// written.
+// written, which may have got a number. Paths that are not of this export stay.
 func (out *exporting) fill() {
 	list, key := out.tool.Output.Filled()
 	items := out.sum.data.get(list)
@@ -135,7 +146,7 @@ func (out *exporting) fill() {
 }
 
 // turn sets the token of the next page and reports whether there is one. A page that names itself
-// as the next is an error.
+// as the next is an error, because the export would never end.
 func (out *exporting) turn(next value) (more bool, err error) {
 	if next.text == "" {
 		return false, nil
@@ -153,6 +164,7 @@ func (out *exporting) turn(next value) (more bool, err error) {
 }
 
 // partly returns the failure of an export that has written files, with their number and a fix.
+// Complete files stay where they are; an incomplete one is removed by drop.
 func (out *exporting) partly(err error) error {
 	failed := (*failure)(nil)
 	if !errors.As(err, &failed) {
@@ -169,8 +181,9 @@ func (out *exporting) partly(err error) error {
 	return failed
 }
 
-// checkPath returns an error for paths that are never written: those that lead out of the folder,
-// and names that begin with a dot, which other programs may interpret.
+// checkPath returns INVALID_PATH for paths that are never written: those that lead out of the
+// folder, and names that begin with a dot, which other programs may interpret. The answer of a
+// server is not trusted. Each file is checked when it is written, so valid files before it remain.
 func checkPath(name string) error {
 	if reason := reasonForFile(name); !validPath(name) || reason == dotfile {
 		return fault.New(fault.InvalidPath, "the answer contains the path %q, which is not "+

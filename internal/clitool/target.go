@@ -13,7 +13,8 @@ import (
 )
 
 // A Target specifies where the tools are and which caller they are called as. It comes from the
-// global flags and the environment. A field that was not given is empty.
+// global flags and the environment. A field that was not given is empty. At most one of Server,
+// Data and Folder is used; which one, if several are given, is decided by Target.
 type Target struct {
 	Server string // address of a server
 	Token  string // authenticates the caller; never shown
@@ -37,7 +38,8 @@ type Target struct {
 	Reading bool
 }
 
-// A global is a flag that every command has.
+// A global is a flag that every command has. Its value can also come from the environment; a flag
+// on the line takes precedence.
 type global struct {
 	name  string
 	value string // placeholder for its value in help; empty: it is boolean
@@ -66,7 +68,9 @@ var globals = []global{
 	{"envelope", "", "print the whole answer as JSON; --envelope=false is --bare", nil},
 }
 
-// addGlobals adds the global flags. Their help names the environment variables.
+// addGlobals adds the global flags. Their help names the environment variables. The values of
+// variables are not defaults of the flags, because a flag on the line takes precedence in a
+// different way; see Target.
 func addGlobals(flags *pflag.FlagSet) {
 	for _, g := range globals {
 		doc := g.doc
@@ -81,7 +85,8 @@ func addGlobals(flags *pflag.FlagSet) {
 	}
 }
 
-// InEnvironment reports whether the value of a global flag comes from the environment.
+// InEnvironment reports whether the value of a global flag comes from the environment. It is false
+// if the flag has no value.
 func (t Target) InEnvironment(flag string) bool {
 	from := t.From[flag]
 	return from != "" && !strings.HasPrefix(from, "--")
@@ -102,11 +107,17 @@ func (n *named) String() string { return n.text }
 func (n *named) Type() string { return n.kind }
 
 // isFolder reports whether the value of --vault is the path of a folder rather than the name of a
-// vault.
+// vault: it contains a slash, a backslash or a dot, which no name of a vault does.
 func isFolder(vault string) bool { return strings.ContainsAny(vault, `/\.`) }
 
 // Target returns the target of a command line, from its global flags and the environment. c must be
-// the command that is being executed.
+// the command that is being executed. Flags on the line take precedence over the environment, also
+// over another kind of place there: --data over ROOKERY_SERVER, for example. Contradictions are
+// INVALID_PARAMETER or usage errors.
+//
+// A folder is a place, although it is given by --vault, so it competes with --server and --data;
+// the name of a vault is a vault at that place. If none of the three places is given, Connect
+// chooses: the server in the configuration, or the default data directory.
 func (a *App) Target(c *cobra.Command) (Target, error) {
 	t := Target{
 		Server: a.global(c, "server"), Token: a.global(c, "token"), Data: a.global(c, "data"),
@@ -135,7 +146,8 @@ func (a *App) Target(c *cobra.Command) (Target, error) {
 }
 
 // serverOrData ignores a server in the environment if the line has a data directory. If the
-// environment has both, the server is used; if the line has both, it returns an error.
+// environment has both, the server is used, and Connect ignores the data directory; if the line has
+// both, it returns an error.
 func (t *Target) serverOrData() error {
 	switch {
 	case t.Data == "" || t.InEnvironment("data"):
@@ -148,7 +160,8 @@ func (t *Target) serverOrData() error {
 }
 
 // onePlace ensures that a folder is the only target: the line takes precedence over the
-// environment, and two targets from the same source are an error.
+// environment, and two targets from the same source are an error. A folder in the environment is
+// ignored if the line has another place.
 func (t *Target) onePlace() error {
 	for _, other := range []struct {
 		flag string
@@ -167,7 +180,8 @@ func (t *Target) onePlace() error {
 	return nil
 }
 
-// conflict returns the fault of two targets that exclude each other.
+// conflict returns the INVALID_PARAMETER fault of two targets that exclude each other. It names the
+// sources of both, because one of them may be in the environment, where a person does not see it.
 func (t *Target) conflict(one, other string) error {
 	f := fault.New(fault.InvalidParameter, "%s and %s cannot be used together: both set the "+
 		"location of the vaults", t.source(one), t.source(other))
@@ -180,7 +194,8 @@ func (t *Target) conflict(one, other string) error {
 	return f.Fix("leave one of them out")
 }
 
-// source returns the source of a flag's value for messages.
+// source returns the source of a flag's value for messages: the flag, or the variable with the
+// words "from the environment".
 func (t *Target) source(flag string) string {
 	name := t.From[flag]
 	switch {
@@ -197,7 +212,8 @@ func (t *Target) source(flag string) string {
 // maxName is the maximum length, in characters, of the name of an agent or a session (CONTRACT §3).
 const maxName = 128
 
-// check returns a fault if a name is longer than servers accept.
+// check returns a fault if a name is longer than servers accept. Such a name would otherwise be
+// refused as a malformed header.
 func (t Target) check() error {
 	for _, given := range []struct{ flag, name string }{{"agent", t.Agent}, {"session", t.Session}} {
 		if utf8.RuneCountInString(given.name) > maxName {
@@ -227,7 +243,8 @@ func (a *App) global(c *cobra.Command, name string) string {
 	return ""
 }
 
-// sources returns the sources of the values of global flags; see Target.From.
+// sources returns the sources of the values of global flags; see Target.From. Of several variables,
+// the first that is set counts.
 func (a *App) sources(c *cobra.Command) map[string]string {
 	all := map[string]string{}
 	for _, g := range globals {
@@ -247,7 +264,7 @@ func (a *App) sources(c *cobra.Command) map[string]string {
 
 // given returns the value of a global flag, or "" if it is not on the command line. If an argument
 // of a tool hides the global flag, the flag on the line sets the argument, and the global flag is
-// not given.
+// not given. A boolean flag has the value "true" or "false".
 func given(c *cobra.Command, name string) string {
 	f := c.Root().PersistentFlags().Lookup(name)
 	if f == nil || !f.Changed {
@@ -266,7 +283,8 @@ const (
 	asBare
 )
 
-// formOf returns the form for JSON or for people.
+// formOf returns the form for JSON or for people. JSON means the envelope, unless another flag or
+// the family of the tool says otherwise.
 func formOf(json bool) form {
 	if json {
 		return asEnvelope
@@ -275,7 +293,7 @@ func formOf(json bool) form {
 }
 
 // formFor returns the form that a command line of the tool requests. For a terse family --json
-// means the bare form.
+// means the bare form, unless --envelope is given. The error is a usage error.
 func (c *command) formFor(cmd *cobra.Command) (form, error) {
 	f, err := formFor(cmd)
 	if f == asEnvelope && c.tool.Family.Terse && given(cmd, "envelope") != "true" {
@@ -284,7 +302,8 @@ func (c *command) formFor(cmd *cobra.Command) (form, error) {
 	return f, err
 }
 
-// formFor returns the form that a command line requests.
+// formFor returns the form that a command line requests: that for people without any of --json,
+// --bare and --envelope. --bare together with --envelope is a usage error.
 func formFor(c *cobra.Command) (form, error) {
 	bare, envelope := given(c, "bare") == "true", given(c, "envelope")
 	switch {

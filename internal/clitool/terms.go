@@ -15,6 +15,11 @@ import (
 // A terms contains the names of a tool's arguments on a command line: a flag, an environment
 // variable, or a positional argument. Messages for people use them; in JSON a fault is printed as
 // the server sent it.
+//
+//	argument "vault" is missing        the message of the server
+//	--vault NAME or ROOKERY_VAULT is missing        for people
+//
+// It is made from one command line: an argument that was given by an alias is named by that alias.
 type terms struct {
 	tool, path string            // names of the tool and of the command
 	terms      map[string]string // by argument; an argument that is missing keeps its name
@@ -27,7 +32,8 @@ type terms struct {
 // argumentKey is the detail of a fault that names an argument.
 const argumentKey = "argument"
 
-// termsOf returns the terms of a command line. words are its words by argument.
+// termsOf returns the terms of a command line. words are its words by argument. It is made when the
+// words are known, before the input is read; see forget.
 func (c *command) termsOf(cmd *cobra.Command, words map[string][]string) *terms {
 	t := &terms{
 		tool: c.tool.Name, path: cmd.CommandPath(), usage: cmd.UseLine(),
@@ -70,12 +76,13 @@ func (c *command) termsOf(cmd *cobra.Command, words map[string][]string) *terms 
 // pairLabel is the placeholder for words of the form name=value.
 const pairLabel = "NAME=VALUE"
 
-// isFlagged reports whether the line gives an argument by a flag.
+// isFlagged reports whether the line gives an argument by a flag. Messages then name the flag, even
+// if the argument could be a word.
 func (c *command) isFlagged(name string) bool {
 	return slices.ContainsFunc(c.flags[name], func(t *texts) bool { return len(t.values) > 0 })
 }
 
-// ordinal returns the ordinal number of a position, counted from 0.
+// ordinal returns the ordinal number of a position, counted from 0: first, second, third, 4th.
 func ordinal(i int) string {
 	if words := []string{"first", "second", "third"}; i < len(words) {
 		return words[i]
@@ -84,7 +91,7 @@ func ordinal(i int) string {
 }
 
 // globalTerm returns the term for an argument that a global flag sets: the flag or the variable
-// that was used, otherwise all that can be.
+// that was used, otherwise all that can be, as "--vault NAME or ROOKERY_VAULT".
 func (a *App) globalTerm(cmd *cobra.Command, flag string) string {
 	if from := a.sources(cmd)[flag]; from != "" {
 		return from
@@ -97,7 +104,8 @@ func (a *App) globalTerm(cmd *cobra.Command, flag string) string {
 	return "--" + flag
 }
 
-// forget removes arguments that were given as JSON, where they have their own names.
+// forget removes arguments that were given as JSON, where they have their own names. Messages about
+// them then use the names of the tool.
 func (t *terms) forget(names ...string) {
 	for _, name := range names {
 		delete(t.terms, name)
@@ -106,7 +114,9 @@ func (t *terms) forget(names ...string) {
 	}
 }
 
-// fault returns a copy of a fault with these terms. A nil t returns f unchanged.
+// fault returns a copy of a fault with these terms, in its message, its details, its fixes and its
+// individual problems. A nil t returns f unchanged. The detail that names the argument is left out
+// if the message names it already.
 func (t *terms) fault(f *fault.Fault) *fault.Fault {
 	if t == nil {
 		return f
@@ -132,7 +142,8 @@ func (t *terms) fault(f *fault.Fault) *fault.Fault {
 	return &g
 }
 
-// says reports whether a message already names an argument, so that the detail can be omitted.
+// says reports whether a message already names an argument, so that the detail can be omitted: by
+// its name in quotes, or by one of its terms.
 func (t *terms) says(message, about, term string) bool {
 	short := t.short[about]
 	return strings.Contains(message, `"`+about+`"`) || strings.Contains(message, term) ||
@@ -147,7 +158,10 @@ var (
 )
 
 // message returns a message with these terms. about is the argument that the message is about, or
-// "".
+// "". It replaces the name of the tool by that of the command, names of arguments in quotes, and
+// names with an underscore, and says where the name of a vault comes from if that is the
+// environment. Messages are written for all ways of calling a tool, so this is a replacement in a
+// text; a name that is not certain to be an argument is left alone.
 func (t *terms) message(text, about string) string {
 	text = strings.ReplaceAll(text, t.tool+" ", t.path+" ")
 	if rest, ok := strings.CutPrefix(text, about+" "); ok && t.terms[about] != "" {
@@ -167,7 +181,8 @@ func (t *terms) message(text, about string) string {
 	return t.names(text)
 }
 
-// advice returns a fix with these terms. A command line or a call is returned unchanged.
+// advice returns a fix with these terms. A command line or a call is returned unchanged: its names
+// are already those of the line, or must be those of the tool.
 func (t *terms) advice(fix string) string {
 	if strings.HasPrefix(fix, "rookery ") || strings.Contains(fix, "{") {
 		return fix
@@ -175,7 +190,8 @@ func (t *terms) advice(fix string) string {
 	return t.names(fix)
 }
 
-// names replaces names of arguments that cannot be other words.
+// names replaces names of arguments that cannot be other words: those with an underscore. A name
+// such as path may be a word of the sentence.
 func (t *terms) names(text string) string {
 	return underlined.ReplaceAllStringFunc(text, func(name string) string {
 		if term, ok := t.short[name]; ok {
@@ -185,7 +201,8 @@ func (t *terms) names(text string) string {
 	})
 }
 
-// lacksPlace reports whether a fault is about a positional argument that was not given.
+// lacksPlace reports whether a fault, or one of its individual problems, is about a positional
+// argument that was not given. Then the usage line helps.
 func (t *terms) lacksPlace(f *fault.Fault) bool {
 	if t == nil {
 		return false

@@ -5,7 +5,9 @@ import "github.com/spf13/cobra"
 // tokenFlag is the flag for a token, which all commands and login have.
 const tokenFlag = "token"
 
-// warnToken warns about a token on the command line.
+// warnToken warns about a token on the command line, before every command. "-" reads it from
+// standard input, and is no token. A command with a flag of its own of that name, such as login, is
+// checked too.
 func (a *App) warnToken(c *cobra.Command, _ []string) {
 	f := c.Flags().Lookup(tokenFlag)
 	if f == nil || !f.Changed {

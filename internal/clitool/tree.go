@@ -9,7 +9,8 @@ import (
 )
 
 // add adds a command of a tool to the tree, with the groups above it, and returns it with its node.
-// A word may be both a group and a command.
+// A word may be both a group and a command: `rookery trait` lists traits, and has the command
+// `trait update`.
 func (a *App) add(
 	root *cobra.Command, t *tool.Tool, way tool.Command,
 ) (*command, *cobra.Command) {
@@ -26,7 +27,8 @@ func (a *App) add(
 	return c, node
 }
 
-// child returns the subcommand of parent with a name, and creates it as a group if necessary.
+// child returns the subcommand of parent with a name, and creates it as a group if necessary. A
+// group prints its help, and accepts no other word.
 func child(parent *cobra.Command, word string) *cobra.Command {
 	for _, c := range parent.Commands() {
 		if c.Name() == word {
@@ -39,7 +41,8 @@ func child(parent *cobra.Command, word string) *cobra.Command {
 }
 
 // finish completes a command and its subcommands: groups get a summary and an error for unknown
-// words, and all get usage errors for invalid arguments.
+// words, and all get usage errors for invalid arguments. It must be called once, when the tree is
+// complete.
 func finish(c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		finish(sub)
@@ -62,7 +65,8 @@ func finish(c *cobra.Command) {
 }
 
 // group sets the summary of a word that only groups commands from its family, and marks cobra's
-// completion commands as using no global flags.
+// completion commands as using no global flags. A word that is a command itself has a summary
+// already.
 func (a *App) group(c *cobra.Command) {
 	if c.Name() == "completion" {
 		Uses(c)
@@ -77,7 +81,8 @@ func (a *App) group(c *cobra.Command) {
 	}
 }
 
-// names returns the names of the direct subcommands of c.
+// names returns the names of the direct subcommands of c, in the order of the help. Hidden ones are
+// left out.
 func names(c *cobra.Command) []string {
 	var all []string
 	for _, sub := range c.Commands() {

@@ -14,6 +14,7 @@ import (
 )
 
 // A usageError is the error of a command line that cannot be parsed. All other errors are faults.
+// It never contains the value of a flag, which may be a secret.
 type usageError struct {
 	message string
 	fixes   []string
@@ -23,6 +24,7 @@ type usageError struct {
 func (e *usageError) Error() string { return e.message }
 
 // Usage returns the error of a command line that cannot be parsed. Run returns exit code 1 for it.
+// It is for Extra commands; the message should begin in lower case and name the flag or the word.
 func Usage(format string, args ...any) error { return usagef(format, args...) }
 
 // usagef returns a usage error.
@@ -36,7 +38,8 @@ func (e *usageError) fix(format string, args ...any) *usageError {
 	return e
 }
 
-// fault returns the error in the form of an envelope's fault.
+// fault returns the error in the form of an envelope's fault, for a line that requests JSON:
+// INVALID_PARAMETER, with the same message and fixes. The exit code is still that of a usage error.
 func (e *usageError) fault() *fault.Fault {
 	f := fault.New(fault.InvalidParameter, "%s", e.message)
 	f.Fixes = e.fixes
@@ -45,7 +48,8 @@ func (e *usageError) fault() *fault.Fault {
 
 // flagError returns the usage error for an invalid flag, with the flag that was probably meant. If
 // a word before it is not a command, it reports that word instead, because the flag may belong to
-// the command that was meant.
+// the command that was meant. cobra calls it for every error of a flag. The errors of pflag are
+// replaced, because they contain the value.
 func flagError(c *cobra.Command, err error) error {
 	var missing *pflag.NotExistError
 	if !errors.As(err, &missing) {
@@ -63,8 +67,8 @@ func flagError(c *cobra.Command, err error) error {
 	return noFlag(c, missing.GetSpecifiedName())
 }
 
-// wrongValue returns the usage error for an invalid value of a flag. It does not contain the value,
-// which may be a secret.
+// wrongValue returns the usage error for an invalid value of a flag, or for a missing one. It does
+// not contain the value, which may be a secret.
 func wrongValue(err error) error {
 	var bad *pflag.InvalidValueError
 	var none *pflag.ValueRequiredError
@@ -92,7 +96,8 @@ func runGroup(c *cobra.Command, args []string) error {
 	return unknownCommand(c, args[0])
 }
 
-// unknownCommand returns the usage error of a word that is not a subcommand of c.
+// unknownCommand returns the usage error of a word that is not a subcommand of c, with the command
+// that was probably meant.
 func unknownCommand(c *cobra.Command, word string) error {
 	path := strings.TrimSpace(strings.TrimPrefix(c.CommandPath(), c.Root().Name()) + " " + word)
 	e := usagef("there is no command %q", path)
@@ -103,8 +108,10 @@ func unknownCommand(c *cobra.Command, word string) error {
 	return e.fix("%s --help", c.CommandPath())
 }
 
-// meantCommand returns the subcommand of c with the most similar name or, if none is similar, any
-// command whose last word is this word. It returns "" if there is none.
+// meantCommand returns the subcommand of c with the most similar name or, if none is similar, the
+// first command of the whole tree whose last word is this word, because people forget the group of
+// a command more often than its name. It returns "" if there is none. The result has all words
+// after the name of the program, so that it can be shown as it must be typed.
 func meantCommand(c *cobra.Command, word string) string {
 	group := strings.TrimPrefix(c.CommandPath()+" ", c.Root().Name()+" ")
 	var names []string
@@ -124,7 +131,8 @@ func meantCommand(c *cobra.Command, word string) string {
 	return ""
 }
 
-// paths returns the words of all available commands below c, in order.
+// paths returns the words of all available commands below c, in order, such as "vault create".
+// Groups are among them.
 func paths(c *cobra.Command) []string {
 	var all []string
 	for _, sub := range c.Commands() {
@@ -137,7 +145,8 @@ func paths(c *cobra.Command) []string {
 }
 
 // asksJSON reports whether a command line requests JSON. It is for lines that cannot be parsed, so
-// that flags have no values.
+// that flags have no values. Words after -- are not flags. It may be wrong for a line in which such
+// a word is the value of another flag, which only changes the form of an error.
 func asksJSON(args []string) bool {
 	if end := slices.Index(args, "--"); end >= 0 {
 		args = args[:end]
@@ -155,7 +164,9 @@ func asksEnvelope(args []string) bool {
 	return slices.Contains(args, "--envelope") || slices.Contains(args, "--envelope=true")
 }
 
-// dashed normalizes names with underscores, as tools spell them, to names with dashes.
+// dashed normalizes names with underscores, as tools spell them, to names with dashes, so that
+// --page_token and --page-token are one flag. pflag calls it for every name that it registers or
+// reads.
 func dashed(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))
 }

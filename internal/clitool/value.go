@@ -11,7 +11,8 @@ import (
 )
 
 // A value is decoded JSON in which objects keep the order of their members, and numbers their
-// digits.
+// digits. The order of an answer is part of its design, and a large number must not lose digits.
+// The zero value is null. A value is copied on assignment, but its items and members are shared.
 type value struct {
 	kind    kind
 	text    string // of a text, a number or a boolean
@@ -30,7 +31,8 @@ type member struct {
 // title returns the name that people see.
 func (m member) title() string { return cmp.Or(m.label, m.name) }
 
-// A kind is the type of a JSON value.
+// A kind is the type of a JSON value. The zero kind is that of null and of a missing member, which
+// are the same for everything that is shown.
 type kind int
 
 // The types of JSON values.
@@ -43,14 +45,16 @@ const (
 	objectKind
 )
 
-// decode decodes one JSON value.
+// decode decodes one JSON value. Text after it is ignored. Strings are decoded, so text of a string
+// value has no escapes.
 func decode(data []byte) (value, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
 	return next(dec)
 }
 
-// next decodes the value that begins at the next token.
+// next decodes the value that begins at the next token. An error is that of JSON that ends early or
+// is malformed.
 func next(dec *json.Decoder) (value, error) {
 	token, err := dec.Token()
 	if err != nil {
@@ -104,7 +108,8 @@ func nextObject(dec *json.Decoder) (value, error) {
 	return v, err
 }
 
-// MarshalJSON encodes the value with its original order and digits.
+// MarshalJSON encodes the value with its original order and digits, and without escaping characters
+// of HTML. null is encoded as null, and an empty list as [].
 func (v value) MarshalJSON() ([]byte, error) {
 	switch v.kind {
 	case nullKind:
@@ -155,7 +160,9 @@ func (v value) member(name string) (member, bool) {
 	return member{}, false
 }
 
-// set replaces the member with a name, or adds it. v becomes an object.
+// set replaces the member with a name, or adds it at the end. v becomes an object. A member that is
+// replaced keeps its label. Copies of v share the array of members, so a replacement changes them
+// too; clone the members first if that matters.
 func (v *value) set(name string, to value) {
 	for i, m := range v.members {
 		if m.name == name {
@@ -167,7 +174,7 @@ func (v *value) set(name string, to value) {
 	v.members = append(v.members, member{name: name, value: to})
 }
 
-// remove removes the member with a name.
+// remove removes the member with a name. It does not change the members of copies of v.
 func (v *value) remove(name string) {
 	var rest []member
 	for _, m := range v.members {
@@ -181,7 +188,8 @@ func (v *value) remove(name string) {
 // isScalar reports whether the value is neither a list nor an object.
 func (v value) isScalar() bool { return v.kind != listKind && v.kind != objectKind }
 
-// isRows reports whether the value is a non-empty list of objects.
+// isRows reports whether the value is a non-empty list of objects, which is shown as a table. A
+// list with one item of another kind is not.
 func (v value) isRows() bool {
 	for _, item := range v.items {
 		if item.kind != objectKind {
@@ -199,14 +207,16 @@ func (v value) isThing() bool {
 	})
 }
 
-// counts reports whether the value contains a number or a non-empty list.
+// counts reports whether the value contains a number or a non-empty list: then the data of a failed
+// call is worth showing, because it shows the steps that were done before the failure.
 func (v value) counts() bool {
 	return slices.ContainsFunc(v.members, func(m member) bool {
 		return m.kind == numberKind || len(m.items) > 0
 	})
 }
 
-// isEmpty reports whether there is nothing in the value to show.
+// isEmpty reports whether there is nothing in the value to show: null, an empty list or an empty
+// object. An empty text, zero and false are shown.
 func (v value) isEmpty() bool {
 	switch v.kind {
 	case nullKind:

@@ -9,15 +9,19 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 )
 
-// said reports whether a key has a value, even an invalid one.
+// said reports whether a key has a value, even an invalid one. name is the full name, such as
+// tls.cert. A check that needs two keys uses it, so that an invalid value is not also reported as
+// missing.
 func (l *loader) said(name string) bool { _, ok := l.places[name]; return ok }
 
-// wrong reports a problem with a key.
+// wrong reports a problem with a key, at the position of the key or of its nearest parent. The
+// message is the name of the key, followed by the formatted text.
 func (l *loader) wrong(name, format string, args ...any) {
 	l.report(l.place(name), name+" "+format, args...)
 }
 
-// checkServer checks everything except issuers and first admins.
+// checkServer checks everything except issuers and first admins. Values that were invalid when they
+// were read are empty here, and are not reported twice. It normalizes URLs and origins.
 func (l *loader) checkServer() {
 	if l.Listen != "" && !validAddress(l.Listen) {
 		l.wrong("listen", "must be HOST:PORT, such as 0.0.0.0:7780")
@@ -31,7 +35,8 @@ func (l *loader) checkServer() {
 	}
 }
 
-// validAddress reports whether a text is an address to listen on.
+// validAddress reports whether a text is an address to listen on: HOST:PORT, where the host may be
+// empty, an IP address or a name, and the port is a number. It does not look the name up.
 func validAddress(text string) bool {
 	host, port, err := net.SplitHostPort(text)
 	if err != nil {
@@ -45,7 +50,8 @@ func validAddress(text string) bool {
 	return host == "" || notAddr == nil || hostname.MatchString(strings.ToLower(host))
 }
 
-// checkTLS checks that a certificate and its key are given together.
+// checkTLS checks that a certificate and its key are given together. Whether the files can be used
+// is found by TLSConfig.
 func (l *loader) checkTLS() {
 	cert, key := l.said("tls.cert"), l.said("tls.key")
 	switch {
@@ -58,7 +64,9 @@ func (l *loader) checkTLS() {
 	}
 }
 
-// checkProxies parses the networks of the proxies.
+// checkProxies parses the networks of the proxies and adds the valid ones to TrustedProxies. A
+// request from one of them may say that its client used https, so each network must be as small as
+// possible.
 func (l *loader) checkProxies() {
 	for i, text := range l.proxies {
 		if text == "" {
@@ -80,7 +88,9 @@ const (
 	widest6 = 7
 )
 
-// network parses an address, or a network as ADDRESS/BITS.
+// network parses an address, or a network as ADDRESS/BITS. IPv4 addresses in IPv6 form become IPv4.
+// The fault of an invalid one has no name of a key yet. A network with bits after its prefix is
+// refused, because it is unclear whether the address or the network is meant.
 func network(text string) (netip.Prefix, *fault.Fault) {
 	if addr, err := netip.ParseAddr(text); err == nil && addr.Zone() == "" {
 		addr = addr.Unmap()
@@ -110,7 +120,8 @@ func network(text string) (netip.Prefix, *fault.Fault) {
 	return p, nil
 }
 
-// checkPublicURL checks and normalizes the public URL.
+// checkPublicURL checks and normalizes the public URL. It must be https if the server has a
+// certificate or trusts a proxy, because plain HTTP is then refused.
 func (l *loader) checkPublicURL() {
 	if l.PublicURL == "" {
 		return
@@ -127,7 +138,8 @@ func (l *loader) checkPublicURL() {
 	}
 }
 
-// encryption returns the key that sets how requests are encrypted.
+// encryption returns the key that sets how requests are encrypted, for a message: tls or
+// trusted_proxies.
 func (l *loader) encryption() string {
 	if l.said("tls.cert") {
 		return "tls"
@@ -135,7 +147,8 @@ func (l *loader) encryption() string {
 	return "trusted_proxies"
 }
 
-// checkMetrics checks the address of the metrics, which have no authentication.
+// checkMetrics checks the address of the metrics, which have no authentication: it must be on
+// loopback or in a private network, and another one than that of the server.
 func (l *loader) checkMetrics() {
 	host, port, _ := net.SplitHostPort(l.MetricsListen)
 	addr, err := netip.ParseAddr(host)
@@ -154,7 +167,7 @@ func (l *loader) checkMetrics() {
 }
 
 // checkOrigin checks the origin of pages that may call the server, and returns it in the form of
-// browsers.
+// browsers, because it is compared with the header Origin as a text. It returns "" after a problem.
 func (l *loader) checkOrigin(name, text string) string {
 	switch {
 	case text == "":

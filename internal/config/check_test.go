@@ -11,8 +11,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 )
 
-// refusals are files, and the one problem of each: its line and how its message begins, and a part of
-// the rest, or of what would put it right.
+// refusals are configuration files with one problem each: at is the line and the beginning of the
+// message, and more a part of the rest of the message or of a fix.
 var refusals = map[string]struct{ text, at, more string }{
 	"no YAML":       {"listen: [", "2: not valid YAML: ", ""},
 	"two documents": {"data: a\n---\ndata: b\n", "1: not valid", "single"},
@@ -255,7 +255,7 @@ var refusals = map[string]struct{ text, at, more string }{
 	},
 }
 
-// issuer is a file with one issuer that has a key of its own, and with first admins.
+// issuer returns a file with one issuer that has an additional key, and with first admins.
 func issuer(own string, admins ...string) string {
 	lines := []string{"issuer: https://a.test", "audience: b", "tenant: c"}
 	key, _, _ := strings.Cut(own, ":")
@@ -273,7 +273,7 @@ func issuer(own string, admins ...string) string {
 	return text
 }
 
-// TestRefusals holds what cannot be meant, where it is said to stand, and what would be right.
+// TestRefusals checks that each invalid file is refused with its problem, the position and a fix.
 func TestRefusals(t *testing.T) {
 	for name, c := range refusals {
 		_, err := config.Load(written(t, c.text), nothing)
@@ -285,7 +285,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestAllTogether holds that all problems are told at once.
+// TestAllTogether checks that all problems are reported together.
 func TestAllTogether(t *testing.T) {
 	_, err := config.Load(written(t, "listen: 1\nlitsen: 2\nreadonly: 3\nmax_calls: 4\n"+
 		"public_url: ftp://a.test\n"), nothing)
@@ -301,7 +301,8 @@ func TestAllTogether(t *testing.T) {
 	require.Len(t, problems(t, err), fault.MaxProblems)
 }
 
-// TestPublicURL holds what can be one, and that none echoes what it refuses: it may hold a password.
+// TestPublicURL checks valid and invalid public URLs, and that no error contains the URL, because
+// it may contain a password.
 func TestPublicURL(t *testing.T) {
 	for text, want := range map[string]string{
 		"https://a.test":               "https://a.test",
@@ -363,7 +364,8 @@ func TestPublicURL(t *testing.T) {
 	}
 }
 
-// TestSameIssuer holds that one issuer may have several entries, if their audience or claims differ.
+// TestSameIssuer checks that one issuer may have several entries if their audiences or claims
+// differ.
 func TestSameIssuer(t *testing.T) {
 	c, err := config.Load(written(t, `
 public_url: https://notes.example.test
@@ -381,7 +383,8 @@ first_admin:
 	require.Len(t, c.FirstAdmins, 2)
 }
 
-// TestListen holds where a server may listen, and what it needs to listen elsewhere.
+// TestListen checks the addresses on which a server may listen, and the settings that an address
+// other than loopback requires.
 func TestListen(t *testing.T) {
 	const (
 		issuers = "issuers: [{issuer: https://a.test, audience: b, tenant: c}]\n"
@@ -393,8 +396,8 @@ func TestListen(t *testing.T) {
 	for name, c := range map[string]struct {
 		text   string
 		tokens bool
-		want   []string // what would put it right
-		local  bool     // everybody is local
+		want   []string // the fixes
+		local  bool     // every caller is local
 	}{
 		"nothing":                {"", false, nil, true},
 		"nothing, but tokens":    {"", true, nil, false},
@@ -434,7 +437,8 @@ func TestListen(t *testing.T) {
 	}
 }
 
-// TestListenElsewhere holds that an address that the file did not say, but a command line, is checked.
+// TestListenElsewhere checks that an address of the command line, which is not in the file, is
+// checked too.
 func TestListenElsewhere(t *testing.T) {
 	for _, addr := range []string{"7780", "localhost", "0.0.0.0", "0.0.0.0:x", "a b:1", ":"} {
 		told := problems(t, config.Config{Listen: addr}.Check(true))
@@ -444,7 +448,7 @@ func TestListenElsewhere(t *testing.T) {
 	}
 }
 
-// TestHosts holds by which names a server is called.
+// TestHosts checks the names under which a server accepts requests.
 func TestHosts(t *testing.T) {
 	for url, want := range map[string][]string{
 		"":                           nil,

@@ -1,6 +1,30 @@
 // Package config reads the configuration of a server: a YAML file and the environment, which takes
 // precedence (CONTRACT §7). It is strict: an unknown key or an implausible value is an error with
 // its place and, if possible, a fix.
+//
+// A file has keys like these, and every key is optional:
+//
+//	listen: 0.0.0.0:7780
+//	data: /var/lib/rookery
+//	public_url: https://notes.example.com
+//	tls: { cert: cert.pem, key: key.pem }
+//	issuers:
+//	- issuer: https://login.example.com
+//	tenant_claim: org
+//	roles_claim: rookery_roles
+//	first_admin:
+//	- { issuer: https://login.example.com, subject: freya, tenant: acme }
+//	limits: { mutations_per_minute: 60, reads_per_minute: 600 }
+//	memory: 2GiB
+//
+// A scalar key can also be set by a variable: limits.reads_per_minute by
+// ROOKERY_LIMITS_READS_PER_MINUTE. A list or a mapping in a variable is YAML, or texts separated by
+// commas.
+//
+// The package has three layers. reader.go and value.go read YAML strictly and know the position of
+// each value. field.go lists the keys and the fields of a Config that they set. check.go, issuer.go
+// and url.go check values that depend on each other. listen.go and tls.go answer questions about a
+// loaded Config. Nothing is contacted, and only the file itself and the certificate are read.
 package config
 
 import (
@@ -16,7 +40,8 @@ import (
 )
 
 // A Config is the configuration of a server. Load has checked it: URLs, networks and names are
-// valid, and missing values have their defaults.
+// valid, and missing values have their defaults. The zero Config is that of a server on loopback
+// without authentication, but its Limits are not set. A Config is not changed after it was loaded.
 type Config struct {
 	Listen         string // HOST:PORT; empty if it is not set
 	Data           string // the data directory; empty if it is not set
@@ -37,25 +62,26 @@ type Config struct {
 // A TLS contains the paths of the certificate, with its chain, and of its key: both, or neither.
 type TLS struct{ Cert, Key string }
 
-// A Limits contains the rates of one agent, and the size of a vault (CONTRACT §9).
+// A Limits contains the rates of one agent, and the size of a vault (CONTRACT §9). A rate is the
+// number of calls that an agent may make in a minute.
 type Limits struct {
 	MutationsPerMinute, ReadsPerMinute int
 
 	VaultIndexed int64 // headings, traits, references and tags of a vault; 0 if it is not set
 }
 
-// A Size is a number of bytes. ParseSize describes its text.
+// A Size is a number of bytes, which is positive if it is set. ParseSize describes its text.
 type Size int64
 
-// An Issuer issues JSON Web Tokens that are accepted.
+// An Issuer issues JSON Web Tokens that are accepted. Several entries may have the same URL, with
+// different audiences or claims; the first one that matches a token decides its tenant and role.
 type Issuer struct {
 	Issuer     string   // the exact `iss` of its tokens
 	Audience   string   // one of the token's `aud`; empty: public_url, or a path below it
 	JWKSURL    string   // the URL of its keys; empty: from its metadata
 	Algorithms []string // a subset of RS256, ES256 and EdDSA
 
-	// Claims are conditions that all must be true; in one, * stands for a run of characters other
-	// than / and :.
+	// Claims are conditions that all must be true; * means any run of characters other than / and :.
 	Claims map[string]string
 
 	// Tenant is the tenant of its tokens, and TenantClaim the claim with its name. If both are set,
@@ -70,7 +96,8 @@ type Issuer struct {
 	ClientID string // of the OAuth client with which a person's program logs in
 }
 
-// An Admin is a person who becomes the first admin of a tenant.
+// An Admin is a person who becomes the first admin of a tenant, which is created if necessary. It
+// has an effect only while the tenant has no admin.
 type Admin struct{ Issuer, Subject, Tenant string }
 
 // The defaults (CONTRACT §9).
@@ -86,8 +113,10 @@ const (
 const maxFile = 1 << 20
 
 // Load reads the file at path, unless path is empty, and then the environment: for each key `a.b`
-// the variable ROOKERY_A_B, unless it is empty. Paths in the file are relative to its folder. It
-// reports all problems in one *fault.Fault, INVALID_PARAMETER.
+// the variable ROOKERY_A_B, unless it is empty. Paths in the file are relative to its folder, and
+// those in variables to the working directory. It reports all problems in one *fault.Fault,
+// INVALID_PARAMETER, each with its file and line or its variable. With an error, the Config is
+// zero.
 func Load(path string, env func(string) string) (Config, error) {
 	l := &loader{env: env, bad: map[string]bool{}}
 	l.places = map[string]place{}
@@ -111,7 +140,8 @@ func Load(path string, env func(string) string) (Config, error) {
 	return l.Config, nil
 }
 
-// read returns the text of the file.
+// read returns the text of the file, of at most maxFile bytes. Faults name the file without its
+// folder, because a message may be shown to others.
 func read(path string) ([]byte, error) {
 	unread := fault.New(fault.InvalidParameter, "%s cannot be read", filepath.Base(path)).
 		Fix("--config takes the path of a YAML file")
@@ -141,7 +171,8 @@ func because(f *fault.Fault, err error) *fault.Fault {
 	return f
 }
 
-// rebase makes the relative paths of the file relative to its folder.
+// rebase makes the relative paths of the file relative to its folder. It is called before the
+// variables are read.
 func (l *loader) rebase(dir string) {
 	for _, path := range []*string{&l.Data, &l.TLS.Cert, &l.TLS.Key} {
 		if *path != "" && !filepath.IsAbs(*path) {

@@ -42,7 +42,7 @@ memory: 1GiB
 max_connections: 500
 `
 
-// wanted is what it says.
+// wanted returns the configuration of whole, in a directory.
 func wanted(dir string) config.Config {
 	return config.Config{
 		Listen:    "0.0.0.0:7780",
@@ -75,7 +75,7 @@ func wanted(dir string) config.Config {
 // nothing is an environment without variables.
 func nothing(string) string { return "" }
 
-// written is the path of a file with a text.
+// written writes a file with a text, and returns its path.
 func written(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "rookery.yaml")
@@ -83,7 +83,7 @@ func written(t *testing.T, text string) string {
 	return path
 }
 
-// problems are the messages of a fault, and what would put them right.
+// problems returns the messages of a fault, and its fixes.
 func problems(t *testing.T, err error) []string {
 	t.Helper()
 	require.True(t, fault.Is(err, fault.InvalidParameter), "%v", err)
@@ -100,7 +100,8 @@ func problems(t *testing.T, err error) []string {
 	return texts
 }
 
-// TestEveryKey holds what each key of the file is, and that paths are relative to the file.
+// TestEveryKey checks the meaning of each key of the file, and that paths are relative to the
+// directory of the file.
 func TestEveryKey(t *testing.T) {
 	path := written(t, whole)
 	c, err := config.Load(path, nothing)
@@ -112,7 +113,7 @@ func TestEveryKey(t *testing.T) {
 	require.Equal(t, wanted(filepath.Dir(crlf)), c)
 }
 
-// TestDefaults holds what is so if nobody says anything, and what follows from what was said.
+// TestDefaults checks the defaults, and the values that follow from other values.
 func TestDefaults(t *testing.T) {
 	want := config.Config{
 		Limits: config.Limits{MutationsPerMinute: 60, ReadsPerMinute: 600}, MaxCalls: 256, MaxConnections: 4096,
@@ -144,7 +145,7 @@ cors_origins: [https://App.example.test:443/]
 	require.Equal(t, []string{"10.0.0.5/32", "::1/128", "192.0.2.0/24", "fd00::/8"}, proxies)
 }
 
-// variables are those of a whole environment, with what each says.
+// variables returns the variables of a whole environment, with their values.
 func variables() map[string]string {
 	return map[string]string{
 		"ROOKERY_LISTEN":          "[::]:7790",
@@ -169,7 +170,8 @@ func variables() map[string]string {
 	}
 }
 
-// TestEnvironment holds that each variable beats its key in the file, and says the same without one.
+// TestEnvironment checks that each variable overrides its key in the file, and has the same meaning
+// without a file.
 func TestEnvironment(t *testing.T) {
 	want := config.Config{
 		Listen: "[::]:7790", Data: "elsewhere", PublicURL: "https://other.example.test:8443",
@@ -207,7 +209,7 @@ func TestEnvironment(t *testing.T) {
 	require.Len(t, asked, len(variables()))
 }
 
-// TestOneVariable holds that a variable changes its own key alone.
+// TestOneVariable checks that a variable changes only its own key.
 func TestOneVariable(t *testing.T) {
 	for name, change := range map[string]func(*config.Config){
 		"ROOKERY_DATA":      func(c *config.Config) { c.Data = "elsewhere" },
@@ -230,8 +232,8 @@ func TestOneVariable(t *testing.T) {
 	}
 }
 
-// TestAWrongVariable holds that a problem of the environment names the variable, and that what it says
-// in place of a bad value of the file counts.
+// TestAWrongVariable checks that a problem of the environment names the variable, and that a
+// variable replaces an invalid value of the file.
 func TestAWrongVariable(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"ROOKERY_LISTEN":                  {"7780", "ROOKERY_LISTEN: listen must be HOST:PORT"},
@@ -260,7 +262,7 @@ func TestAWrongVariable(t *testing.T) {
 	require.Equal(t, "umbrella", c.Issuers[0].Tenant)
 }
 
-// TestUnreadable holds what is said of a file that cannot be read, without its path.
+// TestUnreadable checks the error for a file that cannot be read, which does not contain its path.
 func TestUnreadable(t *testing.T) {
 	dir := t.TempDir()
 	large := written(t, strings.Repeat("#", 1<<20+1))
@@ -276,7 +278,8 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// FuzzLoad holds that no file and no environment makes Load panic, or answer what it did not check.
+// FuzzLoad checks that no file and no environment makes Load panic, or return a configuration that
+// is not valid.
 func FuzzLoad(f *testing.F) {
 	f.Add(whole, "")
 	f.Add("", whole)

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// A loader fills a Config.
+// A loader fills a Config. Its embedded reader has the problems found so far. places has the
+// position of each key that has a value.
 type loader struct {
 	reader
 	Config
@@ -18,7 +19,8 @@ type loader struct {
 
 // A field is a key and the destination of its value: a *string, *int, *int64, *Size, *bool,
 // *[]string, *map[string]string, *[]Issuer or *[]Admin. A field with fields is a mapping of them,
-// without a destination.
+// without a destination. The file and the environment are read from the same list of fields, so a
+// key has one definition.
 type field struct {
 	key    string
 	into   any
@@ -74,14 +76,16 @@ func adminFields(a *Admin) []field {
 	}
 }
 
-// file reads the file.
+// file reads the file. name is its name in positions. An empty file has no keys.
 func (l *loader) file(name string, text []byte) {
 	if root := l.document(place{file: name}, text); root != nil {
 		l.mapping(value{node: root, at: place{name, root.Line}}, l.fields(), l.assign)
 	}
 }
 
-// assign converts a value and stores it in the destination of its field.
+// assign converts a value and stores it in the destination of its field, and records its position.
+// An invalid value is reported, and the destination gets a zero value. The type of into must be one
+// of those listed at field.
 func (l *loader) assign(v value, into any) {
 	l.places[v.name] = v.at
 	switch into := into.(type) {
@@ -106,7 +110,9 @@ func (l *loader) assign(v value, into any) {
 	}
 }
 
-// each returns the values of a list of mappings.
+// each returns the values of a list of mappings. An entry with a problem is marked as bad, so that
+// later checks do not report what follows from that problem, and is returned as far as it could be
+// read.
 func each[T any](l *loader, v value, fields func(*T) []field) []T {
 	var all []T
 	for _, entry := range l.list(v) {
@@ -123,7 +129,8 @@ func each[T any](l *loader, v value, fields func(*T) []field) []T {
 // environment reads the variables, which override the file.
 func (l *loader) environment() { l.lookUp("", l.fields()) }
 
-// lookUp reads the variables of these fields. above is the prefix of their names.
+// lookUp reads the variables of these fields. above is the prefix of their names. An empty variable
+// counts as missing.
 func (l *loader) lookUp(above string, fields []field) {
 	for _, f := range fields {
 		name := above + f.key
@@ -138,7 +145,9 @@ func (l *loader) lookUp(above string, fields []field) {
 	}
 }
 
-// variable reads one variable.
+// variable reads one variable. It replaces the value of the file, with the positions of everything
+// below it. A boolean is parsed as by strconv.ParseBool, a text is taken as it is, a list may be
+// separated by commas, and every other value is YAML.
 func (l *loader) variable(v value, text string, into any) {
 	l.forget(v.name)
 	switch into := into.(type) {
@@ -165,7 +174,8 @@ func (l *loader) variable(v value, text string, into any) {
 	}
 }
 
-// quoted returns a YAML list of texts.
+// quoted returns a YAML list of texts, each without the space around it. It is the form of a
+// variable with commas.
 func quoted(texts []string) string {
 	var all []string
 	for _, t := range texts {

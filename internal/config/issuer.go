@@ -10,7 +10,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 )
 
-// checkIssuers checks the issuers, and sets their defaults.
+// checkIssuers checks the issuers, and sets their defaults: the public URL as the audience, and all
+// algorithms. Of two entries that match the same tokens, the second would never be used, so it is
+// reported. Entries that could not be read are skipped.
 func (l *loader) checkIssuers() {
 	for n := range l.Issuers {
 		name := fmt.Sprintf("issuers[%d]", n)
@@ -35,13 +37,14 @@ func (l *loader) checkIssuers() {
 	}
 }
 
-// twin reports whether two entries match the same tokens.
+// twin reports whether two entries match the same tokens. Both must have their default audience
+// already.
 func (i *Issuer) twin(other Issuer) bool {
 	return i.Issuer == other.Issuer && i.Audience == other.Audience &&
 		maps.Equal(i.Claims, other.Claims)
 }
 
-// checkIssuer checks one issuer.
+// checkIssuer checks one issuer. name is that of the entry, such as issuers[0].
 func (l *loader) checkIssuer(name string, i *Issuer) {
 	if !l.said(name + ".issuer") {
 		l.wrong(name, "must have an issuer: the `iss` of its tokens")
@@ -64,7 +67,9 @@ func (l *loader) checkIssuer(name string, i *Issuer) {
 	}
 }
 
-// issuerURL returns an error for a text that cannot be an issuer (RFC 8414, 2).
+// issuerURL returns an error for a text that cannot be an issuer (RFC 8414, 2): it must be a valid
+// URL of a server without a query. It may have a path, and a slash at its end counts, because it is
+// compared with the `iss` of tokens byte by byte.
 func issuerURL(text string) error {
 	u, err := webURL(text)
 	if err == nil && (u.RawQuery != "" || u.ForceQuery) {
@@ -73,6 +78,7 @@ func issuerURL(text string) error {
 	return err
 }
 
+// roles returns the names of all roles, for messages.
 func roles() string {
 	var all []string
 	for _, r := range auth.Roles() {
@@ -81,7 +87,8 @@ func roles() string {
 	return strings.Join(all, ", ")
 }
 
-// checkAlgorithms checks that the algorithms of an issuer are known and different.
+// checkAlgorithms checks that the algorithms of an issuer are known and different. An unknown one
+// has the most similar known one as its fix.
 func (l *loader) checkAlgorithms(name string, algorithms []string) {
 	for n, a := range algorithms {
 		entry := fmt.Sprintf("%s[%d]", name, n)
@@ -99,7 +106,8 @@ func (l *loader) checkAlgorithms(name string, algorithms []string) {
 	}
 }
 
-// checkTenant checks the settings for the tenant of a token.
+// checkTenant checks the settings for the tenant of a token: one of tenant and tenant_claim must be
+// set.
 func (l *loader) checkTenant(name string, i *Issuer) {
 	switch {
 	case i.Tenant == "" && i.TenantClaim == "":
@@ -114,7 +122,7 @@ func (l *loader) checkTenant(name string, i *Issuer) {
 const tenantForm = "must have 1 to 63 characters, all of them lower-case letters a-z, digits or " +
 	"dashes, and not begin with a dash"
 
-// checkAdmins checks the first admins.
+// checkAdmins checks the first admins: each by itself, and that a tenant has only one.
 func (l *loader) checkAdmins() {
 	seen := map[string]bool{}
 	for n, a := range l.FirstAdmins {
@@ -131,7 +139,7 @@ func (l *loader) checkAdmins() {
 }
 
 // checkAdmin checks one first admin. A token of its issuer must be able to name its tenant, because
-// otherwise nobody could sign in as this admin.
+// otherwise no one could sign in as this admin.
 func (l *loader) checkAdmin(name string, a Admin) {
 	const longest = 255
 	if a.Issuer == "" || a.Subject == "" || a.Tenant == "" {

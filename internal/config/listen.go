@@ -15,7 +15,9 @@ func (c Config) OnLoopback() bool {
 }
 
 // Local reports whether authentication is off, so that every client is the principal `local`
-// (CONTRACT §4, team). hasTokens reports whether the tenant `local` has API tokens.
+// (CONTRACT §4, team). That is so only on loopback, and only if nothing is configured that is of
+// use to clients elsewhere: issuers, a public URL, proxies or tokens. hasTokens reports whether the
+// tenant `local` has API tokens.
 func (c Config) Local(hasTokens bool) bool {
 	return c.OnLoopback() && len(c.Issuers) == 0 && c.PublicURL == "" &&
 		len(c.TrustedProxies) == 0 && !hasTokens
@@ -24,7 +26,7 @@ func (c Config) Local(hasTokens bool) bool {
 // Check returns a *fault.Fault, INVALID_PARAMETER, if the server must not listen on its address, or
 // cannot. Elsewhere than on loopback it must authenticate callers, tokens must not be readable on
 // their way, and it must have a public URL. hasTokens reports whether the tenant `local` has API
-// tokens.
+// tokens. It reports all problems at once, each with several ways to correct it.
 func (c Config) Check(hasTokens bool) error {
 	if c.OnLoopback() {
 		return nil
@@ -60,5 +62,6 @@ func refusal(why string) *fault.Fault {
 	return fault.New(fault.InvalidParameter, "the server can listen on loopback only: %s", why)
 }
 
-// Proxies returns the trusted proxies.
+// Proxies returns the trusted proxies, for the checks of requests. Without proxies, only requests
+// over TLS or from loopback are trusted.
 func (c Config) Proxies() forwarded.Proxies { return forwarded.Proxies{Trusted: c.TrustedProxies} }

@@ -17,6 +17,7 @@ type place struct {
 	line int // counted from 1; 0 for a variable
 }
 
+// String returns the position for a message: FILE:LINE, or the name of the variable.
 func (p place) String() string {
 	if p.line == 0 {
 		return p.file
@@ -25,14 +26,16 @@ func (p place) String() string {
 }
 
 // A value is a YAML value with its name, such as `limits.reads_per_minute` or `issuers[0].role`,
-// and its position.
+// and its position. The name of the whole file is empty.
 type value struct {
 	name string
 	node *yaml.Node
 	at   place
 }
 
-// A reader reads YAML, and collects the problems with it.
+// A reader reads YAML, and collects the problems with it, up to maxProblems. It continues after a
+// problem, so that a person sees all of them at once. Aliases and merge keys are not supported,
+// because the same value would then have two positions.
 type reader struct {
 	places   map[string]place // positions of values, by name
 	problems []*fault.Fault
@@ -41,13 +44,14 @@ type reader struct {
 // maxProblems is the largest number of reported problems.
 const maxProblems = 100
 
-// report adds a problem.
+// report adds a problem of the value at a position. Reading continues after it, so that an operator
+// sees all problems of a file at once.
 func (r *reader) report(at place, format string, args ...any) {
 	r.add(at, fault.New(fault.InvalidParameter, format, args...))
 }
 
 // add adds a problem, which may have fixes. Its position is added to its message, because the
-// Location of a fault is one in a vault.
+// Location of a fault is one in a vault. After maxProblems it does nothing.
 func (r *reader) add(at place, f *fault.Fault) {
 	if len(r.problems) == maxProblems {
 		return
@@ -58,7 +62,8 @@ func (r *reader) add(at place, f *fault.Fault) {
 	r.problems = append(r.problems, f)
 }
 
-// place returns the position of a name, or of the nearest parent that has one.
+// place returns the position of a name, or of the nearest parent that has one: of tls.key, that of
+// tls. It returns the zero place if no parent has one either.
 func (r *reader) place(name string) place {
 	for name != "" {
 		if at, ok := r.places[name]; ok {
@@ -80,7 +85,8 @@ func (r *reader) forget(name string) {
 }
 
 // document returns the value of a YAML text; nil if there is none, or if the text is invalid, which
-// is reported.
+// is reported. at is the position for problems; the line of a file is replaced by that of the
+// problem.
 func (r *reader) document(at place, text []byte) *yaml.Node {
 	var doc yaml.Node
 	err := yaml.Load(text, &doc)
@@ -120,7 +126,8 @@ func scalar(text string) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text}
 }
 
-// below returns a value within another one.
+// below returns a value within another one, with its full name and its line. A value in a variable
+// has no line.
 func (v value) below(name string, node *yaml.Node) value {
 	at := v.at
 	if at.line > 0 {
@@ -129,7 +136,9 @@ func (v value) below(name string, node *yaml.Node) value {
 	return value{name: name, node: node, at: at}
 }
 
-// mapping reads a mapping. It calls assign with each entry and the destination of its field.
+// mapping reads a mapping. It calls assign with each entry and the destination of its field, in the
+// order of the text. Unknown keys, with the most similar known one, and keys that are given twice
+// are reported.
 func (r *reader) mapping(v value, fields []field, assign func(value, any)) {
 	if v.node.Kind != yaml.MappingNode {
 		r.report(v.at, "%s must be a mapping: lines of `name: value`", v)
@@ -173,7 +182,8 @@ func (v value) String() string {
 	return v.name
 }
 
-// field returns the field of a key. ok is false for an unknown key, which is reported.
+// field returns the field of a key. ok is false for an unknown key, which is reported with the
+// known keys as a detail, and with the most similar one as a fix.
 func (r *reader) field(v value, key *yaml.Node, fields []field) (field, bool) {
 	at := v.below("", key).at
 	if key.Kind != yaml.ScalarNode || key.ShortTag() != "!!str" {
@@ -196,7 +206,8 @@ func (r *reader) field(v value, key *yaml.Node, fields []field) (field, bool) {
 	return field{}, false
 }
 
-// short returns the beginning of a text for a message.
+// short returns the beginning of a text for a message, at most 40 characters and an ellipsis. A
+// text of the file may be a secret that is in the wrong place.
 func short(text string) string {
 	const longest = 40
 	if runes := []rune(text); len(runes) > longest {

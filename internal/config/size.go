@@ -17,8 +17,9 @@ func shifts() map[string]int {
 	return map[string]int{"": 0, "b": 0, "kib": 10, "mib": 20, "gib": 30}
 }
 
-// ParseSize returns the number of bytes of a size such as 134217728, 128MiB or "1 GiB". A size of 0
-// is an error.
+// ParseSize returns the number of bytes of a size such as 134217728, 128MiB or "1 GiB". Units are
+// powers of 1024, and their case is ignored; decimal units such as MB are not known. A size of 0,
+// and one that does not fit into an int64, is an error. Flags of the command line use it too.
 func ParseSize(text string) (int64, error) {
 	text = strings.TrimSpace(text)
 	digits := strings.TrimRightFunc(text, func(r rune) bool { return !unicode.IsDigit(r) })

@@ -19,6 +19,9 @@ import (
 // next connection, at most once a minute. If the new files cannot be used, the old certificate
 // stays in use, and a warning is logged. The error is a *fault.Fault, INVALID_PARAMETER, with the
 // base name of the file.
+//
+// now is the clock by which the files are looked at again; log receives the warnings. A certificate
+// that is replaced by a program for renewals is therefore used within a minute, without a restart.
 func (c Config) TLSConfig(now func() time.Time, log *slog.Logger) (*tls.Config, error) {
 	if c.TLS == (TLS{}) {
 		return nil, nil //nolint:nilnil // there is nothing to serve with, and nothing wrong
@@ -33,7 +36,9 @@ func (c Config) TLSConfig(now func() time.Time, log *slog.Logger) (*tls.Config, 
 // lookAgain is the time between two checks whether the files have changed.
 const lookAgain = time.Minute
 
-// A keeper reloads a certificate when its files change. It is safe for concurrent use.
+// A keeper reloads a certificate when its files change. It is safe for concurrent use. A failed
+// reload keeps the certificate that is in use, because files are often replaced one after the
+// other.
 type keeper struct {
 	files TLS
 	now   func() time.Time
@@ -47,7 +52,7 @@ type keeper struct {
 }
 
 // certificate returns the current certificate. At most one connection per lookAgain waits for the
-// disk.
+// disk; the others get the current certificate meanwhile. It never returns an error.
 func (k *keeper) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	if k.looking.TryLock() {
 		defer k.looking.Unlock()
@@ -60,7 +65,8 @@ func (k *keeper) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return k.current.Load(), nil
 }
 
-// load reads the files, and replaces the certificate if they have changed.
+// load reads the files, and replaces the certificate if they have changed. It compares their
+// contents, not their times. The caller holds looking, except before the first connection.
 func (k *keeper) load() *fault.Fault {
 	k.looked = k.now()
 	cert, f := readPEM("tls.cert", k.files.Cert)
@@ -85,7 +91,8 @@ func (k *keeper) load() *fault.Fault {
 	return nil
 }
 
-// readPEM returns the text of a file. key is the name of the setting, for an error.
+// readPEM returns the text of a file. key is the name of the setting, for an error, which has the
+// name of the file without its folder.
 func readPEM(key, path string) ([]byte, *fault.Fault) {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -25,7 +25,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/config"
 )
 
-// write writes a certificate of a serial number, and its key.
+// write writes a certificate with a serial number, and its key.
 func write(t *testing.T, files config.TLS, serial int64) {
 	t.Helper()
 	cert, key := certificate(t, serial)
@@ -33,7 +33,7 @@ func write(t *testing.T, files config.TLS, serial int64) {
 	require.NoError(t, os.WriteFile(files.Key, key, 0o600))
 }
 
-// certificate is a certificate for localhost that is signed by itself, and its key.
+// certificate returns a self-signed certificate for localhost, and its key.
 func certificate(t *testing.T, serial int64) (cert, key []byte) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -50,7 +50,7 @@ func certificate(t *testing.T, serial int64) (cert, key []byte) {
 		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})
 }
 
-// A clock says the time that it is told.
+// A clock returns the time that a test sets.
 type clock struct {
 	mu sync.Mutex
 	at time.Time
@@ -68,7 +68,7 @@ func (c *clock) pass(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// A journal keeps what is logged.
+// A journal records a log.
 type journal struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -80,7 +80,7 @@ func (j *journal) Write(line []byte) (int, error) {
 	return j.text.Write(line)
 }
 
-// take is what was logged since it was last asked.
+// take returns the log since its last call.
 func (j *journal) take() string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -88,7 +88,7 @@ func (j *journal) take() string {
 	return j.text.String()
 }
 
-// A listener is a TLS server of a configuration whose time a test says.
+// A listener is a TLS server of a configuration with the clock of a test.
 type listener struct {
 	*clock
 	files config.TLS
@@ -129,7 +129,7 @@ func listen(t *testing.T) *listener {
 	return l
 }
 
-// serial is the serial number of the certificate that a new connection is shown.
+// serial returns the serial number of the certificate of a new connection.
 func (l *listener) serial(t *testing.T) int64 {
 	t.Helper()
 	serial, err := l.dial()
@@ -146,8 +146,8 @@ func (l *listener) dial() (int64, error) {
 	return c.ConnectionState().PeerCertificates[0].SerialNumber.Int64(), nil
 }
 
-// TestRenewal holds that a certificate that changes in its files is shown within a minute, and that
-// nothing that is broken is.
+// TestRenewal checks that a certificate which changes in its files is used within a minute, and
+// that invalid files are never used.
 func TestRenewal(t *testing.T) {
 	l := listen(t)
 	require.EqualValues(t, 1, l.serial(t))
@@ -183,7 +183,7 @@ func TestRenewal(t *testing.T) {
 	require.EqualValues(t, 4, l.serial(t))
 }
 
-// TestManyConnections holds that a renewal disturbs nobody who connects meanwhile.
+// TestManyConnections checks that a renewal does not disturb concurrent connections.
 func TestManyConnections(t *testing.T) {
 	l := listen(t)
 	write(t, l.files, 2)
@@ -199,7 +199,7 @@ func TestManyConnections(t *testing.T) {
 	require.EqualValues(t, 2, l.serial(t))
 }
 
-// TestVersions holds that TLS 1.2 is the oldest, and that HTTP/2 is served.
+// TestVersions checks that TLS 1.2 is the oldest accepted version, and that HTTP/2 is served.
 func TestVersions(t *testing.T) {
 	l := listen(t)
 	for version, ok := range map[uint16]bool{
@@ -224,7 +224,7 @@ func TestVersions(t *testing.T) {
 	require.Equal(t, 2, resp.ProtoMajor)
 }
 
-// TestNoTLS holds that there may be none, and what is said of files that are no certificate.
+// TestNoTLS checks a configuration without TLS, and the errors for files that are not certificates.
 func TestNoTLS(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	conf, err := config.Config{}.TLSConfig(time.Now, log)

@@ -35,18 +35,21 @@ func webURL(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// strange reports whether a text contains characters that are not allowed in URLs.
+// strange reports whether a text contains characters that are not allowed in URLs: spaces, control
+// characters, characters outside ASCII, and some others that programs treat differently.
 func strange(text string) bool {
 	return strings.ContainsFunc(text, func(c rune) bool {
 		return c <= ' ' || c > '~' || strings.ContainsRune(`"<>\^`+"`{|}", c)
 	})
 }
 
+// validHost reports whether a text is an IP address without a zone, or a host name in lower case.
 func validHost(host string) bool {
 	addr, err := netip.ParseAddr(host)
 	return err == nil && addr.Zone() == "" || hostname.MatchString(host)
 }
 
+// validPort reports whether the port of a URL is missing or valid. A colon without a port is not.
 func validPort(u *url.URL) bool {
 	if u.Port() == "" {
 		return !strings.HasSuffix(u.Host, ":")
@@ -55,6 +58,7 @@ func validPort(u *url.URL) bool {
 	return err == nil && n > 0 && n <= maxPort
 }
 
+// maxPort is the largest number of a port.
 const maxPort = 65535
 
 // loopbackHost reports whether a host is this machine.
@@ -64,12 +68,13 @@ func loopbackHost(host string) bool {
 }
 
 // origin returns the scheme, the host and the port of a URL in the form of browsers: in lower case,
-// and without the default port.
+// and without the default port. It has no slash at its end.
 func origin(u *url.URL) string {
 	host := strings.ToLower(u.Host)
 	return u.Scheme + "://" + strings.TrimSuffix(host, ":"+usualPort(u))
 }
 
+// usualPort returns the default port of the scheme of a URL: 80 for http, otherwise 443.
 func usualPort(u *url.URL) string {
 	if u.Scheme == "http" {
 		return "80"
@@ -77,7 +82,8 @@ func usualPort(u *url.URL) string {
 	return "443"
 }
 
-// rootURL parses the URL of a server without a path, and returns its origin.
+// rootURL parses the URL of a server without a path, and returns its origin, without a slash at the
+// end. The errors are those of webURL, and those for a path or a query.
 func rootURL(text string) (string, error) {
 	u, err := webURL(text)
 	switch {
@@ -92,7 +98,8 @@ func rootURL(text string) (string, error) {
 }
 
 // Hosts returns the accepted values of the header Host: the host of the public URL with its port,
-// and without it if it is the default port. It returns nil if there is no public URL.
+// and without it if it is the default port. It returns nil if there is no public URL; the server
+// then accepts the names of loopback only.
 func (c Config) Hosts() []string {
 	u, err := url.Parse(c.PublicURL)
 	if err != nil || u.Host == "" {

@@ -9,7 +9,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// text returns a text that is not empty; "" after a problem.
+// text returns a text that is not empty; "" after a problem. A number or a boolean without quotes
+// is a problem, because YAML could change it: 1.10 would become 1.1.
 func (r *reader) text(v value) string {
 	switch {
 	case v.node.Kind == yaml.AliasNode:
@@ -28,12 +29,14 @@ func (r *reader) text(v value) string {
 	return ""
 }
 
-// number returns a whole number from 1 to a million.
+// number returns a whole number from 1 to a million. Zero is not accepted, because for a limit it
+// could mean none or everything.
 func (r *reader) number(v value) int { return int(r.upTo(v, 1_000_000)) }
 
 // large returns a whole number from 1 to a billion.
 func (r *reader) large(v value) int64 { return r.upTo(v, 1_000_000_000) }
 
+// upTo returns a whole number from 1 to most, and 0 or the invalid number after a problem.
 func (r *reader) upTo(v value, most int64) int64 {
 	var n int64
 	if v.node.Kind != yaml.ScalarNode || v.node.ShortTag() != "!!int" || v.node.Decode(&n) != nil ||
@@ -54,7 +57,8 @@ func (r *reader) size(v value) Size {
 	return 0
 }
 
-// flag returns true or false.
+// flag returns true or false; false after a problem. Only the YAML words are accepted, not yes or
+// 1.
 func (r *reader) flag(v value) bool {
 	var on bool
 	if v.node.Kind != yaml.ScalarNode || v.node.ShortTag() != "!!bool" || v.node.Decode(&on) != nil {
@@ -63,7 +67,8 @@ func (r *reader) flag(v value) bool {
 	return on
 }
 
-// list returns the entries of a list that is not empty; nil after a problem.
+// list returns the entries of a list that is not empty, each with its name and line; nil after a
+// problem. An empty list is a problem, because it looks like a setting and means none.
 func (r *reader) list(v value) []value {
 	if v.node.Kind != yaml.SequenceNode || len(v.node.Content) == 0 {
 		r.report(v.at, "%s must be a list with one entry at least", v)
@@ -76,7 +81,8 @@ func (r *reader) list(v value) []value {
 	return all
 }
 
-// texts returns a list of texts.
+// texts returns a list of texts, with "" in place of an invalid one, and records the positions of
+// the entries.
 func (r *reader) texts(v value) []string {
 	var all []string
 	for _, entry := range r.list(v) {
@@ -86,7 +92,8 @@ func (r *reader) texts(v value) []string {
 	return all
 }
 
-// conditions returns a mapping of names to texts.
+// conditions returns a mapping of names to texts that is not empty; nil after a problem with the
+// mapping itself. The names are those of claims, so any text is allowed.
 func (r *reader) conditions(v value) map[string]string {
 	if v.node.Kind != yaml.MappingNode || len(v.node.Content) == 0 {
 		r.report(v.at, "%s must be a mapping of claims to their required values", v)

@@ -10,7 +10,10 @@ import (
 	"github.com/rookeryhq/rookery/internal/blob"
 )
 
-// Append implements blob.Exchanger.
+// Append implements blob.Exchanger. It is not atomic: a reader, or a power loss, can leave a file
+// with a part of data. Callers append lines, and repair a torn end with the next Append, whose n is
+// the length that they know to be good. With n = 0 it creates the file if there is none; otherwise
+// a missing or shorter file is blob.ErrCondition. Nothing is synced; see Sync.
 func (b *Bucket) Append(ctx context.Context, key string, n int64, data []byte) error {
 	if err := b.beginWrite(ctx, key); err != nil {
 		return err
@@ -27,7 +30,8 @@ func (b *Bucket) Append(ctx context.Context, key string, n int64, data []byte) e
 	return nil
 }
 
-// append writes data after the first n bytes of a plain file and truncates the rest.
+// append writes data after the first n bytes of a plain file and truncates the rest. If the file is
+// shorter than n bytes, the error is blob.ErrCondition, and nothing changes.
 func (s spot) append(n int64, data []byte) error {
 	file, size, err := s.openToWrite(n == 0)
 	if err != nil {

@@ -18,6 +18,9 @@ import (
 // want is the short digest of the expected text. The meaning of mark depends on the stage. The key
 // is escaped, so that it contains no slashes, and split into parts that fit into a file name; each
 // part is the folder of the next.
+//
+// The name is written before the file is displaced, because it is the only record of the exchange.
+// A rename from one stage to another is one system call, so the record is never partial.
 type aside struct {
 	spot
 	asideName
@@ -37,7 +40,9 @@ type asideName struct {
 // A stage is the progress of an exchange, as the name of the aside records it.
 type stage string
 
-// The stages of a displaced file.
+// The stages of a displaced file. What a stage means for the file decides what happens after a
+// crash: a file at stage moved is put back if its key is free, and every other file is kept until
+// its time is over, and then removed unless it is a loss.
 const (
 	// swapped: the file is the new one, whose inode is mark, or the one that it displaced.
 	swapped stage = "s"
@@ -57,7 +62,8 @@ const cut = 140
 func short(t blob.Tag) blob.Tag { return t[:min(len(t), 32)] }
 
 // newAside opens the place of a file that is about to be displaced, and schedules the file to be
-// examined later.
+// examined later. It creates no file. If the exchange fails before the file is moved there, the
+// examination finds nothing, which is not an error.
 func (b *Bucket) newAside(n asideName, w walk) (*aside, error) {
 	n.in, n.want, n.random = b.store.Load().aside.path, short(n.want), newRandom()
 	w.make = true
@@ -69,7 +75,8 @@ func (b *Bucket) newAside(n asideName, w walk) (*aside, error) {
 func newRandom() string { return rand.Text()[:13] }
 
 // openAside opens the place with a name. A long name has folders, which it creates if w.make is
-// set. With w.keep the caller must hold b.folders.
+// set. Most names fit into one part, and their place is in a folder that is open already, so that
+// no system call is needed. With w.keep the caller must hold b.folders.
 func (b *Bucket) openAside(n asideName, w walk) (*aside, error) {
 	in, name := path.Split(n.path())
 	in = path.Clean(in)
@@ -84,7 +91,8 @@ func (b *Bucket) openAside(n asideName, w walk) (*aside, error) {
 	return &aside{spot{f, name}, n, b}, nil
 }
 
-// path returns the path of the file in the bucket.
+// path returns the path of the file in the bucket. It is unique because of its random part. The
+// parts have no dot, so that none can be "." or "..", and no slash but those between them.
 func (n asideName) path() string {
 	key := strings.ReplaceAll(url.PathEscape(n.key), ".", "%2E")
 	parts := []string{
@@ -97,7 +105,8 @@ func (n asideName) path() string {
 	return n.in + "/" + name
 }
 
-// parseAside parses a path that asideName.path returned. It returns false for any other path.
+// parseAside parses a path that asideName.path returned. It returns false for any other path, so
+// that files of other programs in the folder are ignored.
 func parseAside(file string) (asideName, bool) {
 	in := homeDir + displacedName
 	if inWork(file) {
@@ -115,7 +124,8 @@ func parseAside(file string) (asideName, bool) {
 	return asideName{in, stage(parts[0]), blob.Tag(parts[1]), parts[2], parts[3], key}, true
 }
 
-// rename renames the file to another stage.
+// rename renames the file to another stage, with a new mark. The rename is not synced: after a
+// power loss the file may be at the stage before, which Open handles as well.
 func (a *aside) rename(st stage, mark string) error {
 	n := a.asideName
 	n.stage, n.mark = st, mark
@@ -123,7 +133,8 @@ func (a *aside) rename(st stage, mark string) error {
 }
 
 // become renames the file to n with a new random part. After a power loss the file may have both
-// its old and its new name, and renaming a file to another of its own names would do nothing.
+// its old and its new name, and renaming a file to another of its own names would do nothing. On an
+// error, a keeps its name.
 func (a *aside) become(n asideName) error {
 	n.random = newRandom()
 	to, err := a.bucket.openAside(n, walk{make: true})
@@ -146,7 +157,8 @@ func (a *aside) become(n asideName) error {
 // close closes the folder of the file.
 func (a *aside) close() { a.folder.close() }
 
-// tag returns the tag of the file, or "" if it is not a plain file.
+// tag returns the tag of the file, or "" if it is not a plain file or cannot be read. It reads the
+// whole file.
 func (a *aside) tag() blob.Tag {
 	c, err := a.read(0, 0)
 	if err != nil {
@@ -156,7 +168,9 @@ func (a *aside) tag() blob.Tag {
 }
 
 // known reports whether a file with this tag is not a loss: it has the expected text, or it is the
-// new file itself.
+// new file itself. The new file is recognized by its inode if it was not swapped yet, and by its
+// digest if it was swapped and put aside again. Only prefixes of digests are compared, because only
+// these are in the name.
 func (a *aside) known(tag blob.Tag) bool {
 	tag = short(tag)
 	switch a.stage {

@@ -15,6 +15,23 @@
 // or in another directory (Options.Work). "tmp" contains files that are being written. "displaced"
 // contains files that were displaced, for at least a minute and until later calls remove them, and
 // losses that are not settled.
+//
+// The layers of the package, from the bottom: dir is an open directory, with an implementation for
+// each kind of system; folder adds its path and the seam of tests; spot is a name in a folder.
+// staged and aside are files in the bucket's own directories, before and after they are at a key.
+// store.go manages these directories, exchange.go replaces files, displaced.go and due.go handle
+// what was displaced, and bucket.go, append.go, list.go, deleteall.go and erase.go implement the
+// methods of blob.
+//
+// Every path is opened relative to a directory that is open already, and never through a link, so
+// that a program which replaces a folder by a link cannot make the bucket write elsewhere.
+//
+// What survives a crash is decided by three rules. A new file is synced before it gets its key, and
+// its folder after that. A file that is displaced is moved under a name that describes what to do
+// with it, before or at the moment it leaves its key. And a folder is known to be durable only
+// after its entry in its parent was synced, which is remembered until the folder is pruned. Tests
+// replace every system call by one that records it (Seam), and replay the states that a power loss
+// could leave.
 package fileblob
 
 import (
@@ -41,6 +58,10 @@ import (
 // In addition to the keys that blob.CheckKey refuses, blob.ErrKey is the error for keys that begin
 // with ".rookery", in any case, and for those that are not valid file names on the operating
 // system.
+//
+// Calls for one key exclude each other, and a read excludes a change, by one of the mutexes in
+// keys; these are locked before folders. Other programs do not know these locks, so every step also
+// expects that the file has changed meanwhile.
 type Bucket struct {
 	top      dir  // the folder
 	work     dir  // Options.Work; its File is nil if there is none
@@ -110,13 +131,16 @@ func modesOf(private bool) modes {
 // Open is OpenWith with the zero Options.
 func Open(dir string) (*Bucket, error) { return OpenWith(dir, Options{}) }
 
-// Look opens an existing folder read only.
+// Look opens an existing folder read only, as OpenWith with Options.ReadOnly. It is for the doctor
+// and for commands that run beside a server.
 func Look(dir string) (*Bucket, error) { return OpenWith(dir, Options{ReadOnly: true}) }
 
 // OpenWith opens a folder, and creates it with mode 0700 if necessary. It removes files that a
 // killed process left half written, and puts back files that one had moved aside. Therefore no
-// other process may have the folder open for writing. If the folder is moved while it is open, the
-// Bucket continues in the moved folder.
+// other process may have the folder open for writing; the caller ensures that, with a lock file for
+// example. If the folder is moved while it is open, the Bucket continues in the moved folder.
+//
+// With Options.ReadOnly it changes nothing, and a missing folder is an error.
 func OpenWith(dir string, o Options) (*Bucket, error) {
 	b := &Bucket{
 		readOnly: o.ReadOnly, modes: modesOf(o.Private), seam: o.Seam, grace: keepFor, seed: maphash.MakeSeed(),
@@ -160,7 +184,7 @@ func (b *Bucket) openDirs(folder, work string) (err error) {
 }
 
 // Make creates a folder and its parents with mode 0700, where they do not exist. New folders are
-// durable when it returns.
+// durable when it returns. An existing folder, also one behind a link, is left as it is.
 func Make(dir string) error {
 	if info, err := os.Stat(dir); err == nil && info.IsDir() {
 		return nil
@@ -181,7 +205,9 @@ func Make(dir string) error {
 	return errors.Join(syncEntries(made), made.Close())
 }
 
-// Close closes the bucket. No other method may be running, or be called afterwards.
+// Close closes the bucket, and removes the empty folders of a store that was used because of the
+// file system; see Options.Work. No other method may be running, or be called afterwards. Displaced
+// files stay for the next process.
 func (b *Bucket) Close() error {
 	err := b.closeStores()
 	for _, d := range []dir{b.work, b.top} {
@@ -209,7 +235,9 @@ func (b *Bucket) Put(
 	return tagOf(data), nil
 }
 
-// put writes a file and moves it to its key.
+// put writes a file and moves it to its key. The file is synced before it is moved, and its folder
+// after that, so that after a power loss the key has either its old or its new content. For a
+// condition on a tag, it exchanges the files instead: a rename would replace whatever is there.
 func (b *Bucket) put(key string, data []byte, c blob.Cond) error {
 	s, err := b.stage(data, true)
 	if err != nil {
@@ -238,7 +266,8 @@ func (b *Bucket) put(key string, data []byte, c blob.Cond) error {
 	})
 }
 
-// refusal returns the error for a file that cannot be created because something is in the way.
+// refusal returns the error for a file that cannot be created because something is in the way:
+// blob.ErrForeign if that is not a plain file, otherwise blob.ErrCondition.
 func refusal(to spot) error {
 	if info, err := to.stat(); err == nil && !info.Mode().IsRegular() {
 		return blob.ErrForeign
@@ -246,7 +275,9 @@ func refusal(to spot) error {
 	return blob.ErrCondition
 }
 
-// putIfTag exchanges a staged file with the one that has the tag want.
+// putIfTag exchanges a staged file with the one that has the tag want. The errors of an exchange
+// become those of a Put: blob.ErrForeign, or blob.ErrCondition if the file is missing or has
+// another tag.
 func (b *Bucket) putIfTag(key string, s *staged, want blob.Tag) error {
 	b.tidy()
 	defer b.lock(key)()
@@ -291,7 +322,8 @@ func (b *Bucket) Get(
 	return data, tag, nil
 }
 
-// read reads n bytes of a file from offset off, and the tag of the file.
+// read reads n bytes of a file from offset off, and the tag of the file. For a part of a file, it
+// uses a cached tag if there is one, and otherwise reads the whole file once to compute it.
 func (b *Bucket) read(from spot, key string, off, n int64) (content, error) {
 	if n < 0 {
 		return from.read(off, n)
@@ -308,7 +340,8 @@ func (b *Bucket) read(from spot, key string, off, n int64) (content, error) {
 	return c, err
 }
 
-// Delete implements blob.Bucket. Folders that become empty are removed too.
+// Delete implements blob.Bucket. Folders that become empty are removed too. The removal is durable
+// when it returns, also if the file was gone already.
 func (b *Bucket) Delete(ctx context.Context, key string) error {
 	if err := b.beginWrite(ctx, key); err != nil {
 		return err
@@ -349,7 +382,8 @@ func (b *Bucket) beginWrite(ctx context.Context, key string) error {
 	return nil
 }
 
-// checkKey returns an error that wraps blob.ErrKey if key is not valid in a Bucket.
+// checkKey returns an error that wraps blob.ErrKey if key is not valid in a Bucket. On Windows,
+// that includes the names of devices, and names with characters that the system refuses.
 func checkKey(key string) error {
 	if err := blob.CheckKey(key); err != nil {
 		return err

@@ -25,7 +25,7 @@ const (
 
 // A Change is one system call that changes the files of a Bucket or makes them durable. Paths are
 // relative to the bucket's folder, ".", with slashes; paths that begin with ".rookery/elsewhere"
-// are in Options.Work.
+// are in Options.Work. Only the fields that the Op needs are set.
 type Change struct {
 	Op   Op
 	Path string
@@ -36,10 +36,11 @@ type Change struct {
 
 // A Seam is called for every Change that a Bucket makes, from any goroutine. It may make the change
 // by calling do, once, and its error becomes the result of the system call. With it a test sees
-// everything that a power loss could undo.
+// everything that a power loss could undo, and can fail any call. Reads are not reported.
 type Seam func(c Change, do func() error) error
 
-// do makes a change of the entry with a name in the folder.
+// do makes a change of the entry with a name in the folder, through the seam if there is one. call
+// makes the system call.
 func (f *folder) do(op Op, name string, call func() error) error {
 	if f.seam == nil {
 		return call()

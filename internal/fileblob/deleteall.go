@@ -22,7 +22,9 @@ const (
 	deletesEach = 16
 )
 
-// DeleteAll implements blob.Deleter. It syncs each folder once, after all removals from it.
+// DeleteAll implements blob.Deleter. It syncs each folder once, after all removals from it. After
+// an error it still syncs the removals that were made. removed is the number of keys from the
+// beginning that are removed; later ones may be removed too, because removals run in parallel.
 func (b *Bucket) DeleteAll(ctx context.Context, keys ...string) (removed int, err error) {
 	gone, err := b.deleteEach(ctx, keys)
 	folders := map[string]bool{}
@@ -38,7 +40,8 @@ func (b *Bucket) DeleteAll(ctx context.Context, keys ...string) (removed int, er
 }
 
 // deleteEach removes objects until one cannot be removed, and reports for each key whether it is
-// removed.
+// removed. It uses several goroutines for many keys; when one fails, the others finish the removal
+// that they have begun.
 func (b *Bucket) deleteEach(ctx context.Context, keys []string) ([]bool, error) {
 	gone, failed := make([]bool, len(keys)), make([]error, len(keys))
 	var next atomic.Int64
@@ -63,6 +66,7 @@ func (b *Bucket) deleteEach(ctx context.Context, keys []string) ([]bool, error) 
 }
 
 // deleteLoose removes an object as Delete does, but does not remove its folder or sync the removal.
+// A missing object is not an error.
 func (b *Bucket) deleteLoose(ctx context.Context, key string) error {
 	if err := b.beginWrite(ctx, key); err != nil {
 		return err

@@ -44,7 +44,9 @@ func (d dir) Close() error {
 }
 
 // enter opens the subdirectory with a name. A plain file is fs.ErrNotExist; anything else is
-// blob.ErrForeign.
+// blob.ErrForeign. os.Root would follow a link that stays inside it, so the directory that was
+// opened must be the one that lstat found; if they differ, it looks again, and after ten times the
+// error is errMoved.
 func (d dir) enter(name string) (dir, error) {
 	for range 10 {
 		want, err := d.lstat(name)

@@ -16,7 +16,8 @@ import (
 )
 
 // A dir is an open directory. Its methods are system calls relative to the descriptor: they look up
-// no path and follow no link.
+// no path and follow no link. Their names must be single names without slashes. It is safe for
+// concurrent use until it is closed.
 type dir struct{ *os.File }
 
 // openTop opens the directory at a path. Links in the path are followed.
@@ -25,8 +26,9 @@ func openTop(path string) (dir, error) {
 	return dir{file}, err
 }
 
-// enter opens the subdirectory with a name. A plain file is fs.ErrNotExist; anything else is
-// blob.ErrForeign.
+// enter opens the subdirectory with a name. A plain file is fs.ErrNotExist, as for a path below a
+// file; anything else, such as a link, is blob.ErrForeign. If the name changes again and again
+// while it is opened, the error is errMoved.
 func (d dir) enter(name string) (dir, error) {
 	for range 10 {
 		file, err := d.open(name, unix.O_RDONLY|unix.O_DIRECTORY, 0)
@@ -65,7 +67,8 @@ func (d dir) open(name string, flags int, perm uint32) (*os.File, error) {
 }
 
 // openPlain opens a file that lstat found to be plain. If it is not a plain file by now, the error
-// is errMoved.
+// is errMoved, and the caller looks again. Opening a FIFO or a device could block, so lstat comes
+// first.
 func (d dir) openPlain(name string, flags int, _ fs.FileInfo) (*os.File, fs.FileInfo, error) {
 	file, err := d.open(name, flags, 0)
 	if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.EISDIR) {
@@ -152,7 +155,9 @@ func (d dir) remove(name string) error {
 	return d.by(func(at int) error { return unix.Unlinkat(at, name, 0) })
 }
 
-// by calls a function with the descriptor, again if it was interrupted by a signal.
+// by calls a function with the descriptor, again if it was interrupted by a signal. The descriptor
+// stays open during the call, even if another goroutine closes the directory. The error is that of
+// the function, or os.ErrClosed.
 func (d dir) by(call func(at int) error) error {
 	conn, err := d.SyscallConn()
 	if err != nil {

@@ -14,7 +14,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/blob"
 )
 
-// Displaced implements blob.Displacer.
+// Displaced implements blob.Displacer. It reads the directories of displaced files and each file in
+// them, so it is for the start of a process and for the doctor; Due is cheap. Files are locked one
+// at a time, for as long as they are read.
 func (b *Bucket) Displaced(ctx context.Context) iter.Seq2[blob.Displaced, error] {
 	return func(yield func(blob.Displaced, error) bool) {
 		names, err := b.asides(ctx)
@@ -36,7 +38,8 @@ func (b *Bucket) Displaced(ctx context.Context) iter.Seq2[blob.Displaced, error]
 	}
 }
 
-// Settle implements blob.Displacer.
+// Settle implements blob.Displacer. d must be a value that Displaced or Due yielded, with its File.
+// It returns an error for any other file.
 func (b *Bucket) Settle(ctx context.Context, d blob.Displaced) error {
 	if err := b.beginWrite(ctx, d.Key); err != nil {
 		return err
@@ -53,7 +56,9 @@ func (b *Bucket) Settle(ctx context.Context, d blob.Displaced) error {
 	return b.prune(path.Dir(n.path()))
 }
 
-// asides returns the names of all displaced files, the earliest displaced first.
+// asides returns the names of all displaced files, the earliest displaced first. It reads the
+// directories, which is done at the start and for a complete list only; between these, the queue
+// knows the names. Files whose names are not those of asides are ignored.
 func (b *Bucket) asides(ctx context.Context) ([]waiting, error) {
 	var names []waiting
 	var unread error
@@ -79,7 +84,8 @@ func (b *Bucket) asides(ctx context.Context) ([]waiting, error) {
 }
 
 // displaced returns when a file was last renamed, or the current time if the system does not report
-// that.
+// that or reports a time in the future. It is the time from which a displaced file of an earlier
+// process waits.
 func (e *entry) displaced() time.Time {
 	now := time.Now()
 	if e.changed.IsZero() || e.changed.After(now) {
@@ -88,7 +94,9 @@ func (e *entry) displaced() time.Time {
 	return e.changed
 }
 
-// examine reads a displaced file, and reports whether it is a loss.
+// examine reads a displaced file, and reports whether it is a loss. A file that is not plain is a
+// loss with Foreign set: an exchange may have displaced a link that another program had put in
+// place of the file.
 func (b *Bucket) examine(n asideName) (d blob.Displaced, lost bool, err error) {
 	defer b.lock(n.key)()
 	d = blob.Displaced{Key: n.key, File: n.path()}
@@ -113,7 +121,8 @@ func (b *Bucket) examine(n asideName) (d blob.Displaced, lost bool, err error) {
 }
 
 // resume handles the files that a killed process left. A file that was moved aside is put back if
-// there is none at its key. All others are scheduled to be examined.
+// there is none at its key: the process was killed between the two moves of an exchange. All others
+// are scheduled to be examined.
 func (b *Bucket) resume() error {
 	names, err := b.asides(context.Background())
 	if err != nil {
@@ -137,7 +146,8 @@ func (b *Bucket) resume() error {
 	return b.syncSettled()
 }
 
-// putBackNow moves an aside back to its key, or settles it if something is in the way.
+// putBackNow moves an aside back to its key, or settles it if something is in the way, whatever
+// that is. If the aside is on another file system by now, its text is copied.
 func (b *Bucket) putBackNow(n asideName) error {
 	a, err := b.openAside(n, walk{})
 	if err != nil {
@@ -154,8 +164,9 @@ func (b *Bucket) putBackNow(n asideName) error {
 	return err
 }
 
-// copyBack copies a file back that is no longer on the folder's file system. The original stays
-// aside, with its text as the expected one.
+// copyBack copies a file back that is no longer on the folder's file system, because a disk was
+// mounted elsewhere since. The original stays aside, with its text as the expected one, so that it
+// is removed when its time is over. From then on the store in the folder is used.
 func (b *Bucket) copyBack(a *aside) error {
 	c, err := a.read(0, -1)
 	if err != nil {
@@ -189,7 +200,9 @@ func (b *Bucket) copyBack(a *aside) error {
 }
 
 // syncSettled makes durable that files which were moved aside no longer belong to their keys.
-// Otherwise the next Open after a power loss would restore files that were removed.
+// Otherwise the next Open after a power loss would restore files that were removed. It costs
+// nothing if no such file was renamed or removed since the last call. If it fails, the folders stay
+// in the set, and the next call syncs them.
 func (b *Bucket) syncSettled() error {
 	folders := b.settled.take()
 	for _, dir := range folders {

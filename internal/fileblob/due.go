@@ -18,8 +18,9 @@ import (
 // keepFor is how long a displaced file is kept for an editor that may still write to it.
 const keepFor = time.Minute
 
-// Due implements blob.Displacer. The time of a displaced file is keepFor. It starts again if the file
-// was modified within the last keepFor, or if it could not be read.
+// Due implements blob.Displacer. The time of a displaced file is keepFor. It starts again if the
+// file was modified within the last keepFor, or if it could not be read. Due may be called every
+// few seconds: it looks only at files whose time is over, and at known losses.
 func (b *Bucket) Due(ctx context.Context) iter.Seq2[blob.Displaced, error] {
 	return func(yield func(blob.Displaced, error) bool) {
 		if err := b.lookAtDue(ctx); err != nil {
@@ -59,7 +60,8 @@ func (b *Bucket) lookAtDue(ctx context.Context) error {
 }
 
 // tidy examines up to two displaced files whose time is over. Since each exchange calls it, files
-// are removed at the rate at which they are displaced even if Due is not called.
+// are removed at the rate at which they are displaced even if Due is not called. It is called
+// before the key is locked, because it locks the keys of the files that it examines.
 func (b *Bucket) tidy() {
 	for range 2 {
 		name, ok := b.later.due(time.Now().Add(-b.grace))
@@ -71,7 +73,7 @@ func (b *Bucket) tidy() {
 }
 
 // lookAgain removes a displaced file whose time is over if it is not a loss, with the empty folders
-// of its name.
+// of its name. A loss is recorded, and stays until it is settled. On an error the file waits again.
 func (b *Bucket) lookAgain(n asideName) error {
 	d, lost, err := b.examine(n)
 	if err != nil {
@@ -91,7 +93,8 @@ func (b *Bucket) lookAgain(n asideName) error {
 }
 
 // putAway removes a displaced file if it still has the contents of d and no editor seems to have it
-// open. In the latter case its time starts again. The caller must hold the lock of the key.
+// open, judged by the time of its last change. In the latter case its time starts again. If the
+// contents have changed, the error is a *Found. The caller must hold the lock of the key.
 func (b *Bucket) putAway(n asideName, d blob.Displaced) error {
 	a, err := b.openAside(n, walk{})
 	if err != nil {
@@ -112,7 +115,8 @@ func (b *Bucket) putAway(n asideName, d blob.Displaced) error {
 }
 
 // keepOn keeps a displaced file that is not a loss for another period. tag is that of its current
-// text.
+// text. If that is not the expected text, because the file was settled with it, the name of the
+// file is changed to expect it: the caller has handled this text.
 func (a *aside) keepOn(tag blob.Tag) error {
 	if a.known(tag) {
 		a.bucket.later.add(a.asideName)
@@ -123,7 +127,8 @@ func (a *aside) keepOn(tag blob.Tag) error {
 	return a.become(n)
 }
 
-// A queue contains names in the order in which they were added.
+// A queue contains names in the order in which they were added, which is also the order in which
+// they are due, because all wait equally long. It is safe for concurrent use.
 type queue struct {
 	mu      sync.Mutex
 	waiting []waiting

@@ -44,8 +44,11 @@ func (e *entry) touched() time.Time {
 	return e.modified
 }
 
-// mark returns the entry's blob.Object.Mark. It does not include the device number, which may
-// change each time a disk is mounted.
+// mark returns the entry's blob.Object.Mark: the inode, the size, and the times of the last change
+// of the contents and of anything, in base 36, separated by dots. An editor that writes the same
+// size within the same clock tick of the file system leaves it unchanged. It does not include the
+// device number, which may change each time a disk is mounted. Marks are stored, so a change of the
+// format makes all files be read again.
 func (e *entry) mark() string {
 	text := make([]byte, 0, 80)
 	text = strconv.AppendUint(text, e.inode, 36)

@@ -13,8 +13,9 @@ import (
 
 var _ blob.Eraser = (*Bucket)(nil)
 
-// EraseKept implements blob.Eraser. It removes every displaced file of these keys, including those
-// that an editor has written to.
+// EraseKept implements blob.Eraser. It removes every displaced file whose key begins with prefix,
+// including those that an editor has written to. The removals are synced when it returns. Freed
+// blocks are not overwritten.
 func (b *Bucket) EraseKept(ctx context.Context, prefix string) (blob.Gone, error) {
 	var gone blob.Gone
 	if b.readOnly {
@@ -41,7 +42,8 @@ func (b *Bucket) EraseKept(ctx context.Context, prefix string) (blob.Gone, error
 	return gone, b.syncSettled()
 }
 
-// eraseAside removes a displaced file and returns its size in bytes.
+// eraseAside removes a displaced file, of any kind, and returns its size in bytes. The removal is
+// made durable by syncSettled.
 func (b *Bucket) eraseAside(n asideName) (int64, error) {
 	defer b.lock(n.key)()
 	a, err := b.openAside(n, walk{})

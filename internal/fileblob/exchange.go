@@ -12,7 +12,9 @@ import (
 
 // Exchange implements blob.Exchanger. The new file has the permissions of the old one. The
 // displaced file is kept hidden for a minute; if an editor has written to it by then, Displaced and
-// Due yield it.
+// Due yield it. A nil want creates the file.
+//
+// The new content is visible when Exchange returns, and durable after a Sync of the key.
 func (b *Bucket) Exchange(ctx context.Context, key string, data, want []byte) error {
 	if err := b.beginWrite(ctx, key); err != nil {
 		return err
@@ -25,7 +27,8 @@ func (b *Bucket) Exchange(ctx context.Context, key string, data, want []byte) er
 	return nil
 }
 
-// exchangeFile makes one attempt of an exchange.
+// exchangeFile makes one attempt of an exchange. The file is staged before the key is locked, so
+// that other calls do not wait for the write.
 func (b *Bucket) exchangeFile(key string, data, want []byte) error {
 	s, err := b.stage(data, false)
 	if err != nil {
@@ -40,7 +43,7 @@ func (b *Bucket) exchangeFile(key string, data, want []byte) error {
 }
 
 // createAt moves a staged file to a spot. If there is something, the error is a *Found or
-// blob.ErrForeign.
+// blob.ErrForeign; if the folder of the spot is gone, errMoved. Never replaces a file.
 func createAt(s *staged, to spot) error {
 	for {
 		err := s.create(to)
@@ -60,6 +63,10 @@ func createAt(s *staged, to spot) error {
 // exchange replaces the file whose tag is want by a staged file. Anything else at the spot is left
 // unchanged, and the error is a *Found, fs.ErrNotExist or blob.ErrForeign. The caller must hold the
 // lock of the key.
+//
+// It compares the file first, which finds most conflicts without moving anything. An editor may
+// still save between this comparison and the exchange; then the displaced file is not the expected
+// one, and is put back.
 func (b *Bucket) exchange(key string, to spot, s *staged, want blob.Tag) error {
 	info, err := to.expect(want)
 	if err != nil {
@@ -93,6 +100,11 @@ func (s spot) expect(want blob.Tag) (fs.FileInfo, error) {
 //  1. The new file is moved from tmp to the place of the displaced one, at stage swapped.
 //  2. The two files are swapped. The displaced one now has that name.
 //  3. The displaced file is compared with the expected text. If it differs, restore puts it back.
+//
+// After a crash, the name of the file says what it is. Before step 2 it is the new file, which its
+// inode shows, and can be removed. After step 2 it is the displaced file: with the expected text it
+// is removed when its time is over, and with any other text it is a loss, because it was not put
+// back.
 func (b *Bucket) exchangeBySwap(key string, to spot, s *staged, want blob.Tag) error {
 	n := asideName{stage: swapped, key: key, want: want, mark: inode(s.info)}
 	a, err := b.newAside(n, walk{})
@@ -113,7 +125,8 @@ func (b *Bucket) exchangeBySwap(key string, to spot, s *staged, want blob.Tag) e
 }
 
 // undone returns the error why, for which an exchange was taken back, or an error if taking it back
-// failed.
+// failed. In the latter case the state of the key is unknown to the caller, and the displaced file
+// is found by Displaced.
 func undone(why, undo error) error {
 	if undo != nil {
 		//nolint:errorlint // not wrapped: a *Found in it would say that nothing changed
@@ -125,6 +138,10 @@ func undone(why, undo error) error {
 // restore puts back a file that an exchange should not have displaced. If that displaces another
 // file than the one placed there last, an editor has saved in between, and that file is put back in
 // turn. In the end the latest save is in place, and each earlier one is in Displaced.
+//
+// The stage restoring, with the digest of the file that must leave the key, is recorded before the
+// first swap. So a crash between two swaps leaves either that file, which can be removed, or an
+// editor's text, which is a loss.
 func (a *aside) restore(to spot, placed blob.Tag) error {
 	if err := a.rename(restoring, string(short(placed))); err != nil {
 		return err
@@ -173,7 +190,9 @@ func (b *Bucket) exchangeByMove(key string, to spot, s *staged, want blob.Tag) e
 	return a.rename(settled, "")
 }
 
-// Remove implements blob.Exchanger. The file is kept hidden for a minute, as by Exchange.
+// Remove implements blob.Exchanger. The file is kept hidden for a minute, as by Exchange. Folders
+// that become empty are removed too. A nil want expects that there is no file, and changes nothing.
+// The removal is durable after a Sync of the key.
 func (b *Bucket) Remove(ctx context.Context, key string, want []byte) error {
 	if err := b.beginWrite(ctx, key); err != nil {
 		return err
@@ -209,7 +228,7 @@ func (b *Bucket) removeFile(key string, want []byte) error {
 	return b.prune(path.Dir(key))
 }
 
-// expectNothing returns a *Found if there is something at the key.
+// expectNothing returns a *Found if there is something at the key, and nil if there is not.
 func (b *Bucket) expectNothing(key string) error {
 	err := b.at(key, walk{}, func(from spot) error {
 		_, err := from.expect("")
@@ -221,8 +240,8 @@ func (b *Bucket) expectNothing(key string) error {
 	return asFound(err)
 }
 
-// moveAside moves the file whose tag is n.want aside. If it moved another file, it puts that back
-// and returns an error.
+// moveAside moves the file whose tag is n.want aside, at stage moved. If it moved another file, it
+// puts that back and returns an error. The caller must close the aside.
 func (b *Bucket) moveAside(n asideName, from spot, w walk) (*aside, error) {
 	want := n.want
 	n.stage = moved
@@ -244,7 +263,8 @@ func (b *Bucket) moveAside(n asideName, from spot, w walk) (*aside, error) {
 }
 
 // putBack puts back a file that was moved aside. If there is a newer one in its place, the file
-// stays aside.
+// stays aside, settled, where the examination finds its text if it is a loss. After it, the folder
+// of asides must be synced before the key is changed again; see settled in Bucket.
 func (a *aside) putBack(to spot) error {
 	err := moveNew(a.spot, to)
 	if errors.Is(err, fs.ErrExist) {
@@ -256,7 +276,9 @@ func (a *aside) putBack(to spot) error {
 	return err
 }
 
-// Sync implements blob.Exchanger. Each folder is synced once.
+// Sync implements blob.Exchanger. Each folder is synced once, after the files in it. A key without
+// a file is not an error: its folder, or the nearest existing parent, is synced, so that a removal
+// becomes durable.
 func (b *Bucket) Sync(ctx context.Context, keys ...string) error {
 	if b.readOnly {
 		return ErrReadOnly

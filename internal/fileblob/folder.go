@@ -13,7 +13,8 @@ import (
 )
 
 // A folder is an open directory of the bucket that was reached without following a link. Its
-// methods work in that directory even if it is moved meanwhile.
+// methods work in that directory even if it is moved meanwhile. It must be closed, unless it is
+// kept.
 type folder struct {
 	dir
 	root dir         // directory to which path is relative
@@ -47,7 +48,8 @@ var errMoved = errors.New("the folder was moved meanwhile")
 
 // open opens the folder at a path, in one call if the system has one, otherwise segment by segment.
 // A missing folder is fs.ErrNotExist, and so is a file on the path unless w.make is set. Anything
-// else is blob.ErrForeign.
+// else is blob.ErrForeign. With w.keep the caller must hold b.folders. The caller must close the
+// folder.
 func (b *Bucket) open(dir string, w walk) (*folder, error) {
 	root := b.root(dir)
 	if root.File == nil {
@@ -110,7 +112,8 @@ func (b *Bucket) canLeap() bool {
 	return ok
 }
 
-// steps yields the path and the name of each folder from the root of dir down to dir.
+// steps yields the path and the name of each folder from the root of dir down to dir: for "a/b",
+// "a" with "a", and "a/b" with "b". It yields nothing for the root itself.
 func steps(dir string) iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		here, rest := "", belowRoot(dir)
@@ -129,7 +132,8 @@ func steps(dir string) iter.Seq2[string, string] {
 	}
 }
 
-// step opens the folder with a name in parent; its path is here.
+// step opens the folder with a name in parent; its path is here. It creates the folder and makes
+// its entry durable as w demands.
 func (b *Bucket) step(parent dir, here, name string, w walk) (dir, error) {
 	next, err := parent.enter(name)
 	if w.make && errors.Is(err, fs.ErrNotExist) {
@@ -161,7 +165,8 @@ func (b *Bucket) makeFolder(parent dir, here string) (dir, error) {
 }
 
 // keepEntry makes the entry of the folder at here durable in its parent, once until the folder is
-// pruned. The caller must hold b.folders.
+// pruned. Otherwise a file in a new folder could be durable and unreachable after a power loss. The
+// caller must hold b.folders.
 func (b *Bucket) keepEntry(parent dir, here string) error {
 	if _, known := b.durable.Load(here); known {
 		return nil
@@ -173,7 +178,9 @@ func (b *Bucket) keepEntry(parent dir, here string) error {
 	return nil
 }
 
-// at calls do with the spot of a key. No folder is pruned meanwhile.
+// at calls do with the spot of a key, in an open folder, which is closed afterwards. No folder is
+// pruned meanwhile, so a folder that was opened or created for a new file is not removed before the
+// file is in it.
 func (b *Bucket) at(key string, w walk, do func(spot) error) error {
 	b.folders.RLock()
 	defer b.folders.RUnlock()
@@ -191,7 +198,9 @@ func (b *Bucket) in(key string, w walk, do func(spot) error) error {
 }
 
 // prune removes dir if it is empty, and then each parent that becomes empty, except those that
-// stay. A folder that cannot be removed is left, without an error.
+// stay. A folder that cannot be removed, because it is not empty or belongs to another user, is
+// left, without an error. It waits for all changes in progress, so it first looks without the lock
+// whether dir is empty.
 func (b *Bucket) prune(dir string) error {
 	if b.stays(dir) || !b.looksEmpty(dir) {
 		return nil
@@ -227,7 +236,8 @@ func (b *Bucket) looksEmpty(dir string) bool {
 }
 
 // syncFolder makes the additions and removals in dir durable. If dir is gone, it syncs its nearest
-// existing parent.
+// existing parent, because the removal of dir is an entry there. Syncing a folder twice is
+// harmless.
 func (b *Bucket) syncFolder(dir string) error {
 	b.folders.RLock()
 	defer b.folders.RUnlock()

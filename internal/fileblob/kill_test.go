@@ -226,7 +226,7 @@ func exchangeForever(b *fileblob.Bucket) error {
 	}
 }
 
-// TestKilledWhileExchanging plays an editor beside the child and checks that its last save survives
+// TestKilledWhileExchanging is an editor beside the child and checks that its last save survives
 // any kill. The editor saves the text that it has in memory, with all of its lines.
 func TestKilledWhileExchanging(t *testing.T) {
 	t.Parallel()

@@ -16,7 +16,8 @@ import (
 )
 
 // List implements blob.Bucket. At a time it has the names of one folder and its parents in memory.
-// It skips files that are not plain, and those whose name is not a key.
+// It skips files that are not plain, and those whose name is not a key. A folder that cannot be
+// read ends it with an error, except one that was replaced by something else.
 func (b *Bucket) List(ctx context.Context, prefix string) iter.Seq2[blob.Object, error] {
 	return func(yield func(blob.Object, error) bool) {
 		for o, err := range b.Walk(ctx, prefix, nil) {
@@ -61,7 +62,8 @@ func (b *Bucket) Walk(
 	}
 }
 
-// Look implements blob.Looker.
+// Look implements blob.Looker. It reads only the metadata. The Object has the key as given, which
+// may differ in spelling from the file's name if the file system folds case.
 func (b *Bucket) Look(ctx context.Context, key string) (o blob.Object, err error) {
 	if err := begin(ctx, key); err != nil {
 		return blob.Object{}, err
@@ -88,7 +90,8 @@ func (b *Bucket) Look(ctx context.Context, key string) (o blob.Object, err error
 	return o, nil
 }
 
-// Touched implements blob.Looker.
+// Touched implements blob.Looker. It returns the time at which the names in the folder last
+// changed, which adding or removing any file changes, also those of other programs.
 func (b *Bucket) Touched(ctx context.Context, key string) (at time.Time, err error) {
 	if err := begin(ctx, key); err != nil {
 		return at, err
@@ -131,7 +134,8 @@ type walker struct {
 
 // folder visits the entries of a folder whose names have a prefix, recursively. It returns
 // fs.SkipAll if a function stopped the walk. A folder that is gone is empty; if a folder cannot be
-// read completely, none of its entries is visited.
+// read completely, none of its entries is visited, because a caller takes a missing file for a
+// removed one. dir is "." for the bucket's own folder, whose removal is reported.
 func (w walker) folder(dir, prefix string) error {
 	entries, err := w.entries(dir, prefix)
 	switch {
@@ -148,7 +152,9 @@ func (w walker) folder(dir, prefix string) error {
 	return nil
 }
 
-// entries returns the entries of a folder whose names have a prefix, sorted by their keys.
+// entries returns the entries of a folder whose names have a prefix, sorted by their keys, without
+// the bucket's own directory. It closes the folder before it returns, so a walk has one folder open
+// at a time.
 func (w walker) entries(dir, prefix string) ([]entry, error) {
 	f, err := w.bucket.open(dir, walk{})
 	if err != nil {
@@ -171,7 +177,9 @@ func (w walker) entries(dir, prefix string) ([]entry, error) {
 	return entries, nil
 }
 
-// compare orders the entries of a folder by the keys in them: "a-b" comes before "a/b".
+// compare orders the entries of a folder by the keys in them: "a-b" comes before "a/b", although
+// the folder "a" comes before "a-b" by name. So a walk yields keys in bytewise order, as other
+// buckets do.
 func compare(a, b *entry) int {
 	n := min(len(a.name), len(b.name))
 	if order := strings.Compare(a.name[:n], b.name[:n]); order != 0 {

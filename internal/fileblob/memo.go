@@ -22,7 +22,9 @@ const (
 )
 
 // A memo caches the tags of files of which a part was read. A tag is a digest of the whole file, so
-// without the cache reading a part would cost as much as reading the whole segment.
+// without the cache reading a part would cost as much as reading the whole segment. Large objects
+// that are read in parts, such as segments, never change, so a cached tag stays valid. It is safe
+// for concurrent use.
 type memo struct {
 	mu  sync.Mutex
 	lru *simplelru.LRU[string, knownTag]
@@ -43,7 +45,8 @@ func newMemo() *memo {
 	return &memo{lru: lru}
 }
 
-// find returns the tag of a file if it is cached and the file has not changed since.
+// find returns the tag of a file if it is cached and the file has not changed since: it is the same
+// file, with the same size and modification time.
 func (m *memo) find(key string, now fs.FileInfo) (blob.Tag, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

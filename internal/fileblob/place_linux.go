@@ -6,7 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// renameNew renames a file if the new name does not exist.
+// renameNew renames a file if the new name does not exist; otherwise the error is EEXIST. a and b
+// are descriptors of the directories of the two names. Some file systems do not support it, with
+// EINVAL.
 func renameNew(a int, from string, b int, to string) error {
 	return unix.Renameat2(a, from, b, to, unix.RENAME_NOREPLACE)
 }

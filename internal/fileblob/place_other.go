@@ -29,7 +29,9 @@ func renameOver(from, to spot) error {
 	return from.folder.root.root.Rename(from.below(), to.below())
 }
 
-// renameBeside implements moveNew. For a moment the file has both names.
+// renameBeside implements moveNew: it links the file to the new name, which fails if that exists,
+// and removes the old name. For a moment, and after a crash perhaps for longer, the file has both
+// names.
 func renameBeside(from, to spot) error {
 	if from.folder.root.root != to.folder.root.root {
 		return errElsewhere

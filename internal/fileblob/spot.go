@@ -63,7 +63,8 @@ type content struct {
 }
 
 // read returns n bytes from offset off, up to the end if n < 0, and the tag, for which it reads the
-// whole file.
+// whole file. The tag and the data are of one open file; if a program writes to it during the read,
+// they can be of different moments.
 func (s spot) read(off, n int64) (content, error) {
 	file, info, err := s.openFile()
 	if err != nil {
@@ -97,7 +98,8 @@ func (s spot) read(off, n int64) (content, error) {
 var errNoTag = errors.New("no tag is known")
 
 // part returns n bytes from offset off without reading the rest of the file. known returns the
-// cached tag of the file; if it has none, the error is errNoTag.
+// cached tag of the file; if it has none, the error is errNoTag, and the caller reads the whole
+// file. At the end of the file it returns fewer bytes.
 func (s spot) part(
 	off, n int64, known func(fs.FileInfo) (blob.Tag, bool),
 ) (content, error) {

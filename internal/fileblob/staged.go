@@ -17,7 +17,8 @@ type staged struct {
 	gone bool // it was moved out of tmp
 }
 
-// stage writes a file to tmp, and syncs it if durable is set.
+// stage writes a file to tmp, and syncs it if durable is set. The caller must call drop, which does
+// nothing once the file was moved to its place.
 func (b *Bucket) stage(data []byte, durable bool) (*staged, error) {
 	return b.store.Load().tmp.stage(data, durable)
 }

@@ -11,7 +11,9 @@ import (
 )
 
 // A store is a directory with the bucket's own files: in tmp those that are being written, in aside
-// those that were displaced.
+// those that were displaced. A rename works only within one file system, so the store must be on
+// that of the folder. Its folders stay open as long as the bucket, which saves opening them for
+// each change.
 type store struct {
 	dir        string // homeDir or workDir
 	tmp, aside *folder
@@ -25,7 +27,7 @@ const (
 	// homeDir is the path of the store in the folder itself.
 	homeDir = reserved
 
-	// workDir is the path that stands for Options.Work, wherever that is.
+	// workDir is the path that means Options.Work, wherever that is.
 	workDir = reserved + "/elsewhere"
 
 	tmpName       = "/tmp"
@@ -42,6 +44,8 @@ func (b *Bucket) storeDirs() []string {
 }
 
 // prepare opens the store, and handles the files that the last process left in any store.
+// Half-written files are removed before the store is opened, because nothing else is in tmp then;
+// displaced files need the store.
 func (b *Bucket) prepare() error {
 	for _, dir := range b.storeDirs() {
 		if err := b.clearTmp(dir + tmpName); err != nil {
@@ -57,7 +61,8 @@ func (b *Bucket) prepare() error {
 	return b.pruneHome()
 }
 
-// openStore creates and opens a store, and makes it the current one.
+// openStore creates and opens a store, and makes it the current one. Earlier stores stay open until
+// Close, because calls in progress may use them.
 func (b *Bucket) openStore(dir string) error {
 	b.folders.RLock() // folders must not be pruned before they are marked as kept
 	defer b.folders.RUnlock()
@@ -92,10 +97,11 @@ func (b *Bucket) openOwn(dir string) (*folder, error) {
 	return f, err
 }
 
-// moving makes a change that moves files between the store and the folder. If these are on
-// different file systems, nothing was done, and the change is repeated with the store in the
-// folder. If the store was removed by another program, the change is repeated with a new one,
-// because the missing file may be the store rather than the one that the change was to find.
+// moving makes a change that moves files between the store and the folder, which must have no
+// effect if it fails with an error of elsewhere. If the two are on different file systems, nothing
+// was done, and the change is repeated with the store in the folder. If the store was removed by
+// another program, the change is repeated with a new one, because the missing file may be the store
+// rather than the one that the change was to find. It is repeated once.
 func (b *Bucket) moving(change func() error) error {
 	was := b.store.Load()
 	err := change()
@@ -133,7 +139,8 @@ func (b *Bucket) moveHome() error {
 	return nil
 }
 
-// lost reports whether the store was removed, so that no file can be created in it.
+// lost reports whether the store was removed, so that no file can be created in it. It creates and
+// removes an empty file in each of its folders, so it is called only after an error.
 func (s *store) lost() bool {
 	for _, own := range []*folder{s.tmp, s.aside} {
 		probe, err := own.stage(nil, false)
@@ -147,7 +154,8 @@ func (s *store) lost() bool {
 	return false
 }
 
-// stays reports whether a folder must not be pruned.
+// stays reports whether a folder must not be pruned: the bucket's folder, and those of a store that
+// are open. On other stores, and in folders of keys, nothing depends on an empty folder.
 func (b *Bucket) stays(dir string) bool {
 	switch dir {
 	case ".", workDir, workDir + tmpName, workDir + displacedName:
@@ -202,7 +210,8 @@ func (b *Bucket) clearTmp(dir string) error {
 	return nil
 }
 
-// temporary returns the names in a tmp, none if it does not exist.
+// temporary returns the names in a tmp, none if it does not exist. After a normal end there are
+// none: each call removes its own file.
 func (b *Bucket) temporary(dir string) ([]string, error) {
 	tmp, err := b.open(dir, walk{})
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, blob.ErrForeign) {
@@ -215,7 +224,8 @@ func (b *Bucket) temporary(dir string) ([]string, error) {
 	return tmp.Readdirnames(-1)
 }
 
-// canSwap tests whether the file system can exchange two files.
+// canSwap tests whether the file system can exchange two files, by exchanging two empty ones. The
+// kernel may have the call and the file system not, so there is no other way to know.
 func canSwap(tmp *folder) (bool, error) {
 	one, err := tmp.stage(nil, false)
 	if err != nil {
@@ -230,8 +240,9 @@ func canSwap(tmp *folder) (bool, error) {
 	return swap(one.spot, two.spot) == nil, nil
 }
 
-// Leftovers returns what a killed process left: the number of files without a place, which the next
-// Open removes, and the keys of displaced texts that are losses (see Displaced).
+// Leftovers reports the files that a killed process left: the number of files without a place,
+// which the next Open removes, and the keys of displaced texts that are losses (see Displaced). It
+// changes nothing, so the doctor can call it on a bucket that was opened read only.
 func (b *Bucket) Leftovers(ctx context.Context) (unplaced int, displaced []string, err error) {
 	for _, dir := range b.storeDirs() {
 		names, err := b.temporary(dir + tmpName)

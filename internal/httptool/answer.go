@@ -16,7 +16,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// An answer is the result of a call.
+// An answer is the result of a call. A call that failed has an envelope too, unless it was refused
+// before it reached the catalogue.
 type answer struct {
 	data json.RawMessage // the envelope
 	err  error           // nil, or a fault
@@ -34,7 +35,8 @@ type sealed struct {
 }
 
 // write writes the response to a call. The ETag is the version in the envelope. In the bare form
-// the warnings are sent in a header.
+// the warnings are sent in a header. The envelope is decoded once, only for the parts that HTTP has
+// a place of its own for.
 func (s *server) write(w http.ResponseWriter, r *http.Request, a answer) {
 	var f *fault.Fault
 	if a.err != nil {
@@ -64,8 +66,9 @@ func (s *server) write(w http.ResponseWriter, r *http.Request, a answer) {
 	s.send(w, r, f, a.data)
 }
 
-// bareOf returns the body of a failed call in the bare form of a family. sent is the `error` of the
-// envelope, which is used if the family has no form of its own.
+// bareOf returns the body of a failed call in the bare form of a family: some families answer
+// errors in a form that their clients know. sent is the `error` of the envelope, which is used if
+// the family has no form of its own.
 func bareOf(family *tool.Family, f *fault.Fault, sent json.RawMessage) json.RawMessage {
 	if family == nil || family.Bare == nil {
 		return sent
@@ -93,7 +96,8 @@ func (s *server) refuse(w http.ResponseWriter, r *http.Request, f *fault.Fault) 
 }
 
 // turnAway refuses a request whose body is not read. Without this the server would read the body
-// before it answers, for as long as the client takes to send it.
+// before it answers, for as long as the client takes to send it. It is for every refusal before
+// authentication.
 func (s *server) turnAway(w http.ResponseWriter, r *http.Request, f *fault.Fault) {
 	unread(w, r)
 	s.refuse(w, r, f)
@@ -106,8 +110,8 @@ func unread(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// notAllowed answers a request with a method that its path does not have. A path with GET also has
-// HEAD.
+// notAllowed answers a request with a method that its path does not have, with status 405 and the
+// header Allow. A path with GET also has HEAD. OPTIONS without CORS is such a method too.
 func (s *server) notAllowed(w http.ResponseWriter, r *http.Request, allowed []string) {
 	if slices.Contains(allowed, http.MethodGet) {
 		allowed = append(slices.Clone(allowed), http.MethodHead)
@@ -123,7 +127,8 @@ func (s *server) notAllowed(w http.ResponseWriter, r *http.Request, allowed []st
 	body(w, http.StatusMethodNotAllowed, tool.Refusal(f, nil))
 }
 
-// send writes a response with the status and the headers for its fault; nil means success.
+// send writes a response with the status and the headers for its fault; nil means success. The code
+// of the fault is added to the log line.
 func (s *server) send(
 	w http.ResponseWriter, r *http.Request, f *fault.Fault, data json.RawMessage,
 ) {
@@ -140,7 +145,8 @@ func (s *server) send(
 }
 
 // challenge sets WWW-Authenticate if the request needs a token or a better one, and counts
-// unauthenticated requests.
+// unauthenticated requests. The challenge is that of the whole server, because the HTTP routes are
+// one resource.
 func (s *server) challenge(w http.ResponseWriter, r *http.Request, f *fault.Fault) {
 	sent := access.Sent(r.Header)
 	if c := s.opt.Resource.Challenge("", f, sent); c != "" {
@@ -172,7 +178,7 @@ func body(w http.ResponseWriter, status int, data []byte) {
 const maxWarnings = 4 << 10
 
 // warningsHeader returns the warnings as a JSON list in ASCII, truncated to maxWarnings, or "" if
-// there are none.
+// there are none. A truncated list ends with the warning WARNINGS_TRUNCATED, which has the total.
 func warningsHeader(all []tool.Warning) string {
 	var entries []string
 	room := maxWarnings

@@ -31,7 +31,8 @@ var headers = []header{
 	},
 }
 
-// A header is a header that sets an argument.
+// A header is a header that sets an argument. arg finds the argument of a tool, and read converts
+// the value, or returns false for an invalid one.
 type header struct {
 	name     string
 	arg      func(*tool.Tool) (tool.Arg, bool)
@@ -66,7 +67,7 @@ func verbatim(value string) (string, bool) { return value, value != "" }
 const maxName = 128
 
 // unquote parses an entity tag: "v42". It also accepts a weak one, because a proxy that compresses
-// a response may weaken its tag.
+// a response may weaken its tag. A list of tags, and *, are invalid.
 func unquote(value string) (string, bool) {
 	value = strings.TrimPrefix(value, "W/")
 	n := len(value)
@@ -76,7 +77,9 @@ func unquote(value string) (string, bool) {
 	return value[1 : n-1], true
 }
 
-// A gathering collects the arguments of one call from all parts of a request.
+// A gathering collects the arguments of one call from all parts of a request: its body, its path,
+// its query and its headers. An argument may come from any of them, and from two of them only with
+// equal values.
 type gathering struct {
 	tool   *tool.Tool
 	args   map[string]json.RawMessage
@@ -84,11 +87,11 @@ type gathering struct {
 }
 
 // arguments returns the arguments of a request from its body, path, query and headers. A body that
-// is not a JSON object is returned alone, so that the catalogue reports what is wrong with it.
+// is not a JSON object is returned alone, so that the catalogue reports the problem.
 //
 // The call is always made with the envelope, because its meta and warnings are needed here; bare
 // reports whether the caller asked for the data only. Headers that are not arguments of the tool
-// change the caller.
+// change the caller. For a call of an unknown tool nothing is read.
 func (c *call) arguments(
 	r *http.Request, caller *auth.Caller,
 ) (args json.RawMessage, bare bool, err error) {
@@ -116,7 +119,8 @@ func (c *call) arguments(
 	return args, bare, err
 }
 
-// addAll adds the arguments in the path, the query and the headers.
+// addAll adds the arguments in the path, the query and the headers, in this order. Those of the
+// body are in args already.
 func (g *gathering) addAll(path map[string]string, r *http.Request) error {
 	for name, value := range path {
 		if err := g.addText(name, []string{value}); err != nil {
@@ -129,7 +133,8 @@ func (g *gathering) addAll(path map[string]string, r *http.Request) error {
 	return g.addHeaders(r.Header)
 }
 
-// addQuery adds the arguments in the query. A repeated parameter is a list.
+// addQuery adds the arguments in the query. A repeated parameter is a list. A query that cannot be
+// parsed, and names or values that are not UTF-8, are faults with the code of the tool's family.
 func (g *gathering) addQuery(raw string) error {
 	query, err := url.ParseQuery(raw)
 	if err != nil {
@@ -161,7 +166,9 @@ func (g *gathering) addHeaders(h http.Header) error {
 	return nil
 }
 
-// addHeader adds the argument that a header sets, or sets the field of the caller.
+// addHeader adds the argument that a header sets, or sets the field of the caller. A header that
+// the tool cannot use is refused, because its sender relies on it: a version that is not compared
+// would lead to a lost update. A header that is sent twice is refused too.
 func (g *gathering) addHeader(h header, values []string) error {
 	a, ok := h.arg(g.tool)
 	switch {
@@ -187,9 +194,9 @@ func (g *gathering) addHeader(h header, values []string) error {
 	return nil
 }
 
-// addText adds an argument given as text. An unknown argument is added too, so that the catalogue
-// reports it together with all other problems. An argument that is given twice with different
-// values is an error.
+// addText adds an argument given as text, converted by the schema of the argument. An unknown
+// argument is added too, so that the catalogue reports it together with all other problems. An
+// argument that is given twice with different values, perhaps under an alias, is an error.
 func (g *gathering) addText(name string, values []string) error {
 	for _, v := range values {
 		if !utf8.ValidString(v) {
@@ -218,7 +225,8 @@ func (g *gathering) addText(name string, values []string) error {
 	return nil
 }
 
-// same reports whether two JSON values are equal, independent of formatting.
+// same reports whether two JSON values are equal, independent of formatting and of the order of
+// members.
 func same(a, b json.RawMessage) bool {
 	var x, y any
 	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {

@@ -9,7 +9,10 @@ import (
 	"github.com/rookeryhq/rookery/internal/httpbody"
 )
 
-// body reads the arguments in the body of a request. GET, HEAD and DELETE must not have a body.
+// body reads the arguments in the body of a request; nil if there is no body. GET, HEAD and DELETE
+// must not have a body, because proxies may drop it. A body that is too large, or does not fit into
+// the caller's share, keeps the fault of package httpbody; the other faults have the code of the
+// tool's family.
 func (c *call) body(r *http.Request) ([]byte, error) {
 	malformed := c.tool.Family.Malformed
 	data, err := httpbody.Read(r)
@@ -38,7 +41,8 @@ func (c *call) body(r *http.Request) ([]byte, error) {
 	return data, nil
 }
 
-// isJSON reports whether a media type is JSON in UTF-8.
+// isJSON reports whether a media type is JSON in UTF-8. Other media types, such as that of a form,
+// are refused: a page of another site could send them without a preflight request.
 func isJSON(contentType string) bool {
 	media, params, err := mime.ParseMediaType(contentType)
 	charset := params["charset"]

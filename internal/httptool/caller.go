@@ -14,7 +14,8 @@ import (
 )
 
 // caller authenticates a request and applies X-Readonly. The agent and the session are arguments,
-// even if they are sent as headers.
+// even if they are sent as headers. The Caller has the id of the request, and a place for the
+// remaining allowance. It reads no body.
 func (s *server) caller(r *http.Request) (auth.Caller, error) {
 	c, err := s.opt.Authenticate(r)
 	if err != nil {
@@ -32,7 +33,9 @@ func (s *server) caller(r *http.Request) (auth.Caller, error) {
 	return c, nil
 }
 
-// lost answers a request whose path leads to no tool.
+// lost answers a request whose path leads to no tool: 405 if the path has other methods, otherwise
+// 404 with the route that was probably meant, or the limit that the caller has exceeded with such
+// requests.
 func (s *server) lost(w http.ResponseWriter, r *http.Request, err error) {
 	if over := s.countLost(r); over != nil {
 		err = over
@@ -45,7 +48,8 @@ func (s *server) lost(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 // countLost counts a request below /v1 that leads to no tool, if it has a valid token. It returns
-// an error if the caller has made too many requests.
+// an error if the caller has made too many requests. Without a token the request costs nothing that
+// is worth counting.
 func (s *server) countLost(r *http.Request) error {
 	if !strings.HasPrefix(r.URL.Path, "/v1/") || !access.Sent(r.Header) {
 		return nil
@@ -67,7 +71,8 @@ type state struct {
 // healthy answers that the process is running.
 func (s *server) healthy(w http.ResponseWriter, r *http.Request) { s.is(w, r, "healthy") }
 
-// ready answers whether calls can be served.
+// ready answers whether calls can be served. The reason of a failure is logged; the response has it
+// only if it is meant for everyone; see unready.
 func (s *server) ready(w http.ResponseWriter, r *http.Request) {
 	if s.opt.Ready != nil {
 		if err := s.opt.Ready(r.Context()); err != nil {
@@ -79,7 +84,9 @@ func (s *server) ready(w http.ResponseWriter, r *http.Request) {
 	s.is(w, r, "ready")
 }
 
-// unready returns the fault of a server that is not ready, with the reason if it may be shown.
+// unready returns the fault of a server that is not ready, with the reason if it may be shown: an
+// UNAVAILABLE fault with a reason in its details. Everyone can read this page, so other errors
+// become one sentence.
 func unready(err error) *fault.Fault {
 	f := (*fault.Fault)(nil)
 	if errors.As(err, &f) && f.Code == fault.Unavailable && f.Details["reason"] != nil {
@@ -98,7 +105,8 @@ func (s *server) is(w http.ResponseWriter, r *http.Request, status string) {
 	body(w, http.StatusOK, data)
 }
 
-// document returns the handler of /openapi.json.
+// document returns the handler of /openapi.json. described builds the text; its error is logged and
+// answered.
 func (s *server) document(described func() ([]byte, error)) http.HandlerFunc {
 	page := newPage(described)
 	return func(w http.ResponseWriter, r *http.Request) {

@@ -9,9 +9,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 )
 
-// unproved returns the fault of a server whose certificate failed verification, with the reason and
-// what can be done. It quotes nothing from the certificate except times, because anyone could have
-// written that.
+// unproved returns the UNAVAILABLE fault of a server whose certificate failed verification, with
+// the reason and a remedy. It quotes nothing from the certificate except times, because anyone
+// could have written that. There is no option to accept such a certificate.
 func (c *Client) unproved(err *tls.CertificateVerificationError) *fault.Fault {
 	told := func(format string, args ...any) *fault.Fault {
 		return fault.New(fault.Unavailable, "the certificate of "+format, append([]any{c.host()}, args...)...).
@@ -35,7 +35,8 @@ func (c *Client) unproved(err *tls.CertificateVerificationError) *fault.Fault {
 	return told("%s does not prove the identity of the server").Fix("check the address of the server")
 }
 
-// untimely returns the fault of a certificate that has expired or is not valid yet.
+// untimely returns the fault of a certificate that has expired or is not valid yet. told makes the
+// fault. The clock of this machine may also be the cause, so that is always a fix.
 func untimely(
 	told func(format string, args ...any) *fault.Fault, cert *x509.Certificate,
 ) *fault.Fault {

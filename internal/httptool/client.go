@@ -17,8 +17,9 @@ import (
 )
 
 // A Client calls the tools of a server over HTTP. Only Base is required. It is safe for concurrent
-// use. It never repeats a call: that is up to the caller, who knows whether the call has an
-// idempotency key.
+// use, if its fields are not changed. It never repeats a call: that is up to the caller, who knows
+// whether the call has an idempotency key. The token is never sent to another server: redirects are
+// not followed.
 type Client struct {
 	Base     string       // URL of the server, such as http://127.0.0.1:7780
 	Token    string       // bearer token, sent only over TLS or to loopback
@@ -42,8 +43,10 @@ const maxAnswer = 64 << 20
 // server's own limit (CONTRACT §9).
 const callTimeout = 2 * time.Minute
 
-// Invoke calls a tool by name. It implements tool.Invoker. If the server did not answer, the fault
-// is UNAVAILABLE and says whether the call may have had an effect.
+// Invoke calls a tool by name. It implements tool.Invoker: the answer is an envelope, also together
+// with a fault that the server returned. If the server did not answer, there is no envelope, and
+// the fault is UNAVAILABLE and says whether the call may have had an effect. Arguments that are
+// larger than a server accepts are BATCH_TOO_LARGE and are not sent.
 func (c *Client) Invoke(
 	ctx context.Context, name string, args json.RawMessage,
 ) (json.RawMessage, error) {
@@ -64,7 +67,9 @@ func (c *Client) Invoke(
 	return c.read(a)
 }
 
-// request returns the HTTP request of a call.
+// request returns the HTTP request of a call, with the agent and the session of the client in
+// headers if the arguments do not have them. A tool whose argument of that name means something
+// else gets the header in any case.
 func (c *Client) request(
 	ctx context.Context, name string, args json.RawMessage,
 ) (*http.Request, error) {
@@ -105,7 +110,9 @@ func (c *Client) owns(name, arg string) bool {
 	return ok && !a.Shared
 }
 
-// post returns a request that sends JSON to a path of the server, with the token.
+// post returns a request that sends JSON to a path of the server, with the token. It returns
+// INVALID_PARAMETER if the address is not a URL of a server, or if the token must not be sent
+// there.
 func (c *Client) post(ctx context.Context, path string, body []byte) (*http.Request, error) {
 	target := strings.TrimSuffix(c.Base, "/") + path
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(body))
@@ -123,7 +130,8 @@ func (c *Client) post(ctx context.Context, path string, body []byte) (*http.Requ
 	return r, nil
 }
 
-// read interprets an answer by its status. A failure may be in the bare form.
+// read interprets an answer by its status. A failure may be in the bare form. An answer that is not
+// JSON, or is too large, does not come from a Rookery server.
 func (c *Client) read(a Answer) (json.RawMessage, error) {
 	data := a.Body
 	if !json.Valid(data) || len(data) > maxAnswer {
@@ -145,7 +153,8 @@ func (c *Client) read(a Answer) (json.RawMessage, error) {
 }
 
 // faultIn returns the fault in the answer of a failed call: the `error` of an envelope or, in the
-// bare form, the object itself. It returns nil if there is none.
+// bare form, the object itself, whose message may be the text under `error`. It returns nil if
+// there is none.
 func faultIn(data []byte) *fault.Fault {
 	var answer struct{ Error json.RawMessage }
 	if json.Unmarshal(data, &answer) != nil {

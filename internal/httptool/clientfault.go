@@ -17,8 +17,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 )
 
-// keepsSecrets returns a fault if a token would be sent in clear text, or if the address contains a
-// user name or a password. It is called before anything is sent.
+// keepsSecrets returns INVALID_PARAMETER if a token would be sent in clear text, or if the address
+// contains a user name or a password. It is called before anything is sent. On loopback a token may
+// be sent without TLS.
 func (c *Client) keepsSecrets(u *url.URL) error {
 	switch {
 	case u.User != nil:
@@ -33,13 +34,15 @@ func (c *Client) keepsSecrets(u *url.URL) error {
 	return nil
 }
 
-// isLoopback reports whether a host is certainly this machine, without a name lookup.
+// isLoopback reports whether a host is certainly this machine, without a name lookup. The answer of
+// a lookup could be that of an attacker, and a token would be sent there.
 func isLoopback(host string) bool {
 	return strings.EqualFold(host, "localhost") || net.ParseIP(host).IsLoopback()
 }
 
-// unreached returns the fault of a request without an answer. A request that was not sent (sent is
-// false) had no effect.
+// unreached returns the fault of a request without an answer: UNAVAILABLE, with the reason and what
+// to do. A request that was not sent (sent is false) had no effect. For one that was sent, the
+// outcome is unknown, and the fix is to repeat it with the same idempotency key.
 func (c *Client) unreached(err error, sent bool) error {
 	var dial *net.OpError
 	var certificate *tls.CertificateVerificationError
@@ -76,7 +79,8 @@ func (c *Client) silent(reason string) *fault.Fault {
 	return f.Fix("%s", c.start())
 }
 
-// undialled returns a short phrase that says why a connection could not be made.
+// undialled returns a short phrase that says why a connection could not be made, such as
+// "connection refused", for a message in parentheses.
 func undialled(err error) string {
 	var name *net.DNSError
 	var slow net.Error
@@ -99,7 +103,8 @@ func undialled(err error) string {
 const usual = "127.0.0.1:7780"
 
 // start returns the fix for a server that does not answer: the command that starts it, if the
-// address is on this machine.
+// address is on this machine, has a port and is plain HTTP; otherwise the advice to check the
+// address.
 func (c *Client) start() string {
 	u, err := url.Parse(c.Base)
 	switch {
@@ -130,7 +135,8 @@ func (c *Client) address() string {
 }
 
 // unknown returns the fault of a server that does not accept the token or requires one. It names
-// the source of the token and the command that logs in. given is the server's own fault.
+// the source of the token and the command that logs in. given is the server's own fault, of which
+// only the code of an expired token and the id of the request are kept.
 func (c *Client) unknown(given *fault.Fault) *fault.Fault {
 	token := "the token that was sent"
 	if c.Shown != "" {
@@ -153,7 +159,8 @@ func (c *Client) unknown(given *fault.Fault) *fault.Fault {
 }
 
 // strange returns the fault of an answer that does not come from a Rookery server, for example from
-// a gateway in front of it. It keeps a retry delay.
+// a gateway in front of it. It keeps a retry delay. The statuses 401, 413 and 429 have their usual
+// meaning, whatever program sends them.
 func (c *Client) strange(a Answer) *fault.Fault {
 	cause := fmt.Errorf("answer of status %d", a.Status)
 	f := fault.New(fault.Unavailable, "%s answered with status %d, not like a Rookery server", c.host(),
@@ -172,7 +179,7 @@ func (c *Client) strange(a Answer) *fault.Fault {
 }
 
 // retryAfter returns the delay in a Retry-After header in seconds, at most an hour, or 0 if there
-// is none.
+// is none. A date is not supported; Rookery sends none.
 func retryAfter(h http.Header) time.Duration {
 	seconds, err := strconv.Atoi(h.Get("Retry-After"))
 	if err != nil || seconds < 0 {

@@ -15,7 +15,8 @@ import (
 const VersionMark = "<!--version-->"
 
 // docs returns the handler of the page that describes all tools. Its Content-Security-Policy allows
-// only the one style and the one script in the page, by their digests, and no other resources.
+// only the one style and the one script in the page, by their digests, and no other resources. The
+// digests are those of text, so the version must not be within either.
 func (s *server) docs(text []byte) http.HandlerFunc {
 	policy := fmt.Sprintf("default-src 'none'; style-src '%s'; script-src '%s'; base-uri 'none'; "+
 		"form-action 'none'; frame-ancestors 'none'", digestOf(text, "style"), digestOf(text, "script"))
@@ -38,7 +39,8 @@ func (s *server) docs(text []byte) http.HandlerFunc {
 }
 
 // digestOf returns the digest of the first element with a name, in the form of a
-// Content-Security-Policy.
+// Content-Security-Policy. Without such an element it is the digest of the empty text, which allows
+// nothing.
 func digestOf(page []byte, element string) string {
 	_, rest, _ := bytes.Cut(page, []byte("<"+element+">"))
 	inner, _, _ := bytes.Cut(rest, []byte("</"+element+">"))

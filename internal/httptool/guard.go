@@ -11,8 +11,9 @@ import (
 )
 
 // guarded sets the headers of every response, and refuses requests that may have been read or
-// changed on the way or that name another host. Health checks are exempt: a load balancer knows
-// only the address, and sends no token.
+// changed on the way or that name another host. The check of Host prevents a web page from reaching
+// a server on loopback under a name of its own (DNS rebinding). Health checks are exempt: a load
+// balancer knows only the address, and sends no token.
 func (s *server) guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.harden(w.Header())
@@ -35,8 +36,9 @@ func (s *server) guarded(next http.Handler) http.Handler {
 	})
 }
 
-// harden sets the headers of every response. If the public URL uses https, browsers are told to use
-// only https for a year.
+// harden sets the headers of every response: nothing may be cached, framed, sniffed or sent on as a
+// referrer. If the public URL uses https, browsers are told to use only https for a year. Handlers
+// may replace Cache-Control.
 func (s *server) harden(h http.Header) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")
@@ -61,7 +63,7 @@ func (s *server) ours(r *http.Request, host string) bool {
 
 // fromUs reports whether a request has no Origin, or that of a page of this server: one of its
 // names, with the scheme of that name. An origin is scheme, host and port and nothing else (RFC
-// 6454 §7).
+// 6454 §7). Two headers, and the origin null, are not.
 func (s *server) fromUs(r *http.Request) bool {
 	origins := r.Header.Values("Origin")
 	if len(origins) == 0 {
@@ -74,8 +76,9 @@ func (s *server) fromUs(r *http.Request) bool {
 	return s.ours(r, host) && scheme == s.schemeOf(r, host)
 }
 
-// schemeOf returns the scheme of one of the server's names: that of the public URL for its host.
-// For any other name, which is not behind a proxy, it is the scheme of the request itself.
+// schemeOf returns the scheme of one of the server's names: that of the public URL for its host,
+// because a proxy may have ended TLS. For any other name, which is not behind a proxy, it is the
+// scheme of the request itself.
 func (s *server) schemeOf(r *http.Request, host string) string {
 	scheme, public, _ := strings.Cut(s.opt.Resource.PublicURL, "://")
 	if strings.EqualFold(host, public) || strings.EqualFold(host, public+":"+usualPorts[scheme]) {
@@ -96,7 +99,8 @@ func cameBy(r *http.Request) string {
 var usualPorts = map[string]string{"http": "80", "https": "443"}
 
 // loopback returns the loopback names of the listener of a request, with its port; none if it does
-// not listen on loopback.
+// not listen on loopback. The address of the listener is that of the connection, which no client
+// can forge.
 func loopback(r *http.Request) []string {
 	addr, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if !ok {

@@ -8,6 +8,14 @@
 // check of Origin, and then its route. The body is not read, and no store is used, before the
 // caller is authenticated. After that the request counts against the share of its tenant; see
 // access.Shares.
+//
+// The steps are the functions that New composes; each has a file with its name or subject. route.go
+// finds the tool of a request, args.go its arguments, and answer.go writes the response. options.go
+// is what a deployment can set. client.go, clientfault.go, certificate.go and relay.go are the
+// client, which shares only the names of headers and the size of a body with the server.
+//
+// A response to a call is complete in memory before its first byte is sent, so its status is always
+// right, and a slow client keeps no store open.
 package httptool
 
 import (
@@ -35,7 +43,8 @@ type server struct {
 }
 
 // New returns the handler of a catalogue. It panics if the path of a tool contains a parameter that
-// is not an argument, which is an error in the program.
+// is not an argument, which is an error in the program. The handler is safe for concurrent use;
+// pages are built on their first request.
 func New(cat *tool.Catalogue, o Options) http.Handler {
 	s := &server{cat: cat, opt: o.filled()}
 	s.routes, s.pages = routesOf(cat.Tools(), o.Only), s.pagesOf()
@@ -48,7 +57,8 @@ func New(cat *tool.Catalogue, o Options) http.Handler {
 	return s.observed(s.paced(s.crowded(s.guarded(s.described(s.invited(served))))))
 }
 
-// pagesOf returns the pages other than tools, by path; none if only some families are served.
+// pagesOf returns the pages other than tools, by path; none if only some families are served,
+// because the handler beside them serves these pages.
 func (s *server) pagesOf() map[string]http.HandlerFunc {
 	pages := map[string]http.HandlerFunc{}
 	if s.opt.Only != nil {
@@ -65,7 +75,8 @@ func (s *server) pagesOf() map[string]http.HandlerFunc {
 	return pages
 }
 
-// patterns returns all routes that can occur in logs and metrics.
+// patterns returns all routes that can occur in logs and metrics. Metrics announce them at the
+// start, so that each has a series from the beginning.
 func (s *server) patterns() []string {
 	all := []string{preflight}
 	if s.opt.Only == nil {
@@ -78,7 +89,8 @@ func (s *server) patterns() []string {
 	return slices.AppendSeq(all, maps.Keys(s.opt.Mount))
 }
 
-// mounted passes requests to mounted handlers, and all others to next.
+// mounted passes requests to mounted handlers, and all others to next. They have passed the checks
+// of every request, but not authentication, and their responses are not compressed here.
 func (s *server) mounted(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if h, at := s.mountOf(r.URL.Path); h != nil {
@@ -91,7 +103,7 @@ func (s *server) mounted(next http.Handler) http.Handler {
 }
 
 // mountOf returns the handler mounted at a path or above it, with the path where it is mounted, or
-// nil.
+// nil. No two handlers may be mounted at paths of which one contains the other.
 func (s *server) mountOf(path string) (h http.Handler, at string) {
 	for at, h := range s.opt.Mount {
 		if path == at || strings.HasPrefix(path, at+"/") {
@@ -101,7 +113,8 @@ func (s *server) mountOf(path string) (h http.Handler, at string) {
 	return nil, ""
 }
 
-// serve answers a request for a page or a tool.
+// serve answers a request for a page or a tool. Pages are found by their exact path, and have only
+// GET and HEAD.
 func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 	path := r.URL.EscapedPath()
 	if page, ok := s.pages[path]; ok {
@@ -122,7 +135,9 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 	s.call(w, r, c)
 }
 
-// call authenticates a request, calls its tool and writes the response.
+// call authenticates a request, calls its tool and writes the response. The request counts against
+// the share of its caller from its authentication to the end of the response. The headers of the
+// rate limit are sent with refusals too.
 func (s *server) call(w http.ResponseWriter, r *http.Request, c *call) {
 	caller, err := s.caller(r)
 	if err != nil {
@@ -146,7 +161,9 @@ func (s *server) call(w http.ResponseWriter, r *http.Request, c *call) {
 }
 
 // invoke reads the arguments of a call and makes the call when the caller's share allows it. The
-// call has ended before its answer is written. An error means that the call was not made.
+// call has ended before its answer is written. An error means that the call was not made. A call
+// that does not reach its tool, because of its name or its arguments, is counted here, so that
+// mistakes count against the rate limit.
 func (s *server) invoke(
 	r *http.Request, c *call, caller auth.Caller, flight *access.Flight,
 ) (answer, error) {

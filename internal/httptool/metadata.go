@@ -36,7 +36,8 @@ func (s *server) described(next http.Handler) http.Handler {
 	})
 }
 
-// metadata returns the document at a path, or nil if there is none.
+// metadata returns the document at a path, or nil if there is none: for the whole server, or for a
+// path of a mounted Resource. There is none without a public URL and issuers.
 func (s *server) metadata(path string) []byte {
 	at, ok := strings.CutPrefix(path, access.WellKnown)
 	if s.opt.Only != nil || !ok || at != "" && !s.isResource(at) {

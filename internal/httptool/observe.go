@@ -18,7 +18,8 @@ import (
 const requestID = "X-Request-Id"
 
 // A note is the data for the log line of a request. From the request itself it contains only the
-// id, and the method if it is a known one.
+// id, and the method if it is a known one. It is in the context of the request, and the handlers of
+// the chain fill it in.
 type note struct {
 	id    string
 	route string // the pattern of the route
@@ -33,7 +34,8 @@ type noteKey struct{}
 // noteOf returns the note of a request that passed through observed.
 func noteOf(r *http.Request) *note { return r.Context().Value(noteKey{}).(*note) }
 
-// observed gives every request an id, recovers from panics, and writes the log line.
+// observed gives every request an id, recovers from panics, and writes the log line. The id is that
+// of the client if it can be logged, otherwise a new one; the response has it in any case.
 func (s *server) observed(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
@@ -48,7 +50,8 @@ func (s *server) observed(next http.Handler) http.Handler {
 }
 
 // rescue answers a request whose handler has panicked. If the response has begun, it aborts the
-// connection.
+// connection, because the client would take the part for the whole. The log line of the panic has
+// its type and stack, but not its value, which may contain texts.
 func (s *server) rescue(w *recorder, r *http.Request) {
 	p := recover()
 	if p == nil {
@@ -67,7 +70,8 @@ func (s *server) rescue(w *recorder, r *http.Request) {
 	s.refuse(w, r, fault.Of(fmt.Errorf("panic in a handler: %T", p)))
 }
 
-// log counts a request and writes its log line.
+// log counts a request and writes its log line. If the call is logged by the catalogue, the line
+// has level Debug. It contains no path, query or body, only the pattern of the route.
 func (s *server) log(r *http.Request, w *recorder, start time.Time) {
 	n, took := noteOf(r), time.Since(start)
 	s.opt.Meter.Request(n.route, r.Method, w.status, took)
@@ -98,7 +102,8 @@ func (s *server) log(r *http.Request, w *recorder, start time.Time) {
 // methods are the methods that are logged by name.
 var methods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 
-// A recorder is a response that records its status.
+// A recorder is a response that records its status, 0 until it begins. It is what rescue asks
+// whether a response has begun.
 type recorder struct {
 	http.ResponseWriter
 	status int

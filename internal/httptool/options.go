@@ -21,7 +21,7 @@ const MaxBody = tool.MaxBody
 const maxRequests = 2048
 
 // Options configure a handler. The zero value trusts every caller, and serves only requests to
-// loopback names.
+// loopback names. Functions in it must be safe for concurrent use.
 type Options struct {
 	// Hosts are the names of the server, each as host:port, or as host alone for the default port.
 	// Requests for other names, and from pages of other origins, are refused. Empty: the loopback
@@ -98,7 +98,8 @@ type Options struct {
 	Meter   Meter        // nil: nothing is counted
 }
 
-// A Meter counts requests. It must be safe for concurrent use.
+// A Meter counts requests. It must be safe for concurrent use. It gets no path, host or caller, so
+// metrics cannot contain them.
 type Meter interface {
 	Routes(patterns ...string)                                    // announces the routes that Request may get
 	Request(route, method string, status int, took time.Duration) // counts an answered request
@@ -122,7 +123,8 @@ func (unmetered) Request(string, string, int, time.Duration) {}
 func (unmetered) Panic()                                     {}
 func (unmetered) Refused(access.Reason)                      {}
 
-// filled returns the options with defaults for missing values.
+// filled returns the options with defaults for missing values. It leaves out origins that are not
+// valid, and makes requests with two tokens fail.
 func (o Options) filled() Options {
 	if o.Authenticate == nil {
 		o.Authenticate = func(*http.Request) (auth.Caller, error) { return auth.LocalCaller(), nil }

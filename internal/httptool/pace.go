@@ -17,21 +17,24 @@ const (
 	hasteTime = time.Second
 )
 
-// paced applies the pace to every response.
+// paced applies the pace to every response, so that a client that reads slowly cannot keep a
+// connection and a handler for as long as it likes.
 func (s *server) paced(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		next.ServeHTTP(&pacer{w, http.NewResponseController(w), paceTime}, r)
 	})
 }
 
-// A pacer is a response whose write deadline is extended as its client reads.
+// A pacer is a response whose write deadline is extended as its client reads. It receives the
+// compressed data, so its parts are of the bytes that are sent.
 type pacer struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	time    time.Duration
 }
 
-// Write writes data in parts, each with a deadline of its own.
+// Write writes data in parts, each with a deadline of its own. It returns the error of a client
+// that is too slow, or has disconnected; the handler ignores it.
 func (p *pacer) Write(data []byte) (written int, err error) {
 	for {
 		part := data[written:min(written+pacePart, len(data))]

@@ -25,7 +25,7 @@ type Answer struct {
 
 // Post sends a body to a path of the server, with the client's token and the headers h, and returns
 // the answer, whatever its status. The error is a fault if the server cannot be called, does not
-// answer, or sends too much.
+// answer, or sends too much. It is for other protocols than that of Invoke, such as MCP.
 func (c *Client) Post(
 	ctx context.Context, path string, h http.Header, body []byte,
 ) (Answer, error) {
@@ -50,8 +50,8 @@ func (c *Client) Check() error {
 	return err
 }
 
-// Answers returns nil if the server responds, with any status, to a request that changes nothing.
-// The token is not sent. The error is a fault that says that no request was sent.
+// Answers returns nil if the server responds, with any status, to a request that changes nothing:
+// GET /healthz. The token is not sent. The error is a fault that says that no request was sent.
 func (c *Client) Answers(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -76,7 +76,9 @@ func (c *Client) Refusal(a Answer, given *fault.Fault) *fault.Fault {
 	return c.strange(a)
 }
 
-// send sends a request and returns the answer.
+// send sends a request and returns the answer, of at most maxAnswer bytes and one more. Answer.Sent
+// is set as soon as the headers were written, also with an error, so that the caller knows whether
+// the request may have had an effect.
 func (c *Client) send(r *http.Request) (Answer, error) {
 	client := http.Client{}
 	if c.HTTP != nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// A route is a method and a path pattern that lead to a tool.
+// A route is a method and a path pattern that lead to a tool. The segments of a pattern are literal
+// or a parameter in braces, which is an argument of the tool.
 type route struct {
 	method   string
 	pattern  string // /v1/vaults/{vault}/objects/{id}
@@ -26,7 +27,7 @@ const byName = "/v1/tools/{name}"
 
 // routesOf returns the routes of all tools, or of those of some families. They are sorted by
 // pattern, so that of two patterns that match the same path the one with more literal segments
-// comes first: "{" sorts after all letters.
+// comes first: "{" sorts after all letters. Tools without a path can be called by name only.
 func routesOf(tools []*tool.Tool, only []*tool.Family) []*route {
 	var all []*route
 	if only == nil {
@@ -43,8 +44,8 @@ func routesOf(tools []*tool.Tool, only []*tool.Family) []*route {
 	return all
 }
 
-// newRoute returns a route. It panics if the pattern has a parameter that is not an argument of the
-// tool.
+// newRoute returns a route. t is nil for the route by tool name. It panics if the pattern has a
+// parameter that is not an argument of the tool.
 func newRoute(method, pattern string, t *tool.Tool) *route {
 	r := &route{method, pattern, strings.Split(pattern, "/"), t}
 	for _, segment := range r.segments {
@@ -102,6 +103,10 @@ type otherMethod struct{ allowed []string }
 func (o *otherMethod) Error() string { return "another method is meant" }
 
 // find returns the call that a request makes. The error is a fault or an *otherMethod.
+//
+// An item of a collection can be named in the path, /objects/{id}, or in the query, /objects?id=…,
+// for ids that are hard to escape. If both the collection and an item could be meant, the query
+// decides; a tool of the collection that has an argument of that name takes precedence.
 func (s *server) find(r *http.Request) (*call, error) {
 	method := r.Method
 	if method == http.MethodHead {
@@ -135,8 +140,8 @@ func (s *server) find(r *http.Request) (*call, error) {
 	return nil, s.unknown(segments)
 }
 
-// at returns the route for a method and a path, or nil, and all methods of the path, including
-// those of routes that take the item in the query.
+// at returns the route for a method and a path, or nil, and all methods of the path, sorted,
+// including those of routes that take the item in the query. The methods are for a response 405.
 func (s *server) at(method string, segments []string) (found *route, allowed []string) {
 	for _, r := range s.routes {
 		if r.isItemOf(segments) {
@@ -155,7 +160,7 @@ func (s *server) at(method string, segments []string) (found *route, allowed []s
 }
 
 // itemAt returns the route to one item of the collection at a path, if the query names the item:
-// /objects?id=x means /objects/x.
+// /objects?id=x means /objects/x. It returns nil if the query does not name it.
 func (s *server) itemAt(method string, segments []string, query url.Values) *route {
 	for _, r := range s.routes {
 		if r.method != method || !r.isItemOf(segments) {
@@ -195,7 +200,9 @@ func (r *route) takes(name string) bool {
 	return ok
 }
 
-// called returns the call of a route for a path that matches the pattern.
+// called returns the call of a route for a path that matches the pattern. For the route by name,
+// the tool is looked up in the catalogue; it is nil for an unknown name, which the catalogue
+// reports.
 func (s *server) called(r *route, pattern, segments []string) *call {
 	path := argsOf(pattern, segments)
 	if r.tool != nil {
@@ -206,7 +213,8 @@ func (s *server) called(r *route, pattern, segments []string) *call {
 }
 
 // split returns the unescaped segments of a path. It refuses paths that can be interpreted in two
-// ways, because a proxy may have interpreted them differently.
+// ways, because a proxy may have interpreted them differently: empty segments, "." and "..", and
+// escapes that are not UTF-8.
 func split(u *url.URL) ([]string, error) {
 	segments := strings.Split(u.EscapedPath(), "/")
 	for i, escaped := range segments {
@@ -226,8 +234,9 @@ func split(u *url.URL) ([]string, error) {
 }
 
 // rejoined splits a path in which a gateway has decoded slashes, so that the parameter at the end
-// of a route gets all the rest. It returns nil if a route matches the path as it is, or if there is
-// no such route. The segments before the parameter must be unambiguous, as in split.
+// of a route gets all the rest: /v1/vaults/x/objects/people/freya becomes the object people/freya.
+// It returns nil if a route matches the path as it is, or if there is no such route. The segments
+// before the parameter must be unambiguous, as in split.
 func (s *server) rejoined(path string) []string {
 	segments := strings.Split(path, "/")
 	if !utf8.ValidString(path) || s.leads(segments) {
@@ -251,10 +260,12 @@ func (s *server) leads(segments []string) bool {
 	return slices.ContainsFunc(s.routes, func(r *route) bool { return matches(r.segments, segments) })
 }
 
-// isUnclear reports whether a proxy may interpret a segment differently.
+// isUnclear reports whether a proxy may interpret a segment differently: proxies remove empty
+// segments and dots, and would then apply their rules to another path than this server does.
 func isUnclear(segment string) bool { return segment == "" || segment == "." || segment == ".." }
 
-// unknown returns the fault of a path without a route, with the route that was probably meant.
+// unknown returns the NOT_FOUND fault of a path without a route, with the route that was probably
+// meant: the most similar one, one whose id was not escaped, or the page that lists all.
 func (s *server) unknown(segments []string) error {
 	f := fault.New(fault.NotFound, "no route has this path")
 	if r := s.nearest(segments); r != nil {
@@ -285,7 +296,8 @@ func (s *server) overrun(segments []string) *route {
 	return nil
 }
 
-// goesOn reports whether a longer route begins with this path.
+// goesOn reports whether a longer route begins with this path, so that a longer path may be a
+// mistyped one of it.
 func (s *server) goesOn(segments []string) bool {
 	n := len(segments)
 	return slices.ContainsFunc(s.routes, func(r *route) bool {
@@ -293,7 +305,8 @@ func (s *server) goesOn(segments []string) bool {
 	})
 }
 
-// nearest returns the route that is most similar to a path, or nil if none is similar.
+// nearest returns the route that is most similar to a path, or nil if none is similar. Parameters
+// count as equal, so only the literal segments are compared.
 func (s *server) nearest(segments []string) *route {
 	path := strings.Join(segments, "/")
 	const long = 512 // longer paths are too expensive to compare

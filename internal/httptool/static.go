@@ -10,7 +10,7 @@ import (
 )
 
 // A page is a text that is the same for all callers. It is built and compressed once, on the first
-// request.
+// request, also by concurrent ones. An error is kept too.
 type page func() (static, error)
 
 // A static is the text of a page, plain and compressed with gzip.
@@ -39,7 +39,8 @@ func newPage(text func() ([]byte, error)) page {
 }
 
 // write writes a page with a media type. It relies on the gzhttp wrapper, which detects whether the
-// client accepts gzip and does not compress a response that is already compressed.
+// client accepts gzip and does not compress a response that is already compressed. So a page is
+// compressed once, and better than a response could be.
 func (p static) write(w http.ResponseWriter, mediaType string) {
 	w.Header().Set("Content-Type", mediaType)
 	text := p.plain

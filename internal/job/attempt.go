@@ -12,7 +12,9 @@ import (
 )
 
 // attempt runs the remaining steps of a job and writes the outcome. first replaces the first of
-// them if it is not nil. The returned error is that of a failed step, or of writing the outcome.
+// them if it is not nil. The returned error is that of a failed step, or of writing the outcome. A
+// job whose first was refused is removed; every other outcome is written by settle. The hold must
+// not be used afterwards, except by known.
 func (h *hold) attempt(ctx context.Context, first func(context.Context, *Run) error) error {
 	defer h.leave()
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -22,8 +24,8 @@ func (h *hold) attempt(ctx context.Context, first func(context.Context, *Run) er
 	stop := h.keep(ctx, cancel)
 	refused, err := h.steps(ctx, r, first)
 	stop()
-	// A step that ends because keep cancelled it returns some context error; the cause tells a lost
-	// lease from a cancellation.
+	// A step that ends because keep cancelled it returns some context error; the cause
+	// distinguishes a lost lease from a cancellation.
 	if cause := context.Cause(ctx); cause != nil && err != nil {
 		err = cause
 	}
@@ -39,7 +41,9 @@ type attempt struct {
 	over   chan struct{} // closed when the attempt ends
 }
 
-// enter registers a new attempt of a job, and returns its lease holder. leave ends the attempt.
+// enter registers a new attempt of a job, and returns its lease holder. leave ends the attempt,
+// also if its end could not be written to the table: then this process knows at least that the
+// lease is void; see held.
 func (j *Jobs) enter(id string) (holder string, leave func()) {
 	now := &attempt{holder: j.name + rand.Text()[:8], over: make(chan struct{})}
 	j.mu.Lock()
@@ -74,8 +78,10 @@ func (j *Jobs) attempt(id string) <-chan struct{} {
 	return nil
 }
 
-// keep renews the lease until stop is called. It cancels the attempt with errLost if the lease is
-// lost, or with errCancelled if a caller cancelled the job.
+// keep renews the lease until stop is called, which waits for a renewal in progress. It cancels the
+// attempt with errLost if the lease is lost, or with errCancelled if a caller cancelled the job. A
+// renewal that fails for another reason is tried again after renewEvery, so three can fail before
+// the lease ends.
 func (h *hold) keep(ctx context.Context, cancel context.CancelCauseFunc) (stop func()) {
 	over, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -100,7 +106,8 @@ func (h *hold) keep(ctx context.Context, cancel context.CancelCauseFunc) (stop f
 // stopped reports whether the attempt must end because a caller cancelled the job.
 func (h *hold) stopped() bool { return h.kind.Stops == Anytime && h.known().Cancel }
 
-// steps runs the remaining steps. refused is true if the error is that of first.
+// steps runs the remaining steps, and records each when it is complete, with the result so far.
+// refused is true if the error is that of first.
 func (h *hold) steps(
 	ctx context.Context, r *Run, first func(context.Context, *Run) error,
 ) (refused bool, err error) {
@@ -146,8 +153,11 @@ func safely(ctx context.Context, do func(context.Context, *Run) error, r *Run) (
 // panicked returns the error of a panic: its type and position, but not its value.
 func panicked(p any) error { return fault.Panicked("in a job", p) }
 
-// settle writes the outcome of an attempt, even if its context has ended. It returns the error of
-// the attempt if the job failed or waits because of it, joined with an error of writing.
+// settle writes the outcome of an attempt, even if its context has ended: the job is done or
+// cancelled, it waits until a time that a step named, it is queued again because the process or the
+// call ended, or it failed. It returns the error of the attempt if the job failed or waits because
+// of it, joined with an error of writing. If nothing can be written, the lease ends by itself, and
+// the job continues then.
 func (h *hold) settle(ctx context.Context, r *Run, err error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settling)
 	defer cancel()
@@ -170,7 +180,8 @@ func (h *hold) settle(ctx context.Context, r *Run, err error) error {
 }
 
 // failed writes that an attempt failed: the job ends as Failed, or waits for the next attempt if
-// the error is temporary.
+// the error is temporary. A job of an Endless kind waits after any error but Fail. Other jobs give
+// up a day (patience) after their first attempt.
 func (h *hold) failed(ctx context.Context, err error) error {
 	why, it, now := fault.Of(err), h.known(), h.jobs.opt.Now().UTC()
 	over := !h.kind.Endless && (!passing(err) || now.Sub(it.Started) >= patience)
@@ -181,7 +192,9 @@ func (h *hold) failed(ctx context.Context, err error) error {
 	return errors.Join(err, h.rest(ctx, func(it *Item) { it.State, it.RetryAt, it.Error = Waiting, at, why }))
 }
 
-// rest releases the lease. The job continues later.
+// rest releases the lease. The job continues later: it is Queued or Waiting, as change sets. A
+// message for that time is sent to the queue. If a caller cancelled the job meanwhile, it ends
+// instead.
 func (h *hold) rest(ctx context.Context, change func(*Item)) error {
 	if h.stopped() {
 		return h.end(ctx, Cancelled, nil)
@@ -208,10 +221,10 @@ func (h *hold) drop(ctx context.Context) error {
 		table.Remove(table.Key{Part: Part, Sort: it.Open})))
 }
 
-// Cancel ends a job, or asks the process that runs it to end it. It does nothing if the job is
-// Cancelled already. It returns CONFLICT if the kind cannot be cancelled any more or the job has
-// ended otherwise, and NOT_FOUND if there is no such job. A dry run only checks whether the job can
-// be cancelled.
+// Cancel ends a job, or asks the process that runs it to end it, which may take until its next
+// renewal. It does nothing if the job is Cancelled already. It returns CONFLICT if the kind cannot
+// be cancelled any more or the job has ended otherwise, and NOT_FOUND if there is no such job. A
+// dry run only checks whether the job can be cancelled.
 func (j *Jobs) Cancel(ctx context.Context, id string, dryRun bool) (Item, error) {
 	it, row, err := j.get(ctx, id)
 	if err != nil {
@@ -253,7 +266,8 @@ func (h *hold) mayStop() error {
 	return nil
 }
 
-// cancel ends a job that no process runs, and sets Cancel on one that is running.
+// cancel ends a job that no process runs, and sets Cancel on one that is running. It returns a
+// *table.Conflict if the job has changed meanwhile.
 func (h *hold) cancel(ctx context.Context, now time.Time) error {
 	if h.jobs.held(&h.item, now) {
 		return h.replace(ctx, func(it *Item) { it.Cancel = true })

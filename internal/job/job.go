@@ -5,6 +5,20 @@
 // A job is only progress and retries; the logs contain the true state of the vaults. A job runs at
 // least once, so each of its steps must be idempotent. Several processes may see the same jobs; a
 // lease determines which one runs a job.
+//
+// A job is one item of the tenant's table. Every change of it is a conditional write on the item as
+// it was read, so of two processes one wins, and the other continues from the new state. A second
+// item reserves the target, so that there is one open job for each.
+//
+// The life of a job: Queued when it is created; Running while an attempt has its lease, which a
+// goroutine renews; Queued again if the attempt is interrupted; Waiting after a failure, or until a
+// time that a step names; and in the end Done, Failed or Cancelled, for 30 days. A process that
+// dies loses its lease after a minute, and any other continues the job at the step that was not
+// completed.
+//
+// attempt.go runs steps, lease.go takes and keeps the lease, run.go has the ways to run a job (in a
+// call, in a pass, for a message), jobs.go stores jobs, list.go lists them, and queue.go and
+// worker.go deliver messages.
 package job
 
 import (
@@ -106,7 +120,8 @@ func NewID(now time.Time) string {
 	return idPrefix + idCode.EncodeToString(raw[:])
 }
 
-// firstID returns an id that sorts before all ids of the time at, and after all earlier ones.
+// firstID returns an id that sorts before all ids of the time at, and after all earlier ones: its
+// random bits are zero.
 func firstID(at time.Time) string {
 	raw := idTime(at)
 	return idPrefix + idCode.EncodeToString(raw[:])

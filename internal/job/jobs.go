@@ -63,7 +63,7 @@ func New(o Options) *Jobs {
 }
 
 // Close ends the attempts that outlived their calls, and waits for them. Their jobs are queued
-// again.
+// again. Calls after it return UNAVAILABLE.
 func (j *Jobs) Close() {
 	j.mu.Lock()
 	j.closed = true
@@ -142,7 +142,8 @@ func (j *Jobs) create(ctx context.Context, it Item) error {
 	return j.inProgress(ctx, string(conflict.Item.Data))
 }
 
-// inProgress returns the IN_PROGRESS error of a call whose work another job does already.
+// inProgress returns the IN_PROGRESS error of a call whose work another job does already. The fault
+// has the Brief of that job, or only its id if it cannot be read.
 func (j *Jobs) inProgress(ctx context.Context, id string) error {
 	f := fault.New(fault.InProgress, "the job %s does that already", id).
 		Try("team_job_get", fault.Args{"id": id})
@@ -192,12 +193,13 @@ func (j *Jobs) get(ctx context.Context, id string) (Item, table.Item, error) {
 	return it, row, err
 }
 
-// NoJob returns the NOT_FOUND error of a job that does not exist, or that the caller may not see.
+// NoJob returns the NOT_FOUND error of a job that does not exist, or that the caller cannot see.
 func NoJob() error {
 	return fault.New(fault.NotFound, "there is no such job").Try("team_job_list", nil)
 }
 
-// Open returns the open jobs, oldest first.
+// Open returns the open jobs, oldest first. It reads the items that reserve targets, and one item
+// for each job, so ended jobs cost nothing.
 func (j *Jobs) Open(ctx context.Context) ([]Item, error) {
 	var all []Item
 	for row, err := range j.opt.Table.Query(ctx, Part, openPrefix, openPrefix+last) {

@@ -10,7 +10,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 )
 
-// A Kind describes how jobs of one kind run.
+// A Kind describes how jobs of one kind run. The name is stored with each job, and the number of
+// completed steps, so a release must not change the order of the steps of an existing kind.
 type Kind struct {
 	Name  string // for example vault_erase
 	Steps []Step // in order; a step may run again after a crash
@@ -22,7 +23,9 @@ type Kind struct {
 	Endless bool
 }
 
-// A Step is one part of a job. It must be idempotent.
+// A Step is one part of a job. It must be idempotent: it runs again if the process dies after it
+// has done its work and before that is recorded. Do returns nil when the step is complete, Later or
+// Fail to say how the job continues, or any other error, which is retried if it is temporary.
 type Step struct {
 	Name string
 	Do   func(ctx context.Context, r *Run) error
@@ -135,7 +138,9 @@ func pause(attempts int) time.Duration {
 	return min(d, mostPause)
 }
 
-// passing reports whether an error is temporary, so that a retry may succeed.
+// passing reports whether an error is temporary, so that a retry may succeed: a store or an issuer
+// does not respond, a limit is exceeded, the index is busy, the context ended, or an error that
+// no one classified.
 func passing(err error) bool {
 	if code := fault.Of(err).Code; code == fault.IndexBusy || code == fault.Internal {
 		return true

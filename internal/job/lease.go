@@ -11,7 +11,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/table"
 )
 
-// Durations of leases.
+// Durations of leases. A process that dies is noticed after leaseLife. Clocks of two processes may
+// differ by less than that.
 const (
 	leaseLife  = time.Minute
 	renewEvery = 15 * time.Second
@@ -25,7 +26,8 @@ var (
 )
 
 // A hold is the lease of a job, held by an attempt. item and row are the current state of the job
-// in the table, unless another attempt has taken the lease.
+// in the table, unless another attempt has taken the lease. Steps and the goroutine that renews the
+// lease use it at the same time.
 type hold struct {
 	jobs   *Jobs
 	kind   *Kind
@@ -63,7 +65,8 @@ func (j *Jobs) due(it *Item, now time.Time) bool {
 }
 
 // take takes the lease of a job. It returns errHeld if another attempt has it or the job is not
-// due. If asked is set, a caller asked for the job, and take does not wait for RetryAt.
+// due. If asked is set, a caller asked for the job, and take does not wait for RetryAt. The caller
+// must run the attempt, or call leave.
 func (j *Jobs) take(ctx context.Context, id string, asked bool) (_ *hold, err error) {
 	h := &hold{jobs: j}
 	h.holder, h.leave = j.enter(id)
@@ -135,7 +138,8 @@ func (h *hold) replace(ctx context.Context, change func(*Item), with ...table.Op
 }
 
 // update changes the job. It returns errLost if this attempt no longer has the lease. Concurrent
-// changes of Cancel are kept, and the progress never decreases.
+// changes of Cancel are kept, and the progress never decreases. change may run several times, each
+// time on the state that is in the table; with are operations of the same commit.
 func (h *hold) update(ctx context.Context, change func(*Item), with ...table.Op) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

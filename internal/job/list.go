@@ -20,9 +20,9 @@ func (f Filter) wants(it Item) bool {
 }
 
 // List returns up to limit jobs, newest first, with ids before `before` if that is not empty; more
-// reports whether there are others. The table can only be read forward, so List reads blocks of
-// time, each twice as long as the one after it. The cost of a page is about proportional to its
-// size.
+// reports whether there are others. An id contains its time, but the table can only be read
+// forward, so List reads blocks of time, each twice as long as the one after it. The cost of a page
+// is about proportional to its size.
 func (j *Jobs) List(
 	ctx context.Context, f Filter, before string, limit int,
 ) (items []Item, more bool, err error) {
@@ -51,7 +51,8 @@ func (j *Jobs) List(
 	}
 }
 
-// oldest returns the creation time of the oldest job; ok is false if there is none.
+// oldest returns the creation time of the oldest job, from its id; ok is false if there is none. It
+// costs one read, because ids sort by time.
 func (j *Jobs) oldest(ctx context.Context) (at time.Time, ok bool, err error) {
 	for row, err := range j.opt.Table.Query(ctx, Part, jobPrefix, jobPrefix+last) {
 		if err != nil {

@@ -15,7 +15,8 @@ type Queue interface {
 }
 
 // A Message identifies work. The work to do follows from the state of the identified object, never
-// from the message.
+// from the message, so a message may be lost, late, or delivered twice. Which fields are set
+// depends on the kind.
 type Message struct {
 	V           int    `json:"v"` // 1
 	Kind        string `json:"kind"`

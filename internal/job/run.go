@@ -47,7 +47,8 @@ func (j *Jobs) Start(
 	return j.within(ctx, h, first)
 }
 
-// settled runs a short function to its end, even if the context of its call ends meanwhile.
+// settled runs a short function to its end, even if the context of its call ends meanwhile, but for
+// settling at most. Otherwise a disconnected caller could leave a job with a lease and no attempt.
 func (j *Jobs) settled(ctx context.Context, do func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settling)
 	defer cancel()
@@ -92,8 +93,9 @@ func (j *Jobs) Go(ctx context.Context, id string) (Item, error) {
 	}
 }
 
-// within runs an attempt while a call waits. When the call ends, the attempt continues in the
-// background if Options.Background is set; otherwise it ends and the job is queued again.
+// within runs an attempt while a call waits, for at most InCall. When the call ends, the attempt
+// continues in the background if Options.Background is set; otherwise it ends and the job is queued
+// again. If the caller gave up, the error is the cause of its context.
 func (j *Jobs) within(
 	ctx context.Context, h *hold, first func(context.Context, *Run) error,
 ) (Item, error) {
@@ -160,7 +162,7 @@ func (j *Jobs) leave(ctx context.Context, h *hold) error {
 
 // Work makes one pass: it runs each job that is due, oldest first, and returns when the next one is
 // due, or the zero time if there is no open job. Failed jobs are retried later; their errors are
-// returned for the log.
+// returned for the log. A job that another process runs is skipped, and is due when its lease ends.
 func (j *Jobs) Work(ctx context.Context) (next time.Time, err error) {
 	all, err := j.Open(ctx)
 	if err != nil {
@@ -213,7 +215,8 @@ func (j *Jobs) Run(ctx context.Context, id string) (next time.Time, err error) {
 	return it.next(), nil
 }
 
-// next returns when a job can run; zero: never.
+// next returns when a job can run; zero: never. A job with a lease can run when that ends, unless
+// it is renewed.
 func (it *Item) next() time.Time {
 	switch {
 	case it.State.Ended():

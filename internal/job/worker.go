@@ -10,7 +10,8 @@ import (
 // an error, the message is delivered again; ErrMessage means that the message can never be handled.
 type Handler func(ctx context.Context, m Message) error
 
-// A Worker handles the messages of a queue.
+// A Worker handles the messages of a queue: it finds the handler of a message by its kind. It is
+// safe for concurrent use if its handlers are.
 type Worker struct {
 	// Handlers are the handlers by message kind.
 	Handlers map[string]Handler

@@ -16,7 +16,9 @@ var renamed = map[string]string{"Www-Authenticate": "X-Amzn-Remapped-Www-Authent
 // ours contains the headers that the gateway sets itself.
 var ours = map[string]bool{"Content-Length": true, "Date": true, "Server": true}
 
-// An answer is the response of a function to an event of version 2.0.
+// An answer is the response of a function to an event of version 2.0. A header has one value, as a
+// string or another scalar; several cookies have a field of their own, because their values cannot
+// be joined. Body is Base64 if IsBase64Encoded is set.
 type answer struct {
 	StatusCode      int                        `json:"statusCode"`
 	Headers         map[string]json.RawMessage `json:"headers"`
@@ -26,7 +28,8 @@ type answer struct {
 }
 
 // relay sends the response of a function. A response without a statusCode is the body of a 200, as
-// JSON. A response that the gateway does not understand is a 500.
+// JSON. A response that the gateway does not understand is a 500. The response to HEAD has the
+// length of the body, and no body.
 func (g *Gateway) relay(w http.ResponseWriter, r *http.Request, text []byte) {
 	a, body, err := parseAnswer(text)
 	if err != nil {
@@ -60,7 +63,7 @@ func (g *Gateway) relay(w http.ResponseWriter, r *http.Request, text []byte) {
 }
 
 // setHeader sets a header of the response, under its new name if it is renamed. It drops headers
-// that the gateway sets itself.
+// that the gateway sets itself, and those of a connection. Names are not case-sensitive.
 func setHeader(h http.Header, name, value string) {
 	name = http.CanonicalHeaderKey(name)
 	if hopByHop[name] || ours[name] {
@@ -72,7 +75,8 @@ func setHeader(h http.Header, name, value string) {
 	h.Set(name, value)
 }
 
-// scalar returns the value of a header: a string, or the JSON of a number or a bool.
+// scalar returns the value of a header: a string, or the JSON of a number or a bool, as a function
+// may write either.
 func scalar(value json.RawMessage) string {
 	var text string
 	if json.Unmarshal(value, &text) == nil {
@@ -81,7 +85,8 @@ func scalar(value json.RawMessage) string {
 	return string(value)
 }
 
-// parseAnswer decodes the response of a function, and returns it and its body.
+// parseAnswer decodes the response of a function, and returns it and its body. A status outside 200
+// to 599, and a body that is not base64 although it should be, are errors.
 func parseAnswer(text []byte) (answer, []byte, error) {
 	if !json.Valid(text) {
 		return answer{}, nil, errors.New("the answer is not JSON")

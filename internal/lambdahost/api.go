@@ -21,7 +21,9 @@ func (e *environment) routes() http.Handler {
 	return mux
 }
 
-// next ends the call before, and answers with the next event when there is one.
+// next ends the call before, and answers with the next event when there is one. A process asks in a
+// loop; while it has nothing to do, its request stays open. Lambda freezes the process at this
+// moment.
 func (e *environment) next(w http.ResponseWriter, r *http.Request) {
 	e.finish()
 	select {
@@ -35,7 +37,8 @@ func (e *environment) next(w http.ResponseWriter, r *http.Request) {
 }
 
 // finish ends the call before, and makes the environment ready. If a process serves several calls
-// at once, it is unknown which one was before, so each call ends with its answer.
+// at once, it is unknown which one was before, so each call ends with its answer. Otherwise a call
+// lasts until the process asks again, because it may work after it has answered.
 func (e *environment) finish() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -51,13 +54,15 @@ func (e *environment) finish() {
 	}
 }
 
-// end ends a call. The caller holds e.mu.
+// end ends a call: serve returns its outcome. A call without an outcome ends with an error. The
+// caller holds e.mu.
 func (e *environment) end(c *call) {
 	delete(e.now, c.id)
 	close(c.done)
 }
 
-// write sends an event with the headers of the Runtime API.
+// write sends an event with the headers of the Runtime API: the id of the call, its deadline in
+// Unix milliseconds, and made-up names of the function and the trace.
 func (c *call) write(w http.ResponseWriter, f Function) {
 	header := w.Header()
 	header.Set("Content-Type", "application/json")
@@ -77,7 +82,9 @@ func traceID() string {
 	return "Root=1-" + at + "-" + id[24:] + id[24:] + ";Parent=" + id[:8] + id[:8] + ";Sampled=0"
 }
 
-// response receives the answer of a call.
+// response receives the answer of a call. A larger answer than Lambda takes is the error of the
+// call, and the process gets 413. If the connection is cut, there is no answer, and the call ends
+// with its timeout or with the process.
 func (e *environment) response(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxAnswer))
 	var large *http.MaxBytesError
@@ -92,14 +99,16 @@ func (e *environment) response(w http.ResponseWriter, r *http.Request) {
 	e.accept(w, r, outcome{answer: body})
 }
 
-// failure receives the error of a call.
+// failure receives the error of a call: the function has returned an error or panicked, and its
+// runtime has noticed. The process goes on, and asks for the next event.
 func (e *environment) failure(w http.ResponseWriter, r *http.Request) {
 	if err := reported(w, r); err != nil {
 		e.accept(w, r, outcome{err: err})
 	}
 }
 
-// initFailure receives the error of a start, after which the process ends.
+// initFailure receives the error of a start, after which the process ends; it is killed if it does
+// not. Calls that wait for the process get the error.
 func (e *environment) initFailure(w http.ResponseWriter, r *http.Request) {
 	err := reported(w, r)
 	if err == nil {
@@ -125,7 +134,8 @@ func reported(w http.ResponseWriter, r *http.Request) *Error {
 	return failed
 }
 
-// accept posts the outcome of a call, and answers the process.
+// accept posts the outcome of a call, and answers the process: 202, or 400 for an id that is not
+// that of a running call.
 func (e *environment) accept(w http.ResponseWriter, r *http.Request, o outcome) {
 	if !e.post(r.PathValue("id"), o) {
 		status(w, http.StatusBadRequest, "InvalidRequestID")
@@ -135,7 +145,8 @@ func (e *environment) accept(w http.ResponseWriter, r *http.Request, o outcome) 
 }
 
 // post sets the outcome of a call. It returns false if no call with this id is running, or if it
-// has an outcome already.
+// has an outcome already; then the process gets 400, as from Lambda. With a Concurrency of more
+// than 1, the call ends.
 func (e *environment) post(id string, o outcome) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -13,7 +13,10 @@ import (
 	"time"
 )
 
-// An environment is one process of a function with its own Runtime API.
+// An environment is one process of a function with its own Runtime API, on a free port of loopback.
+// It goes through these states: it is launched; it asks for its first event, within initTimeout; it
+// handles calls, and is idle and perhaps frozen between them; it ends, by itself or because it is
+// killed.
 type environment struct {
 	function Function
 	pid      int
@@ -32,7 +35,8 @@ type environment struct {
 	frozen bool
 }
 
-// A call is one event that a process handles.
+// A call is one event that a process handles. outcome and posted are guarded by environment.mu
+// until done is closed.
 type call struct {
 	id       string
 	event    []byte
@@ -48,7 +52,9 @@ type outcome struct {
 	err    error
 }
 
-// launch starts a process. The caller holds h.mu.
+// launch starts a process. The caller holds h.mu. It returns when the process runs; the process
+// asks for its first event later. A program that cannot be started is an *Error with
+// TypeEntrypoint.
 func (h *Host) launch() (*environment, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -78,7 +84,9 @@ func (h *Host) launch() (*environment, error) {
 	return e, nil
 }
 
-// wait starts the process and waits for its end. It calls forget before ended is closed.
+// wait starts the process and waits for its end. It calls forget before ended is closed, so that no
+// call takes an environment that has ended. On Linux the process is killed when the thread that
+// started it ends, so one goroutine does both on one thread.
 func (e *environment) wait(cmd *exec.Cmd, started chan<- error, forget func(*environment)) {
 	defer ownThread()()
 	err := startGroup(cmd)
@@ -92,7 +100,8 @@ func (e *environment) wait(cmd *exec.Cmd, started chan<- error, forget func(*env
 	_ = e.api.Close()
 }
 
-// environ returns the variables that Lambda sets.
+// environ returns the variables that Lambda sets. api is HOST:PORT of the Runtime API. Variables of
+// this process are not passed on.
 func environ(f Function, api string) []string {
 	return []string{
 		"AWS_LAMBDA_RUNTIME_API=" + api,
@@ -112,7 +121,8 @@ func environ(f Function, api string) []string {
 }
 
 // serve passes an event to the process and waits until the call ends. It returns false if an idle
-// process ended before it received the event.
+// process ended before it received the event. A process that exceeds the timeout is killed, as
+// Lambda does, and its outcome is the answer that it posted, if it had posted one.
 func (e *environment) serve(event []byte) (outcome, bool) {
 	e.thaw()
 	if err := e.begin(); err != nil {
@@ -142,7 +152,8 @@ func (e *environment) serve(event []byte) (outcome, bool) {
 }
 
 // begin waits until the process has asked for its first event. It kills the process after
-// initTimeout.
+// initTimeout, with an *Error of TypeTimeout. If the process ended by itself, the error is that of
+// ending.
 func (e *environment) begin() error {
 	timer := time.NewTimer(initTimeout)
 	defer timer.Stop()
@@ -158,7 +169,8 @@ func (e *environment) begin() error {
 	}
 }
 
-// result returns the posted outcome, or else err, or else the end of the process as an error.
+// result returns the posted outcome, or else err, or else the end of the process as an error. A
+// process that has answered and then ended, or exceeded its time, has answered.
 func (e *environment) result(c *call, err error) outcome {
 	e.mu.Lock()
 	posted := c.posted
@@ -172,7 +184,8 @@ func (e *environment) result(c *call, err error) outcome {
 	return outcome{err: e.ending()}
 }
 
-// ending returns the end of the process as an error.
+// ending returns the end of the process as an error: the error with which it reported that it could
+// not start, its exit status, or that it ended without an answer.
 func (e *environment) ending() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -186,20 +199,22 @@ func (e *environment) ending() error {
 	return &Error{TypeExit, "the process ended without an answer"}
 }
 
-// timedOut returns the error of a call that exceeded the timeout.
+// timedOut returns the error of a call that exceeded the timeout, with the message that Lambda
+// logs.
 func (e *environment) timedOut() error {
 	seconds := e.function.Timeout.Seconds()
 	return &Error{TypeTimeout, fmt.Sprintf("Task timed out after %.2f seconds", seconds)}
 }
 
-// used reports whether the process has received an event.
+// used reports whether the process has received an event. One that ended before that has failed to
+// start, and its end is the error of the call.
 func (e *environment) used() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.served
 }
 
-// over reports whether the process has ended.
+// over reports whether the process has ended. It may end at any moment after that.
 func (e *environment) over() bool {
 	select {
 	case <-e.ended:
@@ -209,12 +224,13 @@ func (e *environment) over() bool {
 	}
 }
 
-// freeze stops the process of the environment, as Lambda does between two invocations. thaw continues
-// it.
+// freeze stops the process of the environment, as Lambda does between two invocations. thaw
+// continues it.
 func (e *environment) freeze() { e.hold(true) }
 func (e *environment) thaw()   { e.hold(false) }
 
-// hold stops or continues the process, unless it has ended or is in that state.
+// hold stops or continues the process, unless it has ended or is in that state. A stopped process
+// does not run, but its connections stay open, as in Lambda.
 func (e *environment) hold(frozen bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -224,7 +240,8 @@ func (e *environment) hold(frozen bool) {
 	}
 }
 
-// kill kills the process, unless it has ended.
+// kill kills the process and those that it has started, unless it has ended. It does not wait for
+// the end.
 func (e *environment) kill() {
 	if !e.over() {
 		killGroup(e.pid)

@@ -23,7 +23,7 @@ const (
 )
 
 // An Error is the end of a call without an answer: the function reported an error, its process
-// ended, or its timeout was exceeded.
+// ended, or its timeout was exceeded. Its JSON is that of the Runtime API.
 type Error struct {
 	Type    string `json:"errorType"`
 	Message string `json:"errorMessage"`

@@ -14,7 +14,8 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// A request is the input of an event.
+// A request is the input of an event: a request of HTTP, and what the gateway has found out about
+// it.
 type request struct {
 	r          *http.Request
 	id         string
@@ -37,7 +38,8 @@ func decodedPath(r *http.Request) string {
 	return path
 }
 
-// event returns the event in version 2.0 of the payload format.
+// event returns the event in version 2.0 of the payload format. Names of the account, the API and
+// the stage are made up. The time is that of the call.
 func (in request) event() ([]byte, error) {
 	now := time.Now()
 	body, encoded := in.text()
@@ -74,8 +76,8 @@ func (in request) event() ([]byte, error) {
 }
 
 // headers returns the headers of the request, with names in lower case, and with the values of one
-// name joined by commas. It omits cookies, and adds the headers of the gateway (not documented:
-// which).
+// name joined by commas. It omits cookies and hop-by-hop headers, and adds the headers of the
+// gateway (not documented: which). The client's address is appended to X-Forwarded-For.
 func (in request) headers() map[string]string {
 	all := map[string]string{}
 	for name, values := range in.r.Header {
@@ -110,7 +112,8 @@ func (in request) cookies() []string {
 	return all
 }
 
-// source returns the address of the client, without its port.
+// source returns the address of the client, without its port, from the connection and not from a
+// header.
 func (in request) source() string {
 	host, _, err := net.SplitHostPort(in.r.RemoteAddr)
 	if err != nil {
@@ -119,7 +122,7 @@ func (in request) source() string {
 	return host
 }
 
-// text returns the body, in base64 if it is not text.
+// text returns the body, in base64 if it is not text; see isText. An empty body is never encoded.
 func (in request) text() (body string, encoded bool) {
 	if len(in.body) == 0 {
 		return "", false
@@ -131,7 +134,8 @@ func (in request) text() (body string, encoded bool) {
 }
 
 // isText reports whether a body is not encoded in an event: uncompressed text, JSON, XML and
-// JavaScript. Bytes of it that are not UTF-8 become U+FFFD. Not documented.
+// JavaScript. Bytes of it that are not UTF-8 become U+FFFD when the event is marshalled, so such a
+// body is damaged, as it would be in the cloud. Not documented.
 func isText(h http.Header) bool {
 	kind, _, err := mime.ParseMediaType(h.Get("Content-Type"))
 	if err != nil || h.Get("Content-Encoding") != "" {
@@ -146,7 +150,8 @@ func isText(h http.Header) bool {
 }
 
 // joined returns the decoded parameters of a query, with the values of one name joined by commas.
-// It drops parameters that cannot be decoded.
+// It drops parameters that cannot be decoded. It is nil without parameters; the raw query is in the
+// event too.
 func joined(query string) map[string]string {
 	values, _ := url.ParseQuery(query)
 	if len(values) == 0 {

@@ -13,7 +13,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/lambdahost"
 )
 
-// state is the state of a process as /proc has it: T is stopped; empty if there is none.
+// state returns the state of a process in /proc, T for a stopped one; "" if there is no such
+// process.
 func state(pid int) string {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -23,7 +24,8 @@ func state(pid int) string {
 	return string(after[:1])
 }
 
-// requireGone holds that a process ends soon; one that nobody has waited for has ended too.
+// requireGone requires that a process ends soon. A process that its parent has not waited for has
+// ended too.
 func requireGone(t *testing.T, pid int) {
 	t.Helper()
 	eventually(t, func() bool { s := state(pid); return s == "" || s == "Z" }, "the process ends")
@@ -60,7 +62,7 @@ func TestFrozen(t *testing.T) {
 	requireGone(t, pid)
 }
 
-// TestFreezesBetweenCalls holds that a process is stopped when its call has ended, and only then.
+// TestFreezesBetweenCalls checks that a process is stopped when its call has ended, and not before.
 func TestFreezesBetweenCalls(t *testing.T) {
 	h := start(t, lambdahost.Function{Freezes: true})
 	first := invoke(t, h, order{})

@@ -27,7 +27,8 @@ type Invoker interface {
 var _ Invoker = (*Host)(nil)
 
 // A Gateway serves functions over HTTP as an HTTP API does, with its default stage, events of
-// version 2.0 and no authorizer. It is safe for concurrent use.
+// version 2.0 and no authorizer. It is safe for concurrent use. It terminates no TLS, but tells
+// functions that the client used https.
 type Gateway struct {
 	routes   []route // in the order of byRank
 	fallback *route  // $default; nil: none
@@ -43,7 +44,8 @@ type Gateway struct {
 var _ http.Handler = (*Gateway)(nil)
 
 // NewGateway returns the gateway over routes. Their keys are those of an HTTP API, such as "ANY
-// /v1/vaults/{vault}/objects/{rest+}" and "$default". A malformed key is an error.
+// /v1/vaults/{vault}/objects/{rest+}" and "$default". A malformed key is an error. Without
+// "$default", a request that matches no route is 404. Several routes may have one function.
 func NewGateway(routes map[string]Invoker) (*Gateway, error) {
 	g := &Gateway{patience: integrationTimeout}
 	for key, function := range routes {
@@ -62,7 +64,8 @@ func NewGateway(routes map[string]Invoker) (*Gateway, error) {
 }
 
 // ServeHTTP passes a request to the function of its route. The gateway's own answers are
-// {"message":…}, without the headers of a function.
+// {"message":…}, without the headers of a function. It reads the whole body first, and waits for
+// the function for at most integrationTimeout; the function continues after that.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	id := requestID()
 	w.Header().Set("Apigw-Requestid", id)
@@ -97,8 +100,9 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.relay(w, r, answer)
 }
 
-// find returns the most specific route that matches, and its path parameters. ok is false if no
-// route matches.
+// find returns the most specific route that matches, and its path parameters, which are nil for the
+// default route. ok is false if no route matches. Routes are tried in their order, so the first
+// match is the most specific one.
 func (g *Gateway) find(method, path string) (route, map[string]string, bool) {
 	for _, r := range g.routes {
 		if parameters, ok := r.match(method, path); ok {
@@ -111,7 +115,8 @@ func (g *Gateway) find(method, path string) (route, map[string]string, bool) {
 	return route{}, nil, false
 }
 
-// headerSize returns the size in bytes of the request line and the headers in HTTP/1.1.
+// headerSize returns the size in bytes of the request line and the headers in HTTP/1.1,
+// approximately: the line breaks of the request line are not counted.
 func headerSize(r *http.Request) int {
 	size := len(r.Method) + len(r.RequestURI) + len(r.Proto) + len(r.Host)
 	for name, values := range r.Header {
@@ -146,7 +151,8 @@ func refuseBody(w http.ResponseWriter, err error) {
 	refuse(w, http.StatusBadRequest)
 }
 
-// refuse sends an answer of the gateway. Not documented: the body.
+// refuse sends an answer of the gateway: the text of the status as a JSON message. Not documented:
+// the body.
 func refuse(w http.ResponseWriter, code int) {
 	text := fmt.Sprintf(`{"message":%q}`, http.StatusText(code))
 	w.Header().Set("Content-Type", "application/json")

@@ -18,7 +18,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/lambdahost"
 )
 
-// A recorder is a function in this process: it keeps the event and answers as it is told.
+// A recorder is a function in this process: it records the event, and returns an answer that the
+// test sets.
 type recorder struct {
 	event  events.APIGatewayV2HTTPRequest
 	raw    string
@@ -321,7 +322,8 @@ func TestErrorsOfTheGateway(t *testing.T) {
 	}
 }
 
-// TestGatewayOverProcesses runs the gateway over real processes: crashed, slow, and with large events.
+// TestGatewayOverProcesses runs the gateway over real processes that crash, are slow or get large
+// events.
 func TestGatewayOverProcesses(t *testing.T) {
 	h := start(t, lambdahost.Function{})
 	g, err := lambdahost.NewGateway(map[string]lambdahost.Invoker{"$default": orders{h}})

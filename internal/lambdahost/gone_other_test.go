@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// requireGone holds that a process ends soon.
+// requireGone requires that a process ends soon.
 func requireGone(t *testing.T, pid int) {
 	t.Helper()
 	eventually(t, func() bool {

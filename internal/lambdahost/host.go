@@ -14,6 +14,13 @@
 // marked "not documented" in the code: a path arrives decoded and cut at a "?"; WWW-Authenticate is
 // renamed; the status and the body with which the gateway answers if a function has not; the
 // content types that are passed on as text; the headers that the gateway adds to a request.
+//
+// host.go manages processes, and environment.go one of them; api.go is the Runtime API that the
+// process calls. gateway.go receives requests, route.go finds the function, event.go makes the
+// event, and answer.go the response. The files process_*.go have the system calls.
+//
+// A test can cause events that are hard to provoke in the cloud: freeze a process within a
+// call, kill it, let it time out, and start many at once.
 package lambdahost
 
 import (
@@ -63,7 +70,7 @@ type Function struct {
 
 // A Host manages the environments of a function: processes, each of which handles one event at a
 // time, or as many as Function.Concurrency. It is safe for concurrent use. Close ends all
-// processes.
+// processes. As Lambda does, it prefers the process that was used last, so that others become idle.
 type Host struct {
 	function Function
 	output   io.Writer
@@ -77,7 +84,8 @@ type Host struct {
 }
 
 // Start returns the host of a function without a process. The first call starts one. The host is
-// closed when ctx is done.
+// closed when ctx is done, so a test need not close it. An invalid Binary is found by the first
+// call.
 func Start(ctx context.Context, f Function) *Host {
 	h := &Host{function: f.withDefaults()}
 	h.output = &serial{w: h.function.Output}
@@ -137,7 +145,9 @@ func (h *Host) Invoke(ctx context.Context, event []byte) ([]byte, error) {
 	}
 }
 
-// run handles an event in an environment that take has returned, and makes it idle again.
+// run handles an event in an environment that take has returned, and makes it idle again. If the
+// process of an idle environment had ended meanwhile, it takes another one, until a process
+// receives the event: the caller must not notice the end of an idle process.
 func (h *Host) run(e *environment, event []byte) outcome {
 	for {
 		o, taken := e.serve(event)
@@ -155,7 +165,8 @@ func (h *Host) run(e *environment, event []byte) outcome {
 	}
 }
 
-// take returns the idle environment that was used last, or a new one. It adds the call to busy.
+// take returns the idle environment that was used last, or a new one. It adds the call to busy. If
+// there are Function.Most processes already, it returns ErrThrottled at once; it does not wait.
 func (h *Host) take() (*environment, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -188,7 +199,8 @@ func (h *Host) take() (*environment, error) {
 	return e, nil
 }
 
-// give makes an environment free for one more call, if its process is running.
+// give makes an environment free for one more call, if its process is running. With Freezes, it
+// stops the process when its last call has ended.
 func (h *Host) give(e *environment) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -201,7 +213,7 @@ func (h *Host) give(e *environment) {
 	}
 }
 
-// forget removes an environment whose process has ended.
+// forget removes an environment whose process has ended, so that another may start in its place.
 func (h *Host) forget(e *environment) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -210,8 +222,9 @@ func (h *Host) forget(e *environment) {
 	h.idle = slices.DeleteFunc(h.idle, is)
 }
 
-// Freeze stops all processes, even within a call. Timeouts continue. A process is stopped until
-// Thaw, or until it gets an event.
+// Freeze stops all processes, even within a call. Timeouts continue, so a call that is frozen too
+// long is killed. A process is stopped until Thaw, or until it gets an event. Processes that start
+// later are not stopped.
 func (h *Host) Freeze() {
 	for _, e := range h.environments() {
 		e.freeze()
@@ -226,7 +239,8 @@ func (h *Host) Thaw() {
 }
 
 // Kill ends all processes with SIGKILL and returns when they have ended. Their calls end with
-// Runtime.ExitError. The next call starts a process.
+// Runtime.ExitError. The next call starts a process. A test uses it to simulate a crash of the
+// machine.
 func (h *Host) Kill() {
 	all := h.environments()
 	for _, e := range all {
@@ -238,13 +252,14 @@ func (h *Host) Kill() {
 }
 
 // Close ends all processes and returns when they have ended. Calls end with Runtime.ExitError or
-// ErrClosed. Close may be repeated.
+// ErrClosed. Close may be repeated. It need not be called if the context of Start ends.
 func (h *Host) Close() {
 	h.stop()
 	h.end()
 }
 
-// end refuses further calls, and ends all processes.
+// end refuses further calls, and ends all processes. It returns when no call and no process is
+// left.
 func (h *Host) end() {
 	h.mu.Lock()
 	h.closed = true
@@ -253,7 +268,8 @@ func (h *Host) end() {
 	h.busy.Wait()
 }
 
-// Processes returns the process ids of the environments, the oldest first.
+// Processes returns the process ids of the environments, the oldest first. A process may have ended
+// when it returns.
 func (h *Host) Processes() []int {
 	var ids []int
 	for _, e := range h.environments() {
@@ -262,19 +278,21 @@ func (h *Host) Processes() []int {
 	return ids
 }
 
-// environments returns a copy of all environments.
+// environments returns a copy of all environments, the oldest first.
 func (h *Host) environments() []*environment {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.all)
 }
 
-// A serial is a writer that serializes concurrent writes.
+// A serial is a writer that serializes concurrent writes, because all processes write their output
+// to it.
 type serial struct {
 	mu sync.Mutex
 	w  io.Writer
 }
 
+// Write implements io.Writer.
 func (s *serial) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

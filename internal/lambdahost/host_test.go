@@ -24,7 +24,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/lambdahost"
 )
 
-// role says what this program is when it is started by a test: a function, or the parent of a host.
+// role is the variable with the role of this program when a test starts it: a function, or the
+// parent of a host.
 const role = "LAMBDAHOST_TEST_ROLE"
 
 func TestMain(m *testing.M) {
@@ -47,7 +48,7 @@ type order struct {
 	Size int    `json:"size,omitempty"`
 }
 
-// A view is what the function knows of its call.
+// A view is the answer of the function: the facts that it knows about its call.
 type view struct {
 	PID      int      `json:"pid"`
 	Calls    int      `json:"calls"`
@@ -122,7 +123,7 @@ func function(f lambdahost.Function) lambdahost.Function {
 	return f
 }
 
-// invoke calls the function and returns what it says.
+// invoke calls the function and returns its answer.
 func invoke(t *testing.T, h *lambdahost.Host, o order) view {
 	t.Helper()
 	v, err := try(t.Context(), h, o)
@@ -143,7 +144,7 @@ func try(ctx context.Context, h *lambdahost.Host, o order) (view, error) {
 	return v, json.Unmarshal(answer, &v)
 }
 
-// requireType holds that an error is a *lambdahost.Error of a type.
+// requireType requires that an error is a *lambdahost.Error of a type.
 func requireType(t *testing.T, want string, err error) *lambdahost.Error {
 	t.Helper()
 	var failed *lambdahost.Error
@@ -152,7 +153,7 @@ func requireType(t *testing.T, want string, err error) *lambdahost.Error {
 	return failed
 }
 
-// eventually waits for what another process does.
+// eventually waits until is returns true. what names the condition.
 func eventually(t *testing.T, is func() bool, what string) {
 	t.Helper()
 	require.Eventually(t, is, 20*time.Second, 2*time.Millisecond, what)
@@ -187,7 +188,8 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestConcurrency covers processes that serve several events at the same time, and are stopped when they serve none.
+// TestConcurrency checks processes that serve several events at the same time, and are stopped when
+// they serve none.
 func TestConcurrency(t *testing.T) {
 	h := start(t, lambdahost.Function{Most: 2, Concurrency: 3, Freezes: true})
 	dir := t.TempDir()
@@ -346,7 +348,8 @@ func TestKilled(t *testing.T) {
 	require.Equal(t, 1, invoke(t, h, order{}).Calls)
 }
 
-// TestIdleProcessIsKilledFromOutside ends an idle process without the host: the event goes to another.
+// TestIdleProcessIsKilledFromOutside kills an idle process without the host: the next event goes to
+// another process.
 func TestIdleProcessIsKilledFromOutside(t *testing.T) {
 	h := start(t, lambdahost.Function{})
 	for range 20 {
@@ -391,8 +394,8 @@ func TestOutput(t *testing.T) {
 	require.Contains(t, out.String(), "a line of the function\n")
 }
 
-// TestNoProcessIsLeft kills the parent of a host while one process is idle, one is in a call, and all are
-// stopped.
+// TestNoProcessIsLeft kills the parent of a host while one process is idle and one is in a call,
+// once with running and once with stopped processes, and requires that all of them end.
 func TestNoProcessIsLeft(t *testing.T) {
 	for _, frozen := range []string{"", "frozen"} {
 		dir := t.TempDir()
@@ -418,7 +421,7 @@ func TestNoProcessIsLeft(t *testing.T) {
 	}
 }
 
-// beParent has a host with two processes, one of them in a call, until it is killed.
+// beParent runs a host with two processes, one of them in a call, until it is killed.
 func beParent() {
 	in := func(name string) string { return filepath.Join(os.Getenv("DIR"), name) }
 	h := lambdahost.Start(context.Background(), function(lambdahost.Function{Timeout: time.Hour}))

@@ -11,8 +11,10 @@ import (
 // system.
 func startGroup(*exec.Cmd) error { return errors.ErrUnsupported }
 
+// stopGroup does nothing: no process is started on this system.
 func stopGroup(int, bool) {}
 
+// killGroup does nothing: no process is started on this system.
 func killGroup(int) {}
 
 // ownThread does nothing.

@@ -7,7 +7,8 @@ import (
 	"syscall"
 )
 
-// startGroup starts a process as the leader of a process group.
+// startGroup starts a process as the leader of a process group, so that signals also reach the
+// processes that it starts.
 func startGroup(cmd *exec.Cmd) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	dieWithParent(cmd.SysProcAttr)

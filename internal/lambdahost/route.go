@@ -19,12 +19,13 @@ type route struct {
 	function Invoker
 }
 
-// A segment is a part of a path: a fixed text, or a parameter.
+// A segment is a part of a path: a fixed text, or a parameter, whose name is then not empty.
 type segment struct {
 	text, parameter string
 }
 
-// parseRoute parses the key of a route.
+// parseRoute parses the key of a route: a method or ANY, a space, and a path. It returns an error
+// that names the key and the part that is malformed.
 func parseRoute(key string, function Invoker) (route, error) {
 	r := route{key: key, function: function}
 	method, path, ok := strings.Cut(key, " /")
@@ -45,7 +46,8 @@ func parseRoute(key string, function Invoker) (route, error) {
 	return r, nil
 }
 
-// parseSegment parses a segment of a path. greedy reports that it matches the rest of the path.
+// parseSegment parses a segment of a path: a text without braces, {name}, or {name+}. greedy
+// reports that it matches the rest of the path.
 func parseSegment(text string) (s segment, greedy bool, err error) {
 	name, inside := strings.CutPrefix(text, "{")
 	if !inside {
@@ -64,6 +66,7 @@ func parseSegment(text string) (s segment, greedy bool, err error) {
 
 // byRank orders routes as the gateway tries them: routes without a greedy parameter first, then
 // those with a text where the other has a parameter, then longer ones, then those with one method.
+// Keys decide between routes that are equal in all of this, so that the order is always the same.
 func byRank(a, b route) int {
 	if a.greedy != b.greedy {
 		return order(b.greedy, a.greedy)
@@ -92,7 +95,9 @@ func order(first, second bool) int {
 	return 1
 }
 
-// match returns the parameters of a decoded path, and whether the route matches.
+// match returns the parameters of a decoded path, and whether the route matches. A parameter
+// matches one segment that is not empty, and a greedy one the rest of the path, which must not be
+// empty either. A trailing slash is a segment.
 func (r route) match(method, path string) (map[string]string, bool) {
 	if r.method != "" && r.method != method {
 		return nil, false

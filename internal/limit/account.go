@@ -19,7 +19,9 @@ type caller struct {
 }
 
 // An account is the state of an instance for a principal's calls of one kind. All fields but turn
-// are guarded by Limiter.mu; seen and asked are changed only by the holder of the turn.
+// are guarded by Limiter.mu; seen and asked are changed only by the holder of the turn, who may
+// therefore read seen without mu. There is at most one write of an item in progress in each
+// instance.
 type account struct {
 	name name
 	rate rate
@@ -45,7 +47,8 @@ type lease struct {
 	waiting int // calls of the agent that need a write
 }
 
-// A allotment is a number of calls that were taken out of a bucket. They expire after Window.
+// An allotment is a number of calls that were taken out of a bucket. They expire after Window. The
+// zero value has none.
 type allotment struct {
 	calls int
 	taken time.Time
@@ -60,7 +63,7 @@ func (l allotment) good(now time.Time) int {
 	return l.calls
 }
 
-// plus returns the lot with more calls. This extends the life of the existing ones.
+// plus returns the allotment with more calls. This extends the life of the existing ones.
 func (l allotment) plus(calls int, now time.Time) allotment {
 	return allotment{l.good(now) + calls, now}
 }
@@ -142,7 +145,8 @@ func (le *lease) left(now time.Time) auth.Allowance {
 }
 
 // left returns the allowance of a bucket of which an instance has leased some calls. debt is the
-// time until the bucket is full.
+// time until the bucket is full. It is exact for the instance that asks; others may have used calls
+// since the item was seen.
 func (b bucket) left(debt time.Duration, inHand int) auth.Allowance {
 	remaining := min(b.calls, b.room(debt)+inHand)
 	return auth.Allowance{

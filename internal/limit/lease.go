@@ -11,7 +11,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/table"
 )
 
-// take allows a call, or returns the error that refuses it.
+// take allows a call, or returns the error that refuses it. Most calls are decided here, in memory;
+// the others wait for a write in renew.
 func (l *Limiter) take(ctx context.Context, who caller) (auth.Allowance, error) {
 	l.mu.Lock()
 	le := l.leaseOf(who)
@@ -56,7 +57,9 @@ func (l *Limiter) leave(le *lease) {
 }
 
 // renew decides a call that needs a write. Writes of one account are made one after the other, and
-// each is for all waiting calls, so most of them are decided without a write of their own.
+// each is for all waiting calls, so most of them are decided without a write of their own. If
+// another instance has changed the item, it tries again on the new one, after a short random time,
+// until ctx ends.
 func (l *Limiter) renew(ctx context.Context, le *lease) (auth.Allowance, error) {
 	a := le.account
 	select {

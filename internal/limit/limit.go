@@ -7,6 +7,16 @@
 // is higher). The instance then allows these calls without further I/O. A leased call that is not
 // used within a minute is lost. So callers never exceed the buckets in total, but some calls are
 // made later than they were taken: at most one lease for each instance.
+//
+// The state of a principal is one item of its tenant's table for each kind of call: a token bucket
+// for the principal, one for each agent that has used calls lately, and the numbers of calls of
+// today and yesterday. A bucket is stored as a debt, the time until it is full, which needs no
+// write to refill. Calls of one account that need a write at the same time share it.
+//
+// account.go has the state that an instance keeps in memory, lease.go the write that leases calls,
+// state.go the item, bucket.go the arithmetic, refusal.go the errors, count.go calls without a
+// rate, and usage.go the sums for a tenant. A table that fails refuses calls, because an attacker
+// could otherwise remove the limits by overloading it.
 package limit
 
 import (

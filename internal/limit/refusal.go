@@ -16,7 +16,8 @@ type refusal struct {
 }
 
 // refusal returns why a call cannot be allowed, based on the last known item; nil if it may be
-// possible. If the call exceeds several limits, it is the one that lasts longest.
+// possible. If the call exceeds several limits, it is the one that lasts longest, so that its wait
+// is long enough for all.
 func (le *lease) refusal(now time.Time) *refusal {
 	a := le.account
 	at := a.time(now)

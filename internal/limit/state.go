@@ -74,13 +74,13 @@ func digest(agent string) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:12])
 }
 
-// later returns what remains of a debt at a time of the item.
+// later returns the part of a debt that remains at a time of the item.
 func (s state) later(debt time.Duration, at int64) time.Duration {
 	return max(0, debt-time.Duration(at-s.At))
 }
 
 // moved returns a copy of the state at a later time, without the agents whose buckets are full
-// again.
+// again. So an item stays small, whatever the number of agents over time.
 func (s state) moved(at int64) state {
 	next := state{
 		At: at, Principal: s.later(s.Principal, at),

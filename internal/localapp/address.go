@@ -14,7 +14,8 @@ import (
 )
 
 // addressFile is the name of the address file. It is beside the database and contains the Address
-// of the server of the directory.
+// of the server of the directory. It exists only while a server or a Holder runs, or after one was
+// killed. Only the owner can read it, because it contains keys.
 const addressFile = "serve.json"
 
 // An Address is the URL, the process and the keys of a server that has a data directory open.
@@ -38,7 +39,8 @@ type Address struct {
 	Operator *Operator `json:"operator,omitempty"` // nil in a file that an earlier release wrote
 }
 
-// InUse is the error for a data directory, or a folder, that another process has open.
+// InUse is the error for a data directory, or a folder, that another process has open. A command
+// uses it to make its calls through that process instead.
 type InUse struct {
 	Server string // the URL of its server; empty if it is no server, or does not listen yet
 	Direct string // HOST:PORT of its listener, if programs of this machine must use it; see Direct
@@ -73,7 +75,8 @@ func (e *InUse) Fault() *fault.Fault {
 		Fix("wait until it has ended, or %s: rookery serve %s", verb, option)
 }
 
-// inUse returns the error for a place that another process has open. It reads the address file.
+// inUse returns the error for a place that another process has open. It reads the address file; if
+// that cannot be read, the error says only that the place is in use.
 func (p place) inUse() error {
 	at, err := readAddress(p.dir)
 	if err != nil {
@@ -89,7 +92,8 @@ func (p place) inUseAt(at Address) *InUse {
 	}
 }
 
-// readAddress reads the address file of a directory.
+// readAddress reads the address file of a directory. The error is that of the file system, or of
+// JSON; a file of an earlier release lacks fields, which are then zero.
 func readAddress(dir string) (Address, error) {
 	var at Address
 	data, err := os.ReadFile(filepath.Join(dir, addressFile))
@@ -100,7 +104,8 @@ func readAddress(dir string) (Address, error) {
 }
 
 // announce writes the address file, with the key of a Holder, and opens the listener of the
-// Operator. The function that it returns removes the file and closes the listener.
+// Operator. The function that it returns removes the file and closes the listener, in this order,
+// so that no program finds the address of a listener that is closed.
 func (a *App) announce(ctx context.Context, l net.Listener, key string) (func(), error) {
 	operator, closeOperator, err := a.operate(ctx)
 	if err != nil {
@@ -118,6 +123,7 @@ func (a *App) announce(ctx context.Context, l net.Listener, key string) (func(),
 }
 
 // leaveAddress writes the address file and the listings. The function that it returns removes them.
+// The file is written under another name and renamed, so that a reader never sees a part of it.
 func (a *App) leaveAddress(l net.Listener, key string, operator *Operator) (func(), error) {
 	at := Address{
 		URL: a.URL(l), PID: os.Getpid(), Listener: a.listenerURL(l), Direct: a.takesDirect(l), Key: key,
@@ -147,7 +153,7 @@ func (a *App) leaveAddress(l net.Listener, key string, operator *Operator) (func
 }
 
 // forget removes the address file of a server that was killed. The caller has the lock of the
-// directory, so no server runs.
+// database, so no server runs.
 func (a *App) forget() error {
 	err := os.Remove(filepath.Join(a.dir, addressFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

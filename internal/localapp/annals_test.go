@@ -27,8 +27,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// Annals are a data directory with a random history of calls, and what was answered at some versions
-// when they were the newest.
+// Annals are a data directory with a random history of calls, and the answers to some questions at
+// the versions at which they were asked.
 type annals struct {
 	*drawer
 	t     *testing.T
@@ -40,12 +40,13 @@ type annals struct {
 	good  map[string]int // questions that were answered, by tool
 }
 
-// failedAnnals are the seeds of histories that found a mistake.
+// failedAnnals are the seeds of histories that found a defect.
 var failedAnnals = []uint64{}
 
-// TestEveryToolAnswersAVersionAlike covers that every tool that reads a vault answers of a version, to
-// the byte, what it answered when that was the newest: as of later, after a restart, when the log was
-// folded and has left the table, with images and without, and when the index was made anew.
+// TestEveryToolAnswersAVersionAlike checks that every tool that reads a vault answers about a
+// version, to the byte, as it did when that version was the newest: with as_of, after a restart,
+// when the log was compacted and has left the table, with and without images, and when the index
+// was rebuilt.
 func TestEveryToolAnswersAVersionAlike(t *testing.T) {
 	t.Parallel()
 	repotest.EachSeed(t, failedAnnals, func(t *testing.T, seed uint64) {
@@ -69,10 +70,10 @@ func TestEveryToolAnswersAVersionAlike(t *testing.T) {
 	})
 }
 
-// recordEvery is after how many calls that write all tools that read are asked.
+// recordEvery is the number of calls that write after which all tools that read are asked.
 const recordEvery = 20
 
-// annalsLength is how many calls a history has.
+// annalsLength returns the number of calls of a history.
 func annalsLength() int {
 	if soaked() {
 		return 1000
@@ -105,7 +106,7 @@ func (a *annals) newest() uint64 {
 	return must(a.t, a.via(), "raven_stats", nil).version(a.t)
 }
 
-// write makes one call that changes the vault, or is refused for what was drawn.
+// write makes one call that changes the vault, or that is refused because of its random arguments.
 func (a *annals) write() {
 	a.clock.tick()
 	switch n := a.r.IntN(20); {
@@ -128,7 +129,7 @@ func (a *annals) write() {
 	}
 }
 
-// files are some files that the author wrote.
+// files returns some files that the author wrote.
 func (a *annals) files() map[string]string {
 	files := map[string]string{}
 	for range 1 + a.r.IntN(3) {
@@ -145,7 +146,7 @@ func (a *annals) files() map[string]string {
 	return files
 }
 
-// change makes a call, and reports whether it was done.
+// change makes a call, and reports whether it succeeded.
 func (a *annals) change(name string, in args) bool {
 	_, err := call(a.t.Context(), a.via(), name, in)
 	if err == nil {
@@ -158,7 +159,7 @@ func (a *annals) change(name string, in args) bool {
 	return false
 }
 
-// record asks every tool that reads some questions, and keeps the answers.
+// record asks every tool that reads some questions, and stores the answers.
 func (a *annals) record() {
 	a.learn(a.t, a.via())
 	version := a.newest()
@@ -175,8 +176,8 @@ func (a *annals) record() {
 	require.Equal(a.t, version, a.newest(), "a question wrote")
 }
 
-// restart closes the data directory and opens it again, most times; in between another process may fold
-// it, and images be lost.
+// restart closes the data directory and opens it again, usually; between the two, another process
+// may compact it, and images may be removed.
 func (a *annals) restart(n int) {
 	if n%4 == 3 {
 		return
@@ -191,7 +192,7 @@ func (a *annals) restart(n int) {
 	a.app = openAt(a.t, a.dir, a.clock.time)
 }
 
-// foldAll folds the vault whole, until all of it has left the table.
+// foldAll compacts the vault until the whole log has left the table.
 func (a *annals) foldAll() {
 	t := a.t
 	table, err := bolttable.Open(filepath.Join(a.dir, "rookery.db"),
@@ -239,8 +240,8 @@ func (a *annals) loseImages() {
 	require.NotZero(a.t, found, "there is no image")
 }
 
-// compare asks again what was asked of some versions: of the newest one as it was asked, and of the
-// others as of their version.
+// compare asks the questions about some versions again: about the newest one as before, and about
+// the others as of their version.
 func (a *annals) compare(some int) {
 	versions := slices.Sorted(maps.Keys(a.told))
 	newest := a.newest()

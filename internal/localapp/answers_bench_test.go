@@ -9,7 +9,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/localapp"
 )
 
-// benchNotes is how many notes the vault of the benchmarks has.
+// benchNotes is the number of notes in the vault of the benchmarks.
 const benchNotes = 5000
 
 // BenchmarkAnswers measures calls that have a goal of 3 ms, in process.

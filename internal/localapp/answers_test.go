@@ -53,7 +53,7 @@ type answering struct {
 	answer json.RawMessage
 }
 
-// Invoke calls the tool, and records its answer.
+// Invoke implements tool.Invoker. It calls the tool, and records its answer.
 func (a *answering) Invoke(ctx context.Context, name string, in json.RawMessage) (json.RawMessage, error) {
 	out, err := a.to.Invoke(ctx, name, in)
 	if name == a.name && err == nil && a.answer == nil {
@@ -70,8 +70,8 @@ func (a *answering) over(connect func(clitool.Target) tool.Invoker) func(clitool
 	}
 }
 
-// settled removes the warnings that the index is not yet as the files are: whether there are any depends on the moment
-// of the call.
+// settled removes the warnings that the index is not up to date: whether there are any depends on
+// the moment of the call.
 func settled(answer any) any {
 	envelope, ok := answer.(map[string]any)
 	if !ok {
@@ -98,7 +98,8 @@ const (
 	shownText    = 160 // bytes of a text
 )
 
-// shortened returns a JSON value whose lists and texts are shortened, and say so.
+// shortened returns a JSON value whose lists and texts are shortened, with a mark where something
+// was removed.
 func shortened(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -148,8 +149,8 @@ func shapeOf(v any) []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// compareAnswers compares the shapes of answers with those of the file: values differ from run to run, such as ids that
-// are drawn. With -update it writes those whose shape has changed.
+// compareAnswers compares the shapes of answers with those of the file. Values differ from run to
+// run, such as random ids. With -update it writes the answers whose shape has changed.
 func compareAnswers(t *testing.T, fresh map[string]any) {
 	t.Helper()
 	recorded := recordedAnswers(t)

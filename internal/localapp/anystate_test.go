@@ -19,21 +19,21 @@ import (
 	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
-// A drawer draws calls of tools it knows nothing of: of each argument it looks at the schema, at the
-// kind of values that complete it, and at what the vault holds.
+// A drawer makes random calls of tools about which it knows nothing: for each argument it uses the
+// schema, the kind of values that complete it, and the content of the vault.
 type drawer struct {
 	r      *rand.Rand
 	author repotest.Author
 	values map[string][]string // by the kind that completes them; "" are texts of any kind
 }
 
-// fillers are texts for arguments that nothing completes: days, words, fields, and what is wrong.
+// fillers are texts for arguments that have no completion: days, words, fields and invalid values.
 var fillers = []string{
 	"2026-11-21", "2026-12-03", "2026-11", "tea", "lantern mill", `"buy" -oil`, "high", "low", "42",
 	"name=Alice", "alice", "The Queen", "nowhere#else", "v1", "x", "2026-11-21T00:10", "past", "",
 }
 
-// call draws a call of a tool.
+// call returns a random call of a tool.
 func (d *drawer) call(made *tool.Tool) args {
 	in := args{"vault": "v"}
 	for _, a := range made.Args {
@@ -53,7 +53,7 @@ func (d *drawer) call(made *tool.Tool) args {
 	return in
 }
 
-// value draws a value of an argument.
+// value returns a random value of an argument.
 func (d *drawer) value(a tool.Arg) any {
 	s := a.Schema()
 	switch kind := a.Kind(); {
@@ -75,7 +75,7 @@ func (d *drawer) value(a tool.Arg) any {
 	return d.text(a.Complete)
 }
 
-// member draws a value of an object's member, and of an object.
+// member returns a random value of a member of an object, or a random object.
 func (d *drawer) member(s *jsonschema.Schema) any {
 	switch {
 	case len(s.Enum) > 0:
@@ -98,7 +98,7 @@ func (d *drawer) member(s *jsonschema.Schema) any {
 	return d.text("")
 }
 
-// text draws a text that completes arguments of a kind; now and then any.
+// text returns a random text that completes arguments of a kind; sometimes any text.
 func (d *drawer) text(kind string) string {
 	from := d.values[kind]
 	if len(from) == 0 || d.r.IntN(10) == 0 {
@@ -107,7 +107,7 @@ func (d *drawer) text(kind string) string {
 	return from[d.r.IntN(len(from))]
 }
 
-// learn looks up what the vault holds, through the tools that list it.
+// learn finds the content of the vault with the tools that list it.
 func (d *drawer) learn(t testing.TB, via tool.Invoker) {
 	d.values = map[string][]string{
 		"trait": {"due", "priority", "level", "owner", "flag"}, "tag": {"tea", "important"},
@@ -143,8 +143,9 @@ func (d *drawer) learn(t testing.TB, via tool.Invoker) {
 	}
 }
 
-// A testimony is a call of a reading tool and what it was answered, without what may differ between two
-// answers of one version: how long it took, the name of the request, and how fresh the files are.
+// A testimony is a call of a reading tool and its answer, without the parts that may differ between
+// two answers about one version: the duration, the id of the request, and the freshness of the
+// files.
 type testimony struct {
 	made   *tool.Tool
 	in     args
@@ -152,7 +153,7 @@ type testimony struct {
 	good   bool
 }
 
-// ask calls a tool, as of a version if one is given and the tool can.
+// ask calls a tool, as of a version if one is given and the tool supports that.
 func ask(t testing.TB, via tool.Invoker, q testimony, asOf string) testimony {
 	t.Helper()
 	in := args{}
@@ -171,11 +172,12 @@ func ask(t testing.TB, via tool.Invoker, q testimony, asOf string) testimony {
 	return q
 }
 
-// estimated is an estimate of tokens: how often a memory was recalled may be longer in another answer.
+// estimated matches an estimate of tokens, which may differ because the number of recalls of a
+// memory may have more digits in another answer.
 var estimated = regexp.MustCompile(`"token_estimate":\d+`)
 
-// comparable is an answer as of a version without what may differ between two answers of the same version:
-// the calls that a refusal proposes name the version that was asked for.
+// comparable returns an answer as of a version without the parts that may differ between two
+// answers about the same version: the calls that a refusal suggests name the requested version.
 func comparable(answer json.RawMessage, asOf string) string {
 	text := estimated.ReplaceAllString(tooltest.Comparable(answer), `"token_estimate":0`)
 	if asOf == "" {
@@ -185,7 +187,7 @@ func comparable(answer json.RawMessage, asOf string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(text, ","+named, ""), named, "")
 }
 
-// readers are the tools of the vaults' families that read.
+// readers returns the tools of the vaults' families that read.
 func readers() []*tool.Tool {
 	var all []*tool.Tool
 	for _, made := range allTools() {
@@ -196,7 +198,7 @@ func readers() []*tool.Tool {
 	return all
 }
 
-// writers are those that write, but for the one that makes the index anew.
+// writers returns those that write, except for the one that rebuilds the index.
 func writers() []*tool.Tool {
 	var all []*tool.Tool
 	for _, made := range allTools() {
@@ -208,13 +210,14 @@ func writers() []*tool.Tool {
 	return all
 }
 
-// hasPast reports whether a tool answers as of a version.
+// hasPast reports whether a tool can answer as of a version.
 func hasPast(made *tool.Tool) bool {
 	_, ok := made.Arg("as_of")
 	return ok
 }
 
-// question draws a call of a reading tool: one that is answered, if some tries find one.
+// question returns a random call of a reading tool: one that succeeds, if several attempts find
+// one.
 func (d *drawer) question(t testing.TB, via tool.Invoker, made *tool.Tool) testimony {
 	t.Helper()
 	q := testimony{}
@@ -226,7 +229,7 @@ func (d *drawer) question(t testing.TB, via tool.Invoker, made *tool.Tool) testi
 	return q
 }
 
-// pagesBehind are the pages behind that of an answer, as far as there are any; three at most.
+// pagesBehind returns the pages after that of an answer, at most three.
 func pagesBehind(t testing.TB, via tool.Invoker, q testimony) []testimony {
 	t.Helper()
 	var all []testimony
@@ -252,5 +255,5 @@ func pagesBehind(t testing.TB, via tool.Invoker, q testimony) []testimony {
 	return all
 }
 
-// String is the call.
+// String returns the call.
 func (q testimony) String() string { return fmt.Sprint(q.made.Name, " ", q.in) }

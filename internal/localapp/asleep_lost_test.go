@@ -19,7 +19,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// A crowdOf gives each call to the next of several processes. It is safe for concurrent use.
+// A crowdOf passes each call to the next of several processes. It is safe for concurrent use.
 type crowdOf struct {
 	all      []tool.Invoker
 	next     atomic.Uint64
@@ -36,9 +36,10 @@ func (c *crowdOf) Invoke(
 	return c.all[n%uint64(len(c.all))].Invoke(ctx, name, in)
 }
 
-// TestNothingLostAsleep is TestNothingLost with processes that sleep between calls: several answer, and several make the
-// passes of maintenance at random moments beside them. Hours pass while no call is under way, for all of them alike: that
-// a call takes no hour is what the log relies on when it lets an item go.
+// TestNothingLostAsleep is TestNothingLost with processes that sleep between calls: several answer
+// calls, and several run the passes of maintenance at random moments. Hours pass only while no call
+// runs, for all processes alike: the log relies on every call taking less than an hour when it
+// removes an item.
 func TestNothingLostAsleep(t *testing.T) {
 	t.Parallel()
 	s := newSleepers(t, slog.New(slog.DiscardHandler))
@@ -64,8 +65,8 @@ func TestNothingLostAsleep(t *testing.T) {
 	s.agree(t, nil, 0)
 }
 
-// maintainBeside has two processes make passes at random moments until the function is called, which requires that
-// each went well. The clock of all goes on while it has the lock.
+// maintainBeside lets two processes run passes at random moments until stop is called, which
+// requires that all of them succeeded. The clock of all processes advances while alone is locked.
 func (s *sleepers) maintainBeside(t *testing.T, alone sync.Locker) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

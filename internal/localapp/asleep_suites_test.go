@@ -23,19 +23,21 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// asleepVariable makes every test of this binary open data directories as processes that sleep between calls. It is the
-// seed of the passes of maintenance.
+// asleepVariable makes every test of this binary open data directories as processes that sleep
+// between calls. Its value is the seed of the passes of maintenance.
 const asleepVariable = "ROOKERY_LOCALAPP_ASLEEP"
 
 // asleepNow reports whether the tests open data directories as processes that sleep.
 func asleepNow() bool { return os.Getenv(asleepVariable) != "" }
 
-// drawnAsleep is how many suites CI tells to processes that sleep. The soak tells all.
+// drawnAsleep is the number of suites that CI runs with processes that sleep. ROOKERY_SOAK runs
+// all.
 const drawnAsleep = 16
 
-// TestSuitesAsleep tells the suites of this package to processes that sleep between calls: Background is off, and before
-// some calls other processes make passes of maintenance. The suites are those that the test binary lists, but for those
-// that cannot be told so, each with its reason. Stories over every way in are not among them: asleep is one of the ways.
+// TestSuitesAsleep runs the suites of this package with processes that sleep between calls:
+// Background is off, and before some calls other processes run passes of maintenance. The suites
+// are those that the test binary lists, except those that do not work in this way, each with its
+// reason. Stories over every way in are not among them, because asleep is one of the ways.
 func TestSuitesAsleep(t *testing.T) {
 	if asleepNow() {
 		t.Skip("it is told to them")
@@ -67,7 +69,7 @@ func TestSuitesAsleep(t *testing.T) {
 	require.NoError(t, err, "seed %d: %s", seed, out)
 }
 
-// awakeOnly are the suites that only a process which lives can be told, and why.
+// awakeOnly returns the suites that need a running process, and the reasons.
 func awakeOnly(t *testing.T) map[string]string {
 	t.Helper()
 	file, err := os.Open("testdata/awake.txt")
@@ -92,8 +94,9 @@ func awakeOnly(t *testing.T) map[string]string {
 	return all
 }
 
-// openApp opens a data directory or a folder as localapp.Open does; where the suites are told to processes that sleep, a
-// data directory as one of those. A folder that is served in place is always followed.
+// openApp opens a data directory or a folder as localapp.Open does; when the suites run with
+// processes that sleep, a data directory as such a process. A folder that is served in place is
+// always followed.
 func openApp(ctx context.Context, cfg localapp.Config) (*localapp.App, error) {
 	var seed uint64
 	if _, err := fmt.Sscan(os.Getenv(asleepVariable), &seed); err != nil || cfg.Folder != "" {
@@ -113,11 +116,12 @@ func openApp(ctx context.Context, cfg localapp.Config) (*localapp.App, error) {
 	return app, err
 }
 
-// manyBeside is how many processes make passes beside one that answers calls. The clock of the last is ahead.
+// manyBeside is the number of processes that run passes in addition to the one that answers calls.
+// The clock of the last is ahead.
 const manyBeside = 3
 
-// Upkeep are processes beside one that sleeps between its calls, over the same stores. They make passes of maintenance
-// at random moments.
+// Upkeep are processes over the same stores as one that sleeps between its calls. They run passes
+// of maintenance at random moments.
 type upkeep struct {
 	now func() time.Time
 
@@ -140,7 +144,7 @@ func (u *upkeep) begin(app *localapp.App) error {
 				return u.now().Add(u.ahead)
 			}
 		}
-		// They have nothing to end, since they do nothing between passes.
+		// They need no end, because they do nothing between passes.
 		p, _, err := openSleeper(slog.New(slog.DiscardHandler), sleepStores{t, b, compact, 1 << 30}, now)
 		if err != nil {
 			return err
@@ -152,7 +156,7 @@ func (u *upkeep) begin(app *localapp.App) error {
 	return nil
 }
 
-// intercept makes passes before some calls, for the tenants of their callers.
+// intercept runs passes before some calls, for the tenants of their callers.
 func (u *upkeep) intercept(next tool.Handler) tool.Handler {
 	return func(ctx context.Context, c *tool.Call) (tool.Reply, error) {
 		if err := u.maintain(context.WithoutCancel(ctx), c.Caller.Tenant); err != nil {
@@ -164,9 +168,9 @@ func (u *upkeep) intercept(next tool.Handler) tool.Handler {
 	}
 }
 
-// maintain makes a pass now and then. Where no call is under way it may be that of a process whose clock is ahead, so
-// that what has to be an hour old leaves the table: that a call takes no hour is what the log relies on. These passes
-// stay within a day.
+// maintain runs a pass sometimes. While no call runs, it may be that of a process whose clock is
+// ahead, so that items that must be an hour old leave the table: the log relies on every call
+// taking less than an hour. These passes stay within one day.
 func (u *upkeep) maintain(ctx context.Context, tenant string) error {
 	u.mu.Lock()
 	which, pass, ahead := u.r.IntN(5*manyBeside), u.r.IntN(4), u.ahead < 10*time.Hour

@@ -32,9 +32,10 @@ import (
 	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
-// sleepers are processes over the same stores that do nothing between calls: Background is off, and what a
-// process that lives does by itself, they do when they are called to. One more only does that, with a clock that is
-// ahead, so that what has to be an hour old leaves the table while the others are at work.
+// sleepers are processes over the same stores that do nothing between calls: Background is off, and
+// they do the work of a running process only when they are called to. One more process does nothing
+// else, with a clock that is ahead, so that items that must be an hour old leave the table while
+// the others work.
 type sleepers struct {
 	r       *rand.Rand
 	begin   func(now func() time.Time) *sleeper
@@ -44,7 +45,7 @@ type sleepers struct {
 	left    int    // passes that it makes, so that it stays within a day
 }
 
-// A sleepStores is what they all have.
+// A sleepStores is the state that all of them share.
 type sleepStores struct {
 	table   table.Table
 	bucket  blob.Bucket
@@ -59,10 +60,10 @@ type sleeper struct {
 	cat     *tool.Catalogue
 }
 
-// manySleepers is how many processes answer calls.
+// manySleepers is the number of processes that answer calls.
 const manySleepers = 3
 
-// newSleepers opens them over empty stores, and puts the fixture there.
+// newSleepers opens the processes over empty stores, and writes the fixture.
 func newSleepers(t testing.TB, log *slog.Logger) *sleepers {
 	t.Helper()
 	dir := t.TempDir()
@@ -87,7 +88,7 @@ func newSleepers(t testing.TB, log *slog.Logger) *sleepers {
 	return s
 }
 
-// newSleeper opens one process. The tenant has to be made yet.
+// newSleeper opens one process. The tenant must be created later.
 func newSleeper(t testing.TB, log *slog.Logger, s sleepStores, now func() time.Time) *sleeper {
 	t.Helper()
 	p, end, err := openSleeper(log, s, now)
@@ -96,7 +97,7 @@ func newSleeper(t testing.TB, log *slog.Logger, s sleepStores, now func() time.T
 	return p
 }
 
-// openSleeper opens one process, which the function ends.
+// openSleeper opens one process. end ends it.
 func openSleeper(log *slog.Logger, s sleepStores, now func() time.Time) (p *sleeper, end func(), err error) {
 	p = &sleeper{teams: team.NewTeams(team.Options{
 		Table: s.table, Bucket: s.bucket, Texts: repo.NewTexts(1 << 20), Pasts: repo.NewSnapshotCache(1 << 20),
@@ -114,9 +115,9 @@ func openSleeper(log *slog.Logger, s sleepStores, now func() time.Time) (p *slee
 
 func (p *sleeper) invoker() tool.Invoker { return tooltest.As(p.cat, auth.LocalCaller()) }
 
-// way is the way to any of them, at whichever moment. Calls whose answers tell of a folder, of which there is none,
-// of archives, of what one process counted, or of jobs, which the janitor goes on with an hour ahead, it does not
-// carry.
+// way is the way to any of the processes at any moment. It does not support calls whose answers
+// depend on a folder, of which there is none, on archives, on the counts of one process, or on
+// jobs, which the janitor continues an hour ahead.
 func (s *sleepers) way() tooltest.Way {
 	return tooltest.Way{Name: "asleep", Call: func(t testing.TB, c tooltest.Call) (json.RawMessage, bool) {
 		t.Helper()
@@ -129,8 +130,8 @@ func (s *sleepers) way() tooltest.Way {
 	}}
 }
 
-// tellsOfThePlace reports whether the answers of a tool tell of a folder, of archives, of what is stored where, of
-// what one process counted, or of how far jobs are.
+// tellsOfThePlace reports whether the answers of a tool depend on a folder, on archives, on the
+// place of data, on the counts of one process, or on the progress of jobs.
 func tellsOfThePlace(name string) bool {
 	return slices.Contains([]string{
 		"raven_stats", "vault_status", "raven_reindex", "team_usage", "team_audit_verify", "team_vault_erase",
@@ -138,13 +139,14 @@ func tellsOfThePlace(name string) bool {
 	}, name)
 }
 
-// takesAnErasedName reports whether a call makes a vault of the name of one that is being erased, in the story of that:
-// the name is free as soon as the janitor, an hour ahead, has come to the end of the job.
+// takesAnErasedName reports whether a call creates a vault with the name of one that is being
+// erased, in the story about that: the name is free as soon as the janitor, an hour ahead, has
+// finished the job.
 func takesAnErasedName(name string, in map[string]json.RawMessage) bool {
 	return name == "team_vault_create" && string(in["name"]) == `"gone"`
 }
 
-// any is the way to any of those that are awake. It carries every call.
+// any is the way to any of the processes that run. It supports every call.
 func (s *sleepers) any() tooltest.Way {
 	return tooltest.Way{Name: "any", Call: func(t testing.TB, c tooltest.Call) (json.RawMessage, bool) {
 		t.Helper()
@@ -152,7 +154,7 @@ func (s *sleepers) any() tooltest.Way {
 	}}
 }
 
-// maintain makes passes that are due now and then: a few of them, by whoever.
+// maintain sometimes runs several due passes, each by a random process.
 func (s *sleepers) maintain(t testing.TB) {
 	t.Helper()
 	if s.r.IntN(8) == 0 { // one ends, and another begins
@@ -168,7 +170,7 @@ func (s *sleepers) maintain(t testing.TB) {
 	}
 }
 
-// pass makes one of the passes that a process which lives makes by itself, for a tenant.
+// pass runs one of the passes that a running process runs in the background, for a tenant.
 func (p *sleeper) pass(ctx context.Context, tenant string, which int) error {
 	own, err := p.teams.Team(ctx, tenant)
 	if err != nil {
@@ -185,7 +187,7 @@ func (p *sleeper) pass(ctx context.Context, tenant string, which int) error {
 	return p.foldAll(ctx, own)
 }
 
-// foldAll folds the vaults, as if 500 commits had come.
+// foldAll compacts the vaults, as after 500 commits.
 func (p *sleeper) foldAll(ctx context.Context, own *team.Team) error {
 	state, _, err := own.State(ctx)
 	if err != nil {
@@ -206,7 +208,7 @@ func (p *sleeper) foldAll(ctx context.Context, own *team.Team) error {
 	return nil
 }
 
-// asleep is the way to processes that sleep between calls, beside those in.
+// asleep is the way to processes that sleep between calls, for the list of ways in.
 func asleep() wayIn {
 	return wayIn{"asleep", func(t testing.TB) *entrance {
 		logs := &lockedBuffer{}
@@ -217,9 +219,9 @@ func asleep() wayIn {
 	}}
 }
 
-// TestSleepersAgree makes calls by whichever of several processes, each of them twice with one key, while passes are
-// made at random moments and processes end and begin: each call has one effect, all processes and one that has just
-// begun answer every reading alike, and the logs verify.
+// TestSleepersAgree makes calls by random processes, each of them twice with one key, while passes
+// run at random moments and processes end and begin. Each call has one effect, all processes and a
+// new one give the same answers, and the logs verify.
 func TestSleepersAgree(t *testing.T) {
 	s := newSleepers(t, slog.New(slog.DiscardHandler))
 	s.left = 20
@@ -253,14 +255,15 @@ func TestSleepersAgree(t *testing.T) {
 	}
 }
 
-// keyed is a call in the vault main with a key of its own.
+// keyed returns a call in the vault main with its own idempotency key.
 func (s *sleepers) keyed(t testing.TB, n int, name string, in args) tooltest.Call {
 	t.Helper()
 	in["vault"], in["idempotency_key"] = "main", fmt.Sprint(name, n)
 	return tooltest.NewCall(t, name, string(marshalled(t, in)))
 }
 
-// agree requires that all processes, and a fresh one, answer alike, and what is true after so many steps.
+// agree requires that all processes, and a new one, give the same answers, and that these are
+// correct after so many steps.
 func (s *sleepers) agree(t testing.TB, alive map[string]bool, steps int) {
 	t.Helper()
 	all := append([]*sleeper{s.begin(atNoon)}, s.awake...)

@@ -51,8 +51,8 @@ var questions = []question{
 	{"raven_history", args{"id": "people/alice"}}, {"raven_history", args{"id": "n1", "diff": true}}, {"raven_history", args{"id": "n1#part"}},
 }
 
-// asked is the answer of a question, as of a version or time if one is given, without what may
-// differ between two answers of the same version.
+// asked returns the answer to a question, as of a version or time if one is given, without the
+// parts that may differ between two answers about the same version.
 func asked(t testing.TB, via tool.Invoker, q question, asOf string) string {
 	t.Helper()
 	in := args{"vault": "v"}
@@ -71,7 +71,7 @@ func asked(t testing.TB, via tool.Invoker, q question, asOf string) string {
 	return comparable(answer, asOf)
 }
 
-// A shift is a clock that goes on by a second whenever somebody asks, within one day.
+// A shift is a clock that advances by a second at each reading, within one day.
 type shift struct{ clock }
 
 // openAt opens a data directory with a clock.
@@ -83,7 +83,7 @@ func openAt(t testing.TB, dir string, now func() time.Time) *localapp.App {
 	return app
 }
 
-// pastTexts are what notes of the random history say.
+// pastTexts are the texts of notes of the random history.
 var pastTexts = []string{
 	"# Lamp\n\nA lantern for [[people/alice]].\n\n- @due(2026-12-03) @priority(high) buy oil\n",
 	"---\ntype: person\nname: Nils\n---\n\n# Nils\n\nLikes tea. #important\n\n## Part\n\n- @due(tomorrow) tea\n",
@@ -92,7 +92,8 @@ var pastTexts = []string{
 	"plain [[n1]] and [[n2#part]]\n\n- @due(2026-12-03) @id(fixed) same\n- @due(2026-12-03) same\n",
 }
 
-// randomChange makes one random change, and says with which tool; of one that is refused, nothing.
+// randomChange makes one random change, and returns the name of its tool, or "" if the call is
+// refused.
 func randomChange(t testing.TB, via tool.Invoker, r *rand.Rand, newest uint64) (made string) {
 	t.Helper()
 	name := fmt.Sprintf("n%d", 1+r.IntN(4))
@@ -141,9 +142,9 @@ func randomChange(t testing.TB, via tool.Invoker, r *rand.Rand, newest uint64) (
 	return made
 }
 
-// TestAsOfIsWhatWasAnswered covers that each tool answers as of each version and time what it
-// answered then, to the byte, after a restart too, whatever became of the vault since. It asks about
-// every fourth version, and with ROOKERY_SOAK about each after the restart.
+// TestAsOfIsWhatWasAnswered checks that each tool answers as of each version and time as it did
+// then, to the byte, also after a restart, and whatever happened to the vault since. It asks about
+// every fourth version, and with ROOKERY_SOAK about each one after the restart.
 func TestAsOfIsWhatWasAnswered(t *testing.T) {
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
@@ -200,8 +201,8 @@ func (s *shift) tick() {
 	s.now = s.now.Add(time.Second)
 }
 
-// TestManyAskOfThePast covers that calls which ask of a few versions at once, while others write, are
-// all answered what was answered then.
+// TestManyAskOfThePast checks that calls which ask about several versions concurrently, while
+// others write, get the answers of those versions.
 func TestManyAskOfThePast(t *testing.T) {
 	app, _ := openVault(t)
 	defer func() { require.NoError(t, app.Close()) }()
@@ -234,14 +235,14 @@ func TestManyAskOfThePast(t *testing.T) {
 	}
 }
 
-// intoText is the text in the answer of raven_read.
+// intoText returns the text in an answer of raven_read.
 func intoText(a answer) string {
 	var v struct{ Content string }
 	_ = json.Unmarshal(a.Data, &v) // what cannot be read is no text
 	return v.Content
 }
 
-// TestUndoWithoutTrash covers that a deletion is undone though somebody emptied the trash by hand.
+// TestUndoWithoutTrash checks that a deletion can be undone even if the trash was emptied by hand.
 func TestUndoWithoutTrash(t *testing.T) {
 	app, dir := openVault(t)
 	via := local{app}

@@ -12,9 +12,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// TestTwelveLanguages reads, resolves and searches the vault of package babel through the tools: every
-// note reads, every reference leads where it was said to lead, and every third word of every note, or with
-// ROOKERY_SOAK every word, finds it.
+// TestTwelveLanguages reads, resolves and searches the vault of package babel with the tools: every
+// note can be read, every reference leads to its target, and every third word of every note (with
+// ROOKERY_SOAK every word) finds the note.
 func TestTwelveLanguages(t *testing.T) {
 	t.Parallel()
 	app, _ := openVault(t)
@@ -46,7 +46,7 @@ func TestTwelveLanguages(t *testing.T) {
 	}
 }
 
-// requireOutlinks requires of a note these references, and no others.
+// requireOutlinks requires that a note has these references, and no others.
 func requireOutlinks(t *testing.T, via tool.Invoker, id string, want []babel.Reference) {
 	t.Helper()
 	var got []babel.Reference
@@ -73,7 +73,7 @@ func requireOutlinks(t *testing.T, via tool.Invoker, id string, want []babel.Ref
 	require.ElementsMatch(t, want, got, id)
 }
 
-// requireResolved requires that a reference leads where it is said to lead if no note has it.
+// requireResolved requires that a reference leads to its target even if no note has it.
 func requireResolved(t *testing.T, via tool.Invoker, r babel.Reference) {
 	t.Helper()
 	got := into[struct {
@@ -88,7 +88,7 @@ func requireResolved(t *testing.T, via tool.Invoker, r babel.Reference) {
 	require.Equal(t, want.Matches, got.Matches, r.Target)
 }
 
-// requireFinds requires that a word finds these notes; others may have it too.
+// requireFinds requires that a word finds these notes. It may find others too.
 func requireFinds(t *testing.T, via tool.Invoker, word string, paths []string) {
 	t.Helper()
 	found := map[string]bool{}

@@ -20,8 +20,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 )
 
-// TestBackupUnderLoad makes backups beside a server that many write to, erase in and delete from. Each is restored and
-// examined; it has every change that was answered before it began, and its vaults go on.
+// TestBackupUnderLoad makes backups of a server while many clients write, erase and delete. Each
+// backup is restored and examined: it has every change that was acknowledged before it began, and
+// its vaults can be written.
 func TestBackupUnderLoad(t *testing.T) {
 	app, dir := openVault(t)
 	l, err := localapp.Listen("127.0.0.1:0")
@@ -80,8 +81,8 @@ func TestBackupUnderLoad(t *testing.T) {
 	clients.Wait()
 }
 
-// holdsLines requires a restored directory to have so many lines of each writer, and perhaps one more, and to be written
-// to.
+// holdsLines requires that a restored directory has so many lines of each writer, and perhaps one
+// more, and that it can be written.
 func holdsLines(t *testing.T, dir string, round int, least []int64) {
 	t.Helper()
 	app := open(t, dir)
@@ -101,7 +102,7 @@ func holdsLines(t *testing.T, dir string, round int, least []int64) {
 	}, 30*time.Second, 100*time.Millisecond, "the history verifies")
 }
 
-// TestOperator covers who may ask a server for a backup, and what is refused.
+// TestOperator checks which callers may request a backup from a server, and the errors.
 func TestOperator(t *testing.T) {
 	app, dir := openVault(t)
 	l, err := localapp.Listen("127.0.0.1:0")

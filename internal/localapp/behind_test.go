@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestNothingRunsBehind holds that a process without Background leaves nothing running: after calls of every
-// tool, some of which are refused, there are as many goroutines as before. With ROOKERY_SOAK each tool is
-// called 1,000 times, else there are 1,000 calls in all.
+// TestNothingRunsBehind checks that a process without Background leaves no goroutines: after calls
+// of every tool, some of which are refused, there are as many as before. It makes 1,000 calls in
+// all, or 1,000 of each tool with ROOKERY_SOAK.
 func TestNothingRunsBehind(t *testing.T) {
 	c := newCounted(t)
 	v, all := c.root("heronlabs"), c.cat.Tools()

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// BenchmarkServed measures calls over the handler of the server, without a network. What limits cost is the ratio
-// of two releases.
+// BenchmarkServed measures calls over the handler of the server, without a network. The cost of
+// limits is the ratio of two releases.
 func BenchmarkServed(b *testing.B) {
 	app, _ := openVault(b)
 	defer func() { require.NoError(b, app.Close()) }()

@@ -18,7 +18,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
-// paged are arguments of each tool that answers in pages: of a call that has several, and of another one.
+// paged are the arguments of each tool that answers in pages: of a call that has several pages, and
+// of another call.
 var paged = map[string][2]args{
 	"raven_object_list":    {{"type": "person"}, {"type": "page"}},
 	"raven_search":         {{"query": "word"}, {"query": "other"}},
@@ -62,7 +63,7 @@ var paged = map[string][2]args{
 	"team_complete_access": {{"kind": "issuer"}, {"kind": "issuer", "prefix": "o"}},
 }
 
-// bindingPlace is a place in which each of the calls has several pages, in the vaults v and w.
+// bindingPlace returns a place in which each of the calls has several pages, in the vaults v and w.
 func bindingPlace(t *testing.T) local {
 	app, err := openApp(t.Context(), localapp.Config{
 		Data: t.TempDir(), Server: config.Config{
@@ -122,12 +123,12 @@ func largeMemory(id string) string {
 		"outcome": args{"success": true, "summary": "s"}, "actions": actions,
 	})
 	if err != nil {
-		panic(err) // never: it is made of texts
+		panic(err) // never: texts can be marshaled
 	}
 	return string(line)
 }
 
-// limited is a call for a page of a size, where the tool has such an argument.
+// limited returns the arguments of a call for a page of a size, if the tool has such an argument.
 func limited(made *tool.Tool, in args, limit int) args {
 	if _, has := made.Arg("limit"); !has {
 		return in
@@ -135,8 +136,9 @@ func limited(made *tool.Tool, in args, limit int) args {
 	return with(in, "limit", limit)
 }
 
-// TestPageTokensAreBound holds for each tool that answers in pages that a page token continues the call
-// which gave it, and none of another tool, with other arguments, in another vault or another tenant.
+// TestPageTokensAreBound checks for each tool that answers in pages that a page token continues the
+// call that returned it, and is refused by another tool, with other arguments, in another vault and
+// in another tenant.
 func TestPageTokensAreBound(t *testing.T) {
 	i := bindingPlace(t)
 	tokens := map[string]string{}

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestEveryArgumentIsBounded covers that the schema of each argument of each tool says how large a value
-// can be, down to the entries of lists and the members of objects.
+// TestEveryArgumentIsBounded checks that the schema of each argument of each tool limits the size
+// of the value, down to the entries of lists and the members of objects.
 func TestEveryArgumentIsBounded(t *testing.T) {
 	t.Parallel()
 	for _, made := range allTools() {
@@ -20,7 +20,7 @@ func TestEveryArgumentIsBounded(t *testing.T) {
 	}
 }
 
-// unbounded are the bounds that a schema, or one in it, lacks.
+// unbounded returns the limits that a schema, or a schema within it, lacks.
 func unbounded(s *jsonschema.Schema) (missing []string) {
 	need := func(ok bool, bound string) {
 		if !ok {

@@ -23,7 +23,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// A shortLived is a context that ends at a look at it: the look'th call of its Done or Err, from 1.
+// A shortLived is a context that ends at a chosen call of its Done or Err, counted from 1.
 type shortLived struct {
 	context.Context
 	end context.CancelFunc
@@ -53,22 +53,22 @@ func (c *shortLived) Err() error {
 	return c.Context.Err()
 }
 
-// count is how often the context was looked at.
+// count returns the number of calls of Done and Err.
 func (c *shortLived) count() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.looks
 }
 
-// A trial is a call of a tool whose context ends at a look of the tool at it.
+// A trial is a call of a tool whose context ends at one of the tool's calls of Done or Err.
 type trial struct {
 	tool string
 	args args
 	at   int // 0: it does not end
 }
 
-// run makes the call, in the place of the interceptors: only the tool sees the context that ends. It
-// returns how often that was looked at.
+// run makes the call, in place of the interceptors: only the tool sees the context that ends. It
+// returns how often the tool called Done or Err.
 func (c trial) run(t testing.TB, tools []*tool.Tool, now func() time.Time) (looks int, err error) {
 	t.Helper()
 	var ctx *shortLived
@@ -93,11 +93,11 @@ func (c trial) run(t testing.TB, tools []*tool.Tool, now func() time.Time) (look
 	return ctx.count(), err
 }
 
-// label names the goroutines of the call.
+// label returns a name for the goroutines of the call.
 func (c trial) label() string { return fmt.Sprintf("%s/%d", c.tool, c.at) }
 
-// left are the functions with which goroutines began that the call started and that still run, each with
-// its stack.
+// left returns the first functions of the goroutines that the call started and that still run, each
+// with its stack.
 func (c trial) left(t testing.TB) map[string]string {
 	t.Helper()
 	var all bytes.Buffer
@@ -115,8 +115,8 @@ func (c trial) left(t testing.TB) map[string]string {
 	return left
 }
 
-// requireEnded requires that no goroutine of the call is left but those that live on after a call which
-// goes well: those of a vault that it made, for example.
+// requireEnded requires that no goroutine of the call remains except those that remain after a
+// successful call, such as those of a vault that it created.
 func (c trial) requireEnded(t testing.TB, daemons map[string]string) {
 	t.Helper()
 	var left map[string]string
@@ -133,8 +133,8 @@ func (c trial) requireEnded(t testing.TB, daemons map[string]string) {
 	}
 }
 
-// ofOpenVault reports whether a goroutine that began with a function lives as long as a vault is open: a call
-// that opens one starts it.
+// ofOpenVault reports whether a goroutine that began with a function lives as long as a vault is
+// open. A call that opens a vault starts it.
 func ofOpenVault(name string) bool {
 	return slices.ContainsFunc([]string{
 		"github.com/rookeryhq/rookery/internal/checkout.(*Checkout).", "github.com/rookeryhq/rookery/internal/repo.(*Compactor).run",
@@ -142,7 +142,8 @@ func ofOpenVault(name string) bool {
 	}, func(daemon string) bool { return strings.HasPrefix(name, daemon) })
 }
 
-// requireFailed requires that a call that was ended says so, and nothing of what went on inside.
+// requireFailed requires that the error of an interrupted call says so, and contains no internal
+// details.
 func (c trial) requireFailed(t testing.TB, err error) {
 	t.Helper()
 	if err == nil {
@@ -152,7 +153,7 @@ func (c trial) requireFailed(t testing.TB, err error) {
 	require.Contains(t, []fault.Code{fault.Unavailable, fault.IndexBusy}, code, "%s: %v", c.label(), err)
 }
 
-// cancelArgs are arguments of tools that read, beside those that their schemas require.
+// cancelArgs are arguments of tools that read, in addition to those that their schemas require.
 var cancelArgs = map[string]args{
 	"raven_object_list": {"type": "person"}, "raven_object_get": {"id": "people/alice"},
 	"raven_read": {"path": "people/alice"}, "raven_search": {"query": "line"},
@@ -176,7 +177,8 @@ var cancelArgs = map[string]args{
 	"raven_validate": {"type": "object", "input": args{"type": "person", "fields": args{"name": "Thor"}}},
 }
 
-// readings are a call of each tool that changes nothing, and where it can be, as of a version.
+// readings returns a call of each tool that changes nothing, and one as of a version if the tool
+// supports that.
 func readings(t testing.TB) []trial {
 	t.Helper()
 	var all []trial
@@ -199,8 +201,8 @@ func readings(t testing.TB) []trial {
 	return all
 }
 
-// ends are some of the looks at which a call with so many of them is ended: the first, the last and others
-// by chance; all of them when soaking.
+// ends returns some of the points at which a call with so many calls of Done and Err is
+// interrupted: the first, the last and random others; all of them with ROOKERY_SOAK.
 func ends(r *rand.Rand, looks, some int) []int {
 	var all []int
 	for at := 1; at <= looks; at++ {
@@ -213,8 +215,8 @@ func ends(r *rand.Rand, looks, some int) []int {
 	return append([]int{1, looks}, all[:some]...)
 }
 
-// TestCancelledReadings ends the context of every tool that reads in the middle of its work: it says so, and
-// nothing of it runs on.
+// TestCancelledReadings ends the context of every tool that reads while it works. The error says
+// so, and nothing of the call continues.
 func TestCancelledReadings(t *testing.T) {
 	repotest.EachSeed(t, nil, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -234,16 +236,17 @@ func TestCancelledReadings(t *testing.T) {
 	})
 }
 
-// flush waits until what a call sent to the table before it gave up is written, or is known not to be: the
-// table writes in the order in which it was asked.
+// flush waits until the outcome of everything that a call sent to the table before it was
+// interrupted is known. The table writes in the order of the requests.
 func (s *stage) flush(t testing.TB) {
 	t.Helper()
 	probe := table.Item{Key: table.Key{Part: "probe", Sort: "settle"}, Data: []byte("settled")}
 	require.NoError(t, s.stores.flaky.Commit(t.Context(), table.Set(probe)))
 }
 
-// TestCancelledChanges ends the context of every tool that changes something in the middle of its work: it
-// says so, nothing of it runs on, and all is as it was before or as the call leaves it.
+// TestCancelledChanges ends the context of every tool that changes something while it works. The
+// error says so, nothing of the call continues, and the state is that before or that after the
+// call.
 func TestCancelledChanges(t *testing.T) {
 	repotest.EachSeed(t, nil, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 2))
@@ -275,8 +278,9 @@ func TestCancelledChanges(t *testing.T) {
 	})
 }
 
-// TestLongReadingsLook covers that the tools which go through all notes of a vault look whether their call has ended
-// while they do, also where they find nothing: the number of their looks grows with the vault.
+// TestLongReadingsLook checks that tools which go through all notes of a vault check meanwhile
+// whether their call has ended, even if they find nothing: the number of checks grows with the
+// vault.
 func TestLongReadingsLook(t *testing.T) {
 	app, _ := openVault(t)
 	defer func() { require.NoError(t, app.Close()) }()

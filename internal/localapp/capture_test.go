@@ -9,7 +9,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/localapp"
 )
 
-// TestCapture holds `add` to what raven.yaml and schema.yaml say of daily notes and quick captures.
+// TestCapture checks that `add` follows the settings of raven.yaml and schema.yaml for daily notes
+// and quick captures.
 func TestCapture(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -84,7 +85,8 @@ func TestCapture(t *testing.T) {
 	}
 }
 
-// TestNewDay holds `new` to the day that it makes: the template speaks of that day, not of today.
+// TestNewDay checks that the template of a daily note which `new` creates uses the day of the note,
+// and not today.
 func TestNewDay(t *testing.T) {
 	app, err := openApp(t.Context(), localapp.Config{
 		Data: t.TempDir(), Now: func() time.Time { return time.Date(2026, 3, 2, 14, 30, 0, 0, time.UTC) },

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// conformanceSuite is the directory of the conformance suite of MCP; `make conformance` installs it. Where
-// it is not there the test is skipped, in CI only if npm is not there either.
+// conformanceSuite returns the directory of the conformance suite of MCP; `make conformance`
+// installs it. The test is skipped if it is missing; in CI only if npm is missing too.
 func conformanceSuite(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.Abs(cmp.Or(os.Getenv("ROOKERY_CONFORMANCE"), "../../bin/conformance"))
@@ -25,8 +25,9 @@ func conformanceSuite(t *testing.T) string {
 	return dir
 }
 
-// TestConformance holds that the endpoint passes the scenarios of the conformance suite of MCP that apply to a
-// product, with all their checks. The others call tools that only a test server has.
+// TestConformance checks that the endpoint passes the scenarios of the conformance suite of MCP
+// that apply to a product, with all their checks. The others call tools that only a test server
+// has.
 func TestConformance(t *testing.T) {
 	suite := filepath.Join(conformanceSuite(t), "node_modules")
 	app, dir := openVault(t)

@@ -19,7 +19,7 @@ const (
 	maxAnswered  = tool.MaxBody
 )
 
-// cheap makes a call that must stay within what one may cost.
+// cheap makes a call whose cost must be within the limits.
 func cheap(t testing.TB, i tool.Invoker, name string, in args) (json.RawMessage, error) {
 	t.Helper()
 	data, err := tool.Marshal(in)
@@ -31,8 +31,8 @@ func cheap(t testing.TB, i tool.Invoker, name string, in args) (json.RawMessage,
 	return answer, err
 }
 
-// TestEditsOfALongLine covers that many replacements in one long line show a part of it each, and cost what
-// the note and the call have in bytes; also in a dry run.
+// TestEditsOfALongLine checks that many replacements in one long line each show a part of it, and
+// that their cost is proportional to the bytes of the note and of the call, also in a dry run.
 func TestEditsOfALongLine(t *testing.T) {
 	app, _ := openVault(t)
 	defer func() { require.NoError(t, app.Close()) }()
@@ -58,8 +58,8 @@ func TestEditsOfALongLine(t *testing.T) {
 	require.NotContains(t, read(t, local{app}, "long"), "word000")
 }
 
-// TestTooManyEdits covers that replacements which would search more than a call may are refused, as are more
-// than a call may have.
+// TestTooManyEdits checks that replacements are refused if they would search more than a call may,
+// or are more than a call may have.
 func TestTooManyEdits(t *testing.T) {
 	app, _ := openVault(t)
 	defer func() { require.NoError(t, app.Close()) }()
@@ -75,8 +75,8 @@ func TestTooManyEdits(t *testing.T) {
 	}
 }
 
-// TestEditsOfAGrowingNote covers that the bytes which replacements add count for those behind them: a small note
-// does not become large enough for them to search more than a call may.
+// TestEditsOfAGrowingNote checks that the bytes which replacements add count for the replacements
+// after them: a small note cannot become so large that they search more than a call may.
 func TestEditsOfAGrowingNote(t *testing.T) {
 	app, _ := openVault(t)
 	defer func() { require.NoError(t, app.Close()) }()
@@ -94,7 +94,7 @@ func TestEditsOfAGrowingNote(t *testing.T) {
 	require.Equal(t, "first second third", read(t, local{app}, "small"))
 }
 
-// TestSetOfManyFields covers that a call may set a thousand fields, and take them away, at the cost of one
+// TestSetOfManyFields checks that a call can set and remove a thousand fields at the cost of one
 // pass over the note, and no more than a thousand.
 func TestSetOfManyFields(t *testing.T) {
 	app, _ := openVault(t)
@@ -120,8 +120,9 @@ func TestSetOfManyFields(t *testing.T) {
 	require.True(t, fault.Is(err, fault.BatchTooLarge), "%v", err)
 }
 
-// TestListsCutFields covers that an item of a list shows the beginning of a large field, and says so, that
-// the object alone has it whole, and that a page over a note with a large field is small.
+// TestListsCutFields checks that an item of a list has only the beginning of a large field, and
+// says so, that the object itself has the whole field, and that a page over a note with a large
+// field is small.
 func TestListsCutFields(t *testing.T) {
 	app, _ := openVault(t)
 	defer func() { require.NoError(t, app.Close()) }()

@@ -19,8 +19,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/table"
 )
 
-// history is a closed data directory with a vault "v" of seven versions: v2 brings two notes and a
-// broken one, v4 is so large that its payload is an object, and the others are small changes.
+// history returns a closed data directory with a vault "v" of seven versions: v2 imports two notes
+// and an invalid one, v4 is so large that its payload is an object, and the others are small
+// changes.
 func history(t *testing.T) string {
 	t.Helper()
 	app, dir := openVault(t)
@@ -38,7 +39,7 @@ func history(t *testing.T) string {
 	return dir
 }
 
-// large is a text that does not pack well.
+// large returns a text that cannot be compressed well.
 func large() string {
 	r := rand.New(rand.NewPCG(1, 2))
 	var b strings.Builder
@@ -62,7 +63,7 @@ func logOf(t *testing.T, dir string) (*bolttable.Table, []table.Item) {
 	return db, runs
 }
 
-// inLog changes the run of a version; nil takes it away.
+// inLog changes the run of a version; nil removes it.
 func inLog(version int, change func(data []byte) []byte) func(*testing.T, string) {
 	return func(t *testing.T, dir string) {
 		db, runs := logOf(t, dir)
@@ -88,7 +89,7 @@ func inAudit(change func(text string) string) func(*testing.T, string) {
 	}
 }
 
-// payloads are the payload objects of the vault "v".
+// payloads returns the payload objects of the vault "v".
 func payloads(t *testing.T, dir string) []string {
 	t.Helper()
 	files, err := filepath.Glob(
@@ -105,7 +106,7 @@ func flipLast(data []byte) []byte {
 
 func drop([]byte) []byte { return nil }
 
-// A damage is one thing that happens to a data directory, and what is to be said of it.
+// A damage is one kind of damage of a data directory, and its expected finding.
 type damage struct {
 	name string
 	do   func(t *testing.T, dir string)
@@ -114,8 +115,8 @@ type damage struct {
 	line int    // of the audit log, if it is that
 }
 
-// damages are what must not go unnoticed. The audit log has three lines of v2, and one of each later
-// version.
+// damages are the kinds of damage that must be found. The audit log has three lines of v2, and one
+// of each later version.
 var damages = []damage{
 	{"a byte of a header", inLog(3, func(data []byte) []byte {
 		return bytes.Replace(data, []byte(`"tool":"raven_add"`), []byte(`"tool":"raven_xdd"`), 1)
@@ -148,8 +149,8 @@ var damages = []damage{
 	}, fault.FileError, "v2", 1},
 }
 
-// TestAuditVerify holds that every kind of damage is found, and where it is; and that nothing is found
-// where there is none (issue 7: "finds a removed or altered entry").
+// TestAuditVerify checks that every kind of damage is found with its position, and that nothing is
+// found without damage (issue 7: "finds a removed or altered entry").
 func TestAuditVerify(t *testing.T) {
 	whole := history(t)
 	for _, d := range damages {
@@ -175,8 +176,8 @@ func TestAuditVerify(t *testing.T) {
 	require.Equal(t, "v7", out.Meta.Version)
 }
 
-// TestAuditVerifyWhileWriting holds that a vault that is being written verifies at every moment: lines
-// that are still to be appended are no damage.
+// TestAuditVerifyWhileWriting checks that a vault verifies at every moment while it is written:
+// lines that are not appended yet are no damage.
 func TestAuditVerifyWhileWriting(t *testing.T) {
 	app, _ := openVault(t)
 	defer func() { require.NoError(t, app.Close()) }()
@@ -207,5 +208,5 @@ func TestAuditVerifyWhileWriting(t *testing.T) {
 	require.True(t, fault.Is(err, fault.PermissionDenied), "%v", err)
 }
 
-// jobID is the id of a job in an answer, which is another each time.
+// jobID matches the id of a job in an answer, which differs each time.
 var jobID = regexp.MustCompile(`"id":"job-[0-9a-z]+",`)

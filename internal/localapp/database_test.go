@@ -14,8 +14,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/localapp"
 )
 
-// TestOpenDamagedDatabase holds that a database that cannot be used is a fault that says what to do,
-// that it stays as it is, and that what is said to do makes the vaults anew.
+// TestOpenDamagedDatabase checks that a database which cannot be used is a fault with a fix, that
+// it is not changed, and that following the fix rebuilds the vaults.
 func TestOpenDamagedDatabase(t *testing.T) {
 	whole := history(t)
 	const rebuild = "rookery rebuild --data DIR"
@@ -82,8 +82,8 @@ func TestOpenDamagedDatabase(t *testing.T) {
 	}
 }
 
-// TestDamagedPage holds that whoever meets a damaged page of the database is told so, and not to try
-// again in a second, and that the process goes on.
+// TestDamagedPage checks that a call which reads a damaged page of the database gets an error that
+// says so and does not suggest to try again, and that the process continues.
 func TestDamagedPage(t *testing.T) {
 	dir := history(t)
 	file := filepath.Join(dir, "rookery.db")

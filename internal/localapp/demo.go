@@ -21,7 +21,8 @@ var demo embed.FS
 const demoVault = "demo"
 
 // Demo creates the vault `demo` with its notes if the tenant has no vault. If the demo vault exists
-// but has no notes, because an earlier process ended in between, it adds them.
+// but has no notes, because an earlier process ended in between, it adds them. It calls the tools
+// that an agent would call, so the vault has an ordinary history.
 func (a *App) Demo(ctx context.Context) error {
 	ctx = auth.WithCaller(ctx, auth.LocalCaller())
 	empty, err := a.emptyDemo(ctx)
@@ -41,7 +42,8 @@ func (a *App) Demo(ctx context.Context) error {
 }
 
 // emptyDemo reports whether there is a demo vault without commits after its first one. It creates
-// the demo vault if the tenant has no vault. A demo vault in the trash stays there.
+// the demo vault if the tenant has no vault. A demo vault in the trash stays there: a person who
+// has deleted it does not want it.
 func (a *App) emptyDemo(ctx context.Context) (bool, error) {
 	names, err := access.Of(a.teams).Vaults(ctx, auth.LocalCaller(), true)
 	if err != nil {
@@ -70,7 +72,8 @@ func (a *App) emptyDemo(ctx context.Context) (bool, error) {
 	return err == nil && idx.Version() <= 1, err
 }
 
-// demoNotes returns the files of the demo vault as arguments of team_vault_import.
+// demoNotes returns the files of the demo vault as arguments of team_vault_import: their paths and
+// texts, in the order of the paths.
 func demoNotes() ([]map[string]string, error) {
 	files, err := fs.Sub(demo, "demo")
 	if err != nil {

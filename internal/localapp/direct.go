@@ -12,7 +12,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/forwarded"
 )
 
-// listenerURL returns the URL of a listener for programs of this machine.
+// listenerURL returns the URL of a listener for programs of this machine. An unspecified address,
+// such as 0.0.0.0, becomes localhost.
 func (a *App) listenerURL(l net.Listener) string {
 	scheme, addr := "http", l.Addr().String()
 	if a.door.tls != nil {
@@ -28,7 +29,8 @@ func (a *App) listenerURL(l net.Listener) string {
 // takesDirect reports whether a program of this machine may call a listener on loopback without
 // TLS, as the reverse proxy before the server does. Such a program is as trusted as the proxy: its
 // requests come from the same address, and they never leave the machine. It returns false if the
-// public URL is that of the listener.
+// public URL is that of the listener. It decides by asking the server's own check whether it would
+// accept such a request.
 func (a *App) takesDirect(l net.Listener) bool {
 	at, ok := l.Addr().(*net.TCPAddr)
 	if !ok || !at.IP.IsLoopback() || a.door.tls != nil || a.URL(l) == a.listenerURL(l) {
@@ -46,8 +48,8 @@ func (a *App) takesDirect(l net.Listener) bool {
 const dialPatience = time.Second
 
 // direct returns HOST:PORT of the listener if programs of this machine must use it, and otherwise
-// "". It connects to find out: if the connection fails, the server is in another network, such as
-// that of a container, and only its URL can be used.
+// "". It connects to find out, for at most dialPatience: if the connection fails, the server is in
+// another network, such as that of a container, and only its URL can be used.
 func (at Address) direct() string {
 	u, err := url.Parse(at.Listener)
 	if err != nil || !at.Direct {
@@ -63,7 +65,9 @@ func (at Address) direct() string {
 
 // Direct returns a client that sends every request to this listener on loopback without TLS,
 // whatever the URL, instead of to the proxy before it. As the proxy would, it adds a header that
-// says that the request came over a private connection. It returns nil if listener is empty.
+// says that the request came over a private connection. It returns nil, which means the default
+// client, if listener is empty. Requests keep the host of their URL, because the server accepts
+// only its own names.
 func Direct(listener string) *http.Client {
 	if listener == "" {
 		return nil
@@ -87,7 +91,8 @@ func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // alive reports whether the server at the Listener answers within serverPatience. No data is sent
-// to it, so an untrusted certificate counts as an answer too.
+// to it, so an untrusted certificate counts as an answer too. It is false if the address file does
+// not name a listener.
 func (at Address) alive(ctx context.Context) bool {
 	if at.Listener == "" {
 		return false

@@ -26,7 +26,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 )
 
-// nowhere is an address on loopback at which nobody listens.
+// nowhere returns an address on loopback without a listener.
 func nowhere(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -35,10 +35,10 @@ func nowhere(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// out is a server of a data directory with the vault "v", called by a URL that does not lead to it from here.
+// out is a server of a data directory with the vault "v", whose URL does not lead to it from here.
 type out struct{ dir, url, token string }
 
-// outOfReach serves.
+// outOfReach starts such a server.
 func outOfReach(t *testing.T, c config.Config) out {
 	t.Helper()
 	o := out{dir: t.TempDir(), url: "https://" + nowhere(t)}
@@ -64,7 +64,7 @@ func outOfReach(t *testing.T, c config.Config) out {
 	return o
 }
 
-// address is what the server left.
+// address returns the content of the server's address file.
 func (o out) address(t *testing.T) localapp.Address {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(o.dir, "serve.json"))
@@ -77,7 +77,7 @@ func (o out) address(t *testing.T) localapp.Address {
 	return at
 }
 
-// busy is what a command is told that would open the directory.
+// busy returns the error of a command that tries to open the directory.
 func (o out) busy(t *testing.T) localapp.InUse {
 	t.Helper()
 	_, err := openApp(t.Context(), localapp.Config{Data: o.dir})
@@ -87,7 +87,7 @@ func (o out) busy(t *testing.T) localapp.InUse {
 	return *busy
 }
 
-// examined is what the doctor finds who has this token.
+// examined returns the findings of the doctor with this token.
 func (o out) examined(t *testing.T, token string) []repo.Finding {
 	t.Helper()
 	return localapp.Examine(t.Context(), localapp.Examination{
@@ -98,7 +98,7 @@ func (o out) examined(t *testing.T, token string) []repo.Finding {
 	})
 }
 
-// proxies are those whose word counts, or would.
+// proxies returns a configuration with trusted proxies.
 func proxies(networks ...string) config.Config {
 	var c config.Config
 	for _, n := range networks {
@@ -107,8 +107,9 @@ func proxies(networks ...string) config.Config {
 	return c
 }
 
-// TestDirect holds that a server behind a proxy of its own machine is called there at its listener, whatever
-// its public URL leads to, with a token as anywhere; and that others who call plainly are refused as before.
+// TestDirect checks that a server behind a proxy of its own machine is called at its listener by
+// programs of this machine, wherever its public URL leads, with a token as usual, and that other
+// plain requests are refused as before.
 func TestDirect(t *testing.T) {
 	o := outOfReach(t, proxies("10.9.0.0/16", "127.0.0.1/32"))
 	busy := o.busy(t)
@@ -135,7 +136,7 @@ func TestDirect(t *testing.T) {
 	requireFinding(t, only(found, "vaults"), repo.Unchecked, "", "requires authentication")
 }
 
-// certificate makes the files of a certificate, and returns it.
+// certificate creates the files of a certificate, and returns it.
 func certificate(t *testing.T) (config.TLS, *x509.Certificate) {
 	t.Helper()
 	safe := httptest.NewTLSServer(http.NotFoundHandler())
@@ -151,8 +152,9 @@ func certificate(t *testing.T) (config.TLS, *x509.Certificate) {
 	return files, safe.Certificate()
 }
 
-// TestNoWayFromHere holds that a server which does not take plain calls of its own machine is called by its
-// URL, and that the doctor tells one that only cannot be reached so from one that is stuck.
+// TestNoWayFromHere checks that a server which accepts no plain requests of its own machine is
+// called by its URL, and that the doctor distinguishes a server that cannot be reached in this way
+// from one that does not respond.
 func TestNoWayFromHere(t *testing.T) {
 	files, _ := certificate(t)
 	for name, c := range map[string]config.Config{
@@ -168,8 +170,9 @@ func TestNoWayFromHere(t *testing.T) {
 	}
 }
 
-// TestDirectOfAnother holds that where nobody listens at the listener of a server, as in another container's
-// network, its URL is the way; and that a listener that takes connections and says nothing is stuck.
+// TestDirectOfAnother checks that the URL of a server is used if its listener does not exist here,
+// as in the network of another container, and that a listener which accepts connections and does
+// not respond is reported.
 func TestDirectOfAnother(t *testing.T) {
 	dir := t.TempDir()
 	db, err := bolttable.Open(filepath.Join(dir, "rookery.db"), bolttable.Options{})

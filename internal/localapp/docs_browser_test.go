@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestDocsInABrowser opens /docs in Chromium: the page fits a phone, its search finds a tool, and nothing in it is
-// against its own policy.
+// TestDocsInABrowser opens /docs in Chromium: the page fits a phone, its search finds a tool, and
+// it does not violate its own content security policy.
 func TestDocsInABrowser(t *testing.T) {
 	if os.Getenv("CI") != "" {
 		t.Skip("a browser is no part of CI")

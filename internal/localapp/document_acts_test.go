@@ -12,7 +12,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
-// office is the vault that the document's examples of batches, queries and the log are about.
+// office returns the vault of the document's examples of batches, queries and the log.
 func office() map[string]string {
 	files := maps.Clone(agenda)
 	files["people/bob.md"] = "---\ntype: person\nname: Bob\n---\n"
@@ -21,7 +21,7 @@ func office() map[string]string {
 	return files
 }
 
-// strictOffice is one in which a person needs an address.
+// strictOffice returns a vault in which a person needs an address.
 func strictOffice() map[string]string {
 	return map[string]string{
 		"schema.yaml": "types:\n  person: {default_path: people/, name_field: name, fields: {name: {type: string, required: true}, email: {type: string, required: true}}}\n",
@@ -33,8 +33,8 @@ const documentOperations = `{"op":"create","entity":"object","data":{"type":"mee
 	`{"op":"create","entity":"trait","data":{"trait_type":"due","value":"2025-02-05","parent_id":"meetings/planning","content":"Send agenda"}},` +
 	`{"op":"update","entity":"trait","data":{"id":"due-abc123","set":{"value":"2025-02-10"}}}`
 
-// officeCalls are the document's calls for batches, queries and the log, with what it shows of their answers. What
-// reference/raven.md §6.1 settles stands as there.
+// officeCalls are the document's calls for batches, queries and the log, with the parts of their
+// answers that it shows. Deviations that reference/raven.md §6.1 decides are as there.
 var officeCalls = []tooltest.Step{
 	// Batch Error Response: nothing is written.
 	{Tool: "raven_batch", Args: `{"operations":[` + strings.Replace(documentOperations, "due-abc123", "due-gone", 1) + `],"options":{"atomic":true,"stop_on_error":true}}`,
@@ -62,20 +62,22 @@ var officeCalls = []tooltest.Step{
 		Want: `{"ok":true,"data":{"valid":true,"normalized":{"type":"person","path":"people/carol","fields":{"name":"Carol"}}}}`},
 }
 
-// strictCalls are the document's validation of an input that is not valid.
+// strictCalls are the document's validations of an invalid input.
 var strictCalls = []tooltest.Step{
 	{Tool: "raven_validate", Args: `{"type":"object","input":{"type":"person","fields":{"name":"Bob"}}}`,
 		Want: `{"ok":true,"data":{"valid":false,"errors":[{"code":"MISSING_REQUIRED","field":"email","message":"Field 'email' is required for type 'person'"}]}}`},
 }
 
-// TestEveryWayDocumentActs covers the document's examples of batches, the log, saved queries and validation.
+// TestEveryWayDocumentActs checks the document's examples of batches, the log, saved queries and
+// validation.
 func TestEveryWayDocumentActs(t *testing.T) {
 	everyWay(t, []tooltest.Story{
 		within("the document on batches", office(), officeCalls), within("the document on validation", strictOffice(), strictCalls),
 	})
 }
 
-// TestDocumentActLines covers the document's command lines for them, each as it stands but for the name of the program.
+// TestDocumentActLines checks the document's command lines for them, unchanged except for the name
+// of the program.
 func TestDocumentActLines(t *testing.T) {
 	p := newPlace(t)
 	for _, step := range imported("r", office()) {

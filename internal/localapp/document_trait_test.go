@@ -9,8 +9,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
-// agenda is the vault that the document's examples of traits are about. Its weeks begin on Saturday, so
-// that the document's Saturday and Wednesday are of one.
+// agenda is the vault of the document's examples of traits. Its weeks begin on Saturday, so that
+// the document's Saturday and Wednesday are in one week.
 var agenda = map[string]string{
 	"rookery.yaml": "week_start: saturday\n",
 	"schema.yaml": `version: 1
@@ -34,8 +34,8 @@ traits:
 		"- @due(2025-02-05) @priority(high) Submit quarterly report\n",
 }
 
-// agendaCalls are the document's calls about traits, with what it shows of their answers. What
-// reference/raven.md §6.1 settles stands as there.
+// agendaCalls are the document's calls about traits, with the parts of their answers that it shows.
+// Deviations that reference/raven.md §6.1 decides are as there.
 var agendaCalls = []tooltest.Step{
 	// List Traits, Get Trait Details.
 	{Tool: "raven_schema_traits", Args: `{}`, Want: `{"ok":true,"data":{"traits":[{"name":"due","type":"date","default":null},{"name":"priority","type":"enum","values":["low","medium","high"],"default":"medium"},{"name":"status","type":"enum","values":["todo","in_progress","done","blocked"],"default":"todo"},{"name":"highlight","type":"boolean","default":false},{"name":"assignee","type":"ref","target":null}]}}`},
@@ -110,7 +110,7 @@ func pageText(t testing.TB, p *place, path string) string {
 	return a.Data.Content
 }
 
-// TestDocumentTraitSchemas covers the input schemas that the document shows.
+// TestDocumentTraitSchemas checks the input schemas that the document shows.
 func TestDocumentTraitSchemas(t *testing.T) {
 	for name, want := range map[string]string{
 		"raven_trait_list":   `{"type":"object","properties":{"trait_type":{"type":"string"},"value":{"type":"string"},"parent_type":{"type":"string"},"created_since":{"type":"string"}},"required":["trait_type"]}`,

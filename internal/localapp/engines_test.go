@@ -33,7 +33,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
-// engineTenant is the tenant of the vault that two engines have.
+// engineTenant is the tenant of the vault on both engines.
 const engineTenant = "acme"
 
 // An underEngine is the vault "v" on one engine: the tools over it, and its files.
@@ -41,12 +41,12 @@ type underEngine struct {
 	name  string
 	via   tool.Invoker
 	files func(t testing.TB) map[string]string
-	// settle brings what follows the log in step with it; outward then moves the log out of the table, and begins a new
-	// process.
+	// settle brings the followers of the log up to date; outward then moves the log out of the
+	// table, and begins a new process.
 	settle, outward func(t testing.TB)
 }
 
-// inProcess sends requests to a handler, the ids of which are their numbers.
+// inProcess sends requests to a handler. The ids of the requests are their numbers.
 type inProcess struct {
 	handler http.Handler
 	sent    *int
@@ -66,7 +66,7 @@ func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// engineConfig is what both engines are told, and the token of an admin.
+// engineConfig returns the configuration of both engines, and the token of an admin.
 func engineConfig(t testing.TB, now time.Time) (config.Config, string) {
 	t.Helper()
 	issuer := authtest.NewIssuer(t)
@@ -81,7 +81,7 @@ func engineConfig(t testing.TB, now time.Time) (config.Config, string) {
 	}, issuer.Sign(claims)
 }
 
-// embedded is the engine of a server, with its folder.
+// embedded returns the engine of a server, with its folder.
 func embedded(t testing.TB, cfg config.Config, token string, c *shift) *underEngine {
 	t.Helper()
 	dir, sent, client := t.TempDir(), new(int), &httptool.Client{Base: hostedURL, Token: token}
@@ -128,14 +128,14 @@ func leaveTable(t testing.TB, teams *team.Teams, c *shift) {
 	c.pass(-2)
 }
 
-// A cloudEngine is that of the functions, in this process.
+// A cloudEngine is the engine of the functions, in this process.
 type cloudEngine struct {
 	*underEngine
 	stores cloudStores
 	notes  blob.Bucket
 }
 
-// inCloud is the engine of the functions.
+// inCloud returns the engine of the functions.
 func inCloud(t testing.TB, cfg config.Config, token string, c *shift) cloudEngine {
 	t.Helper()
 	b := awstest.Start(t)
@@ -190,7 +190,7 @@ func inCloud(t testing.TB, cfg config.Config, token string, c *shift) cloudEngin
 	return e
 }
 
-// inBucket are all objects of a bucket, by key.
+// inBucket returns all objects of a bucket, by key.
 func inBucket(t testing.TB, b blob.Bucket) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -203,7 +203,7 @@ func inBucket(t testing.TB, b blob.Bucket) map[string]string {
 	return all
 }
 
-// engineSteps is how many calls change the vault.
+// engineSteps returns the number of calls that change the vault.
 func engineSteps() int {
 	if soaked() {
 		return 500
@@ -211,10 +211,11 @@ func engineSteps() int {
 	return 60
 }
 
-// TestEnginesAgree makes the same calls of the embedded engine and of the one of AWS. Both answer alike about each
-// version, history, undo, export and the audit, and have the same files to the byte; also when the logs have left the
-// tables, for new processes, and when the index is made again from the log. A copy of what the bucket has of the tenant
-// is a data directory without a database: `rookery rebuild` makes the vault again from it.
+// TestEnginesAgree makes the same calls on the embedded engine and on that of AWS. Both give the
+// same answers about each version, history, undo, export and the audit, and have the same files to
+// the byte; also when the logs have left the tables, for new processes, and when the index is
+// rebuilt from the log. A copy of the tenant's objects in the bucket is a data directory without a
+// database: `rookery rebuild` rebuilds the vault from it.
 func TestEnginesAgree(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	if named := os.Getenv("ROOKERY_SEED"); named != "" {
@@ -247,7 +248,8 @@ func TestEnginesAgree(t *testing.T) {
 	requireRebuilt(t, both[0], cloud, newest, c)
 }
 
-// sameHistory makes the same random changes on both, and returns the last version. A month ends in the middle.
+// sameHistory makes the same random changes on both, and returns the last version. A month ends in
+// the middle.
 func sameHistory(t *testing.T, both []*underEngine, c *shift, seed uint64) uint64 {
 	t.Helper()
 	for _, e := range both {
@@ -275,7 +277,7 @@ func sameHistory(t *testing.T, both []*underEngine, c *shift, seed uint64) uint6
 	return newest
 }
 
-// requireSameFiles requires that two have the same files.
+// requireSameFiles requires that two engines have the same files.
 func requireSameFiles(t testing.TB, want, got map[string]string, when string) {
 	t.Helper()
 	for path, text := range want {
@@ -286,8 +288,7 @@ func requireSameFiles(t testing.TB, want, got map[string]string, when string) {
 	}
 }
 
-// requireAlike requires that both answer alike about versions, and about what is to be undone, exported and
-// audited.
+// requireAlike requires that both give the same answers about versions, undo, export and the audit.
 func requireAlike(t *testing.T, both []*underEngine, newest uint64, when string) {
 	t.Helper()
 	same := func(name string, in args) {
@@ -312,12 +313,13 @@ func requireAlike(t *testing.T, both []*underEngine, newest uint64, when string)
 	}
 }
 
-// asOfVersion are the arguments of a question about a version.
+// asOfVersion returns the arguments of a question about a version.
 func asOfVersion(in args, version uint64) args {
 	return with(with(in, "vault", "v"), "as_of", fmt.Sprintf("v%d", version))
 }
 
-// answered is what a call is answered, or why it fails, without what differs from call to call.
+// answered returns the answer of a call, or its error, without the parts that differ from call to
+// call.
 func answered(t *testing.T, via tool.Invoker, name string, in args) string {
 	t.Helper()
 	answer, err := via.Invoke(t.Context(), name, marshalled(t, in))
@@ -327,8 +329,8 @@ func answered(t *testing.T, via tool.Invoker, name string, in args) string {
 	return tooltest.Comparable(answer)
 }
 
-// requireRebuilt requires that a copy of what the bucket has of the tenant opens as a data directory, and that the vault
-// in it has all that it had.
+// requireRebuilt requires that a copy of the tenant's objects in the bucket can be opened as a data
+// directory, and that its vault is complete.
 func requireRebuilt(t *testing.T, was *underEngine, cloud cloudEngine, newest uint64, c *shift) {
 	t.Helper()
 	_, all := cloud.stores.open(t, &awstest.Meter{}, &c.clock)

@@ -14,9 +14,10 @@ import (
 	"github.com/rookeryhq/rookery/internal/localapp"
 )
 
-// BenchmarkErase measures how long it takes until a note is erased with its history, in a data directory with 10,000
-// notes of which 1,000 were changed since. Its goal is a second, where nothing else goes on. Of erasures in a row each
-// but the first waits for the image that the one before it made necessary.
+// BenchmarkErase measures the time until a note is erased with its history, in a data directory
+// with 10,000 notes of which 1,000 were changed since. The goal is one second, if nothing else
+// runs. Of consecutive erasures, each but the first waits for the image that the one before it made
+// necessary.
 func BenchmarkErase(b *testing.B) {
 	const notes, changes = 10_000, 1000
 	cfg := localapp.Config{Data: b.TempDir()}
@@ -60,7 +61,8 @@ func BenchmarkErase(b *testing.B) {
 	})
 }
 
-// fillVault makes the vault v with notes of the corpus, and returns the ids of those that have fields.
+// fillVault creates the vault v with notes of the corpus, and returns the ids of those that have
+// fields.
 func fillVault(b *testing.B, via local, notes int) (ids []string) {
 	b.Helper()
 	must(b, via, "team_vault_create", args{"name": "v"})

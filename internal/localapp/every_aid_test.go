@@ -23,17 +23,17 @@ import (
 	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
-// protocols are the newest protocol, whose sessions need no version, and some before it.
+// protocols are the newest protocol, whose sessions need no version, and several earlier ones.
 var protocols = []string{"", "2025-11-25", "2025-06-18", "2024-11-05"}
 
-// connect is a session of a client that is not ours, in one version of the protocol.
+// connect returns a session of a client that is not ours, in one version of the protocol.
 func connect(t testing.TB, url, version string) *mcp.ClientSession {
 	t.Helper()
 	client := mcp.NewClient(&mcp.Implementation{Name: "other", Version: "1"}, nil)
 	session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: url},
 		&mcp.ClientSessionOptions{ProtocolVersion: version})
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = session.Close() }) // its server is about to go, too
+	t.Cleanup(func() { _ = session.Close() }) // its server is about to stop, too
 	return session
 }
 
@@ -51,7 +51,7 @@ func (p *place) mcpAs(t testing.TB, c auth.Caller) string {
 	return server.URL + mcptool.Path + "/x/all"
 }
 
-// dataFrom calls a tool that must succeed, and answers its data.
+// dataFrom calls a tool that must succeed, and returns its data.
 func dataFrom(t testing.TB, p *place, name string, in map[string]any) json.RawMessage {
 	t.Helper()
 	var e struct{ Data json.RawMessage }
@@ -59,7 +59,7 @@ func dataFrom(t testing.TB, p *place, name string, in map[string]any) json.RawMe
 	return e.Data
 }
 
-// TestAidsEveryWay covers that prompts and what completes are answered alike over every way in.
+// TestAidsEveryWay checks that prompts and completions have the same answers over every way in.
 func TestAidsEveryWay(t *testing.T) {
 	everyWay(t, []tooltest.Story{{Name: "aids", Steps: []tooltest.Step{
 		{Tool: "raven_complete", Args: `{"vault":"main","kind":"id","prefix":"people/"}`, Want: `{"data":{"items":["people/alice","people/bob","people/windows"]},"meta":{"version":"v2"}}`},
@@ -75,7 +75,7 @@ func TestAidsEveryWay(t *testing.T) {
 		{Tool: "team_vault_create", Args: `{"name":"spare"}`},
 		{Tool: "team_complete", Args: `{"kind":"vault","limit":1}`, Want: `{"data":{"items":["main"]},"meta":{"has_more":true}}`},
 		{Tool: "team_vault_delete", Args: `{"name":"spare"}`},
-		{Tool: "team_complete", Want: `{"data":{"items":["main"]}}`}, // what is in the trash cannot be used
+		{Tool: "team_complete", Want: `{"data":{"items":["main"]}}`}, // a vault in the trash cannot be used
 		{Tool: "raven_prompt_start_work", Args: `{"vault":"main","path":"people/alice"}`, Want: `{"meta":{"version":"v2"}}`},
 		{Tool: "raven_prompt_record_learnt", Args: `{"vault":"main","about":"the \"zebra\" question"}`},
 		{Tool: "raven_prompt_weekly_summary", Args: `{"vault":"main"}`},
@@ -113,7 +113,7 @@ func TestResourcesOverMCP(t *testing.T) {
 	}
 }
 
-// requireResources reads resources of the fixture: each is what the tool behind it answers.
+// requireResources reads resources of the fixture: each is the answer of its tool.
 func (p *place) requireResources(t *testing.T, session *mcp.ClientSession) {
 	for uri, path := range map[string]string{
 		"rookery://main/notes/people/alice":                        "people/alice.md",
@@ -150,8 +150,8 @@ func readResource(t *testing.T, session *mcp.ClientSession, uri string) (text, m
 	return read.Contents[0].Text, read.Contents[0].MIMEType
 }
 
-// TestBadResources reads what nobody would call a resource: each is refused as one that is not
-// there, and nothing leaks.
+// TestBadResources reads invalid resources: each is refused as one that does not exist, and nothing
+// leaks.
 func TestBadResources(t *testing.T) {
 	p := newPlace(t)
 	uris := []string{
@@ -159,7 +159,7 @@ func TestBadResources(t *testing.T) {
 		"rookery://../schema", "rookery://%2e%2e/schema", "rookery://main%2Fnotes/a", "file:///etc/passwd",
 	}
 	for _, name := range strangeNames {
-		if !strings.ContainsAny(name, "\x00\n") { // no URI holds these, and no header
+		if !strings.ContainsAny(name, "\x00\n") { // no URI and no header contains these
 			uris = append(uris, "rookery://main/notes/"+name)
 		}
 	}
@@ -177,7 +177,8 @@ func TestBadResources(t *testing.T) {
 	require.NotContains(t, p.logs.String(), p.dir)
 }
 
-// requireRPC is the code of a protocol's error that leaks nothing, and is short.
+// requireRPC returns the code of an error of the protocol, and requires that the error is short and
+// leaks nothing.
 func requireRPC(t *testing.T, p *place, err error) int64 {
 	t.Helper()
 	var failed *jsonrpc.Error
@@ -190,9 +191,9 @@ func requireRPC(t *testing.T, p *place, err error) int64 {
 	return failed.Code
 }
 
-// TestAidsWithEveryRole covers what is generated from the catalogue: the resources and prompts of a
-// vault that the caller may not see are refused as those of one that does not exist, and stand in no
-// list; those of one that it sees are there.
+// TestAidsWithEveryRole checks everything that is generated from the catalogue: the resources and
+// prompts of a vault that the caller cannot see are refused like those of one that does not exist,
+// and are in no list; those of a vault that it can see exist.
 func TestAidsWithEveryRole(t *testing.T) {
 	p := newPlace(t)
 	done(t, p.catalogue(), "team_vault_create", map[string]any{"name": "dark"})
@@ -219,14 +220,14 @@ func TestAidsWithEveryRole(t *testing.T) {
 	}
 }
 
-// followed reports whether a role may use each tool that a prompt names.
+// followed reports whether a role may call each tool that a prompt names.
 func followed(made *tool.Tool, role auth.Role) bool {
 	return !slices.ContainsFunc(made.Uses, func(name string) bool {
 		return !known(name).Usable(as(role, false))
 	})
 }
 
-// promptAt gets a prompt for a vault.
+// promptAt returns a function that gets a prompt for a vault.
 func promptAt(t *testing.T, session *mcp.ClientSession, made *tool.Tool) func(string) error {
 	return func(vault string) error {
 		in := map[string]string{"vault": vault}
@@ -241,11 +242,11 @@ func promptAt(t *testing.T, session *mcp.ClientSession, made *tool.Tool) func(st
 	}
 }
 
-// requestID is what names a call in an error.
+// requestID matches the id of a request in an error.
 var requestID = regexp.MustCompile(`"request_id":"[^"]*"`)
 
-// requireUnseen requires that what reads from a vault is refused for `dark` as for one that does not
-// exist, and not for `main`, if the role is one there.
+// requireUnseen requires that read is refused for the vault `dark` as for one that does not exist,
+// and is not refused for `main` if the role permits it there.
 func requireUnseen(t *testing.T, read func(vault string) error, role auth.Role) {
 	t.Helper()
 	plain := func(vault string) string {
@@ -262,8 +263,7 @@ func requireUnseen(t *testing.T, read func(vault string) error, role auth.Role) 
 	require.NoError(t, read("main"))
 }
 
-// requireUnlisted requires that nothing that is listed or completed names a vault that the role does
-// not see.
+// requireUnlisted requires that no list and no completion names a vault that the role does not see.
 func requireUnlisted(t *testing.T, session *mcp.ClientSession, role auth.Role) {
 	t.Helper()
 	resources, err := session.ListResources(t.Context(), nil)
@@ -293,8 +293,8 @@ func requireUnlisted(t *testing.T, session *mcp.ClientSession, role auth.Role) {
 	require.Equal(t, []string{"main"}, done.Completion.Values)
 }
 
-// TestPromptsOverMCP gets each prompt with all its arguments and with those that it needs: the text
-// is what the tool behind it answers.
+// TestPromptsOverMCP gets each prompt with all its arguments and with the required ones: the text
+// is the answer of its tool.
 func TestPromptsOverMCP(t *testing.T) {
 	p := newPlace(t)
 	for _, version := range protocols {
@@ -323,7 +323,7 @@ func TestPromptsOverMCP(t *testing.T) {
 	}
 }
 
-// requirePrompt gets a prompt. The arguments for which fill holds are filled in first.
+// requirePrompt gets a prompt. Arguments for which fill returns true are filled in first.
 func requirePrompt(
 	t *testing.T, p *place, session *mcp.ClientSession, prompt *mcp.Prompt,
 	in map[string]string, fill func(*mcp.PromptArgument) bool,
@@ -355,8 +355,8 @@ var (
 	toolCall = regexp.MustCompile("`((?:raven|team|vault|memory)_[a-z_]+)`(?: with)? `(\\{[^`]*\\})`")
 )
 
-// requireCallsAreGood requires that a text names only tools that are here, and shows only arguments
-// that they take.
+// requireCallsAreGood requires that a text names only existing tools, and shows only arguments that
+// they have.
 func requireCallsAreGood(t *testing.T, text string) {
 	t.Helper()
 	require.NotEmpty(t, toolName.FindAllString(text, -1))
@@ -374,7 +374,7 @@ func requireCallsAreGood(t *testing.T, text string) {
 	}
 }
 
-// promptTool is the long name of the tool of a prompt.
+// promptTool returns the long name of the tool of a prompt.
 func promptTool(name string) string {
 	for _, made := range allTools() {
 		if made.Prompt && made.Short == name {
@@ -384,7 +384,7 @@ func promptTool(name string) string {
 	return ""
 }
 
-// TestCompletionsOverMCP completes the variables of the template, and the arguments of prompts.
+// TestCompletionsOverMCP completes the variables of the template and the arguments of prompts.
 func TestCompletionsOverMCP(t *testing.T) {
 	p := newPlace(t)
 	note := &mcp.CompleteReference{Type: "ref/resource", URI: "rookery://{vault}/notes/{+path}"}
@@ -420,8 +420,8 @@ func TestCompletionsOverMCP(t *testing.T) {
 	}
 }
 
-// TestCompleteFolderByFolder covers what completes ids and paths, and that its pages hold everything
-// once.
+// TestCompleteFolderByFolder checks the completion of ids and paths, and that its pages have every
+// value once.
 func TestCompleteFolderByFolder(t *testing.T) {
 	p := newPlace(t)
 	done(t, p.catalogue(), "team_vault_create", map[string]any{"name": "deep"})
@@ -462,7 +462,7 @@ func TestCompleteFolderByFolder(t *testing.T) {
 	}
 }
 
-// completedBy are the items of all pages.
+// completedBy returns the values of all pages.
 func completedBy(t *testing.T, p *place, kind, prefix string, limit int) []string {
 	t.Helper()
 	items, token := []string{}, ""
@@ -488,7 +488,7 @@ func completedBy(t *testing.T, p *place, kind, prefix string, limit int) []strin
 	}
 }
 
-// TestShellCompletes asks the command line what the next word may be, in process and over HTTP.
+// TestShellCompletes requests completions from the command line, in process and over HTTP.
 func TestShellCompletes(t *testing.T) {
 	p := newPlace(t)
 	done(t, p.catalogue(), "team_vault_create", map[string]any{"name": "spare"})
@@ -531,8 +531,8 @@ func TestShellCompletes(t *testing.T) {
 	}
 }
 
-// completions are what the shell is offered for the last word of a line. Nothing but the line that
-// cobra always writes stands on stderr. Where it took longer than a person waits, Tab is pressed again.
+// completions returns the completions of the last word of a line. Standard error must contain only
+// the line that cobra always writes. A request that exceeds the time limit is repeated.
 func completions(
 	t *testing.T, s tooltest.Shell, line string,
 ) ([]string, tooltest.Printed) {
@@ -557,8 +557,8 @@ func completions(
 	return values, printed
 }
 
-// TestEveryTypedArgumentCompletes covers that what completes an argument is a kind that a tool
-// completes, so that no tag is a slip of the pen.
+// TestEveryTypedArgumentCompletes checks that the kind of completion of each argument is one that a
+// tool completes, so that no tag has a typing error.
 func TestEveryTypedArgumentCompletes(t *testing.T) {
 	var kinds []string
 	for _, made := range allTools() {

@@ -11,7 +11,7 @@ func TestEveryWayReadsThePast(t *testing.T) {
 	everyWay(t, []tooltest.Story{readingThePast, telling, undoing(t)})
 }
 
-// readingThePast begins with the fixture at v2.
+// readingThePast is a story about earlier versions. It begins with the fixture at v2.
 var readingThePast = tooltest.Story{Name: "reading the past", Steps: []tooltest.Step{
 	{Tool: "raven_new", Args: `{"vault":"main","type":"book","title":"Heat","content":"# Heat\n\nA thermometer. #warm\n\n- @due(2025-02-07) read\n"}`},
 	{Tool: "raven_set", Args: `{"vault":"main","id":"people/alice","set":{"name":"Alicia"}}`},
@@ -79,10 +79,10 @@ var telling = tooltest.Story{Name: "telling the history", Steps: []tooltest.Step
 	{Tool: "raven_history", Args: `{"vault":"main"}`, Code: fault.MissingRequired},
 }}
 
-// undoing is the story of calls about the vault held, which it makes.
+// undoing returns the story of calls about the vault held, which it creates.
 func undoing(t testing.TB) tooltest.Story {
 	return holding(t, "undoing",
-		// v3: an edit is undone, and the undoing too.
+		// v3: an edit is undone, and then the undo too.
 		tooltest.Step{Tool: "raven_set", Args: `{"vault":"held","id":"people/thor","set":{"name":"Donar"}}`},
 		tooltest.Step{Tool: "raven_undo", Args: `{"vault":"held","version":"v3","dry_run":true}`, Want: `{"data":{"dry_run":true,"undone":{"version":"v3","tool":"raven_set"},"would_modify_files":[{"path":"people/thor.md","action":"modify","line":3,"old_content":"name: Donar","new_content":"name: Thor"}],"side_effects":[]}}`},
 		tooltest.Step{Tool: "raven_undo", Args: `{"vault":"held","version":"v3","idempotency_key":"k"}`, Want: `{"data":{"action":"updated","undone":{"version":"v3","ts":"2025-02-01T14:30:00Z","tool":"raven_set","principal":"local"},"files":[{"path":"people/thor.md","action":"modify"}],"files_total":1},"meta":{"version":"v4","files_modified":["people/thor.md"]}}`},
@@ -91,7 +91,7 @@ func undoing(t testing.TB) tooltest.Story {
 		tooltest.Step{Tool: "raven_undo", Args: `{"vault":"held","version":"v3"}`, Code: fault.Conflict, Want: `{"error":{"details":{"changed":[{"path":"people/thor.md","version":"v4"}],"changed_total":1,"changed_after":[{"version":"v4","tool":"raven_undo"}],"undone":true,"latest_version":"v4"},"fixes":["raven_history {\"vault\":\"held\",\"id\":\"people/thor\"}"]}}`},
 		tooltest.Step{Tool: "raven_undo", Args: `{"vault":"held","version":"v4"}`, Want: `{"data":{"undone":{"tool":"raven_undo"}},"meta":{"version":"v5"}}`},
 		tooltest.Step{Tool: "raven_object_get", Args: `{"vault":"held","id":"people/thor"}`, Want: `{"data":{"object":{"fields":{"name":"Donar"}}}}`},
-		// v6: a deletion is undone, and the undoing too, twice.
+		// v6: a deletion is undone, and then the undo too, twice.
 		tooltest.Step{Tool: "raven_delete", Args: `{"vault":"held","id":"people/freya"}`},
 		tooltest.Step{Tool: "raven_undo", Args: `{"vault":"held","version":"v6"}`, Want: `{"data":{"files":[{"path":".trash/people/freya.md","action":"delete"},{"path":"people/freya.md","action":"create"}]},"meta":{"version":"v7"}}`},
 		tooltest.Step{Tool: "raven_history", Args: `{"vault":"held","id":"people/freya"}`, Want: `{"data":{"items":[{"version":"v7","op":"create","tool":"raven_undo"},{"version":"v6","op":"delete"},{"version":"v2","op":"create"}]}}`},
@@ -99,7 +99,7 @@ func undoing(t testing.TB) tooltest.Story {
 		tooltest.Step{Tool: "raven_read", Args: `{"vault":"held","path":"people/freya"}`, Code: fault.NotFound},
 		tooltest.Step{Tool: "raven_undo", Args: `{"vault":"held","version":"v8"}`, Want: `{"meta":{"version":"v9"}}`},
 		tooltest.Step{Tool: "raven_read", Args: `{"vault":"held","path":"people/freya","lines":"6"}`, Want: `{"data":{"content":"# Freya\n"}}`},
-		// v10: what was made, and deleted again, is no change that can be undone.
+		// v10: the creation of a note that was deleted since is no change that can be undone.
 		tooltest.Step{Tool: "raven_new", Args: `{"vault":"held","type":"person","title":"Sif"}`},
 		tooltest.Step{Tool: "raven_delete", Args: `{"vault":"held","id":"people/sif"}`},
 		tooltest.Step{Tool: "raven_undo", Args: `{"vault":"held","version":"v10"}`, Code: fault.Conflict, Want: `{"error":{"details":{"changed":[{"path":"people/sif.md"}],"changed_after":[{"version":"v11","tool":"raven_delete"}],"latest_version":"v11","undone":true},"fixes":["raven_history {\"vault\":\"held\",\"id\":\"people/sif\"}"]}}`},
@@ -108,13 +108,13 @@ func undoing(t testing.TB) tooltest.Story {
 		tooltest.Step{Tool: "raven_undo", Args: `{"vault":"held","version":"v12","if_version":"v11"}`, Code: fault.Conflict},
 		tooltest.Step{Tool: "raven_undo", Args: `{"vault":"held","version":"v12","if_version":"v12"}`, Want: `{"data":{"files":[{"path":"people/sif.md","action":"delete"}]},"meta":{"version":"v13"}}`},
 		tooltest.Step{Tool: "raven_undo", Args: `{"vault":"held","version":"v11","dry_run":true}`, Want: `{"data":{"would_modify_files":[{"path":".trash/people/sif.md","action":"delete"},{"path":"people/sif.md","action":"create"}]}}`},
-		// A whole import goes, and comes back.
+		// A whole import is undone, and restored.
 		tooltest.Step{Tool: "raven_undo", Args: `{"vault":"held","version":"v2"}`, Code: fault.Conflict},
 		tooltest.Step{Tool: "team_vault_import", Args: `{"vault":"held","mode":"replace","notes":[{"path":"a.md","text":"a\n"},{"path":"b.md","text":"b\n"},{"path":"people/thor.md","text":"# T\n"}]}`},
 		tooltest.Step{Tool: "raven_undo", Args: `{"vault":"held","version":"v14"}`, Want: `{"data":{"files":[{"path":"a.md","action":"delete"},{"path":"b.md","action":"delete"},{"path":"people/thor.md","action":"modify"}],"files_total":3},"meta":{"version":"v15"}}`},
 		tooltest.Step{Tool: "raven_undo", Args: `{"vault":"held","version":"v15"}`, Want: `{"meta":{"version":"v16"}}`},
 		tooltest.Step{Tool: "raven_read", Args: `{"vault":"held","path":"b"}`, Want: `{"data":{"content":"b\n"}}`},
-		// What cannot be undone.
+		// Versions that cannot be undone.
 		tooltest.Step{Tool: "raven_undo", Args: `{"vault":"held","version":"v1"}`, Code: fault.InvalidValue, Want: `{"error":{"details":{"argument":"version"}}}`},
 		tooltest.Step{Tool: "raven_undo", Args: `{"vault":"held","version":"v0"}`, Code: fault.InvalidValue},
 		tooltest.Step{Tool: "raven_undo", Args: `{"vault":"held","version":"v17"}`, Code: fault.NotFound, Want: `{"error":{"details":{"argument":"version","latest_version":"v16"}}}`},

@@ -19,17 +19,17 @@ import (
 	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
-// A badCall is a call that must be refused, and the code it is refused with.
+// A badCall is a call that must be refused, and the expected code.
 type badCall struct {
 	why  string
 	call tooltest.Call
 	code fault.Code
-	hint string // what the answer must say
+	hint string // part of the answer
 }
 
-// TestBadInput makes all bad calls over the first way in, and half of them over one of the others, drawn by a
-// seed, or with ROOKERY_SOAK all over all. Each is refused with its code, in the same words; nothing changes, and
-// nothing leaks.
+// TestBadInput makes all bad calls over the first way in, and half of them over one of the others,
+// drawn by a seed, or with ROOKERY_SOAK all over all. Each is refused with its code and the same
+// message; nothing changes, and nothing leaks.
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 	calls := append(generatedBad(t), writtenBad(t)...)
@@ -76,7 +76,7 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// require requires that an answer refuses the call as it must be.
+// require requires that an answer refuses the call as expected.
 func (b badCall) require(t testing.TB, answer json.RawMessage) {
 	t.Helper()
 	what := fmt.Sprintf("%s: %s: %.1000s", b.call.Tool, b.why, answer)
@@ -86,8 +86,9 @@ func (b badCall) require(t testing.TB, answer json.RawMessage) {
 	assert.NotContains(t, string(answer), `"data":`, what)
 }
 
-// requireSame requires that the call is refused over a way as it was over the first. MCP has the name
-// of the vault in a header too, and its SDK refuses one that is no text before any tool sees it.
+// requireSame requires that the call is refused over a way in as over the first one. MCP has the
+// name of the vault in a header too, and its SDK refuses a header that is not text before any tool
+// is called.
 func (b badCall) requireSame(t testing.TB, way, first, answer string) {
 	t.Helper()
 	var name string
@@ -99,7 +100,7 @@ func (b badCall) requireSame(t testing.TB, way, first, answer string) {
 	assert.Equal(t, first, answer, "%s: %s", b.call.Tool, b.why)
 }
 
-// requireNoLeak requires that a text holds nothing of the notes, and no path of this machine.
+// requireNoLeak requires that a text contains no text of the notes, and no path of this machine.
 func (e *entrance) requireNoLeak(t testing.TB, text string) {
 	t.Helper()
 	for _, secret := range []string{textCanary, fieldCanary, e.dir} {
@@ -109,7 +110,7 @@ func (e *entrance) requireNoLeak(t testing.TB, text string) {
 	}
 }
 
-// generatedBad are the bad calls that follow from the schemas of the tools.
+// generatedBad returns the bad calls that follow from the schemas of the tools.
 func generatedBad(t testing.TB) []badCall {
 	var all []badCall
 	for _, made := range allTools() {
@@ -126,7 +127,7 @@ func generatedBad(t testing.TB) []badCall {
 	return all
 }
 
-// badValues give an argument each value that it must not have.
+// badValues returns calls with each invalid value of an argument.
 func badValues(t testing.TB, made *tool.Tool, a tool.Arg) []badCall {
 	var all []badCall
 	add := func(value any, code fault.Code) {
@@ -166,7 +167,7 @@ func badValues(t testing.TB, made *tool.Tool, a tool.Arg) []badCall {
 	return all
 }
 
-// badName is a call with an argument beside whose name is almost that of one.
+// badName returns a call with an additional argument whose name is similar to that of a real one.
 func badName(t testing.TB, made *tool.Tool, a tool.Arg) badCall {
 	c := soundCall(t, made)
 	name := a.Name + a.Name[len(a.Name)-1:]
@@ -174,7 +175,7 @@ func badName(t testing.TB, made *tool.Tool, a tool.Arg) badCall {
 	return badCall{"unknown " + name, c, made.Family.Malformed, `did you mean \"` + a.Name + `\"`}
 }
 
-// takes reports whether a value is of a type that the schema names.
+// takes reports whether a value has a type that the schema permits.
 func takes(s *jsonschema.Schema, value any) bool {
 	kind := map[bool]string{true: "integer", false: "number"}[value == 5]
 	switch v := value.(type) {
@@ -186,7 +187,7 @@ func takes(s *jsonschema.Schema, value any) bool {
 		kind = "object"
 	case []any:
 		if len(v) > 0 && s.Items != nil {
-			return false // no list holds lists of numbers
+			return false // no list contains lists of numbers
 		}
 		kind = "array"
 	}
@@ -197,7 +198,7 @@ func takes(s *jsonschema.Schema, value any) bool {
 	return slices.Contains(types, kind) && (kind != "string" || s.Pattern == "")
 }
 
-// soundCall is a call with plausible values for what is required, and with the vault.
+// soundCall returns a call with plausible values for the required arguments, and with the vault.
 func soundCall(t testing.TB, made *tool.Tool) tooltest.Call {
 	t.Helper()
 	c := tooltest.Call{Tool: made.Name, Args: map[string]json.RawMessage{}}
@@ -212,7 +213,7 @@ func soundCall(t testing.TB, made *tool.Tool) tooltest.Call {
 	return c
 }
 
-// plausible is a value that the schema allows.
+// plausible returns a value that the schema permits.
 func plausible(s *jsonschema.Schema) any {
 	switch {
 	case len(s.Enum) > 0:
@@ -242,23 +243,23 @@ func marshalled(t testing.TB, v any) json.RawMessage {
 	return data
 }
 
-// strangePaths say paths that no note can have.
+// strangePaths are paths that no note can have.
 var strangePaths = []string{
 	"../x", "../../etc/passwd", "/etc/passwd", `C:\x`, `..\x`, "people/../inbox", "people//alice",
 	"./inbox", "a\x00b", ".raven/audit.log", ".trash/x", ".rookery/x", strings.Repeat("x/", 1200),
 }
 
-// strangeNames are what nobody would call a note, a section or a vault.
+// strangeNames are invalid names of notes, sections and vaults.
 var strangeNames = slices.Concat(strangePaths, []string{
 	"a\nb", "#", "##", "people/alice#../nothing", strings.Repeat("x", 600), "%2e%2e/x",
 })
 
-// windowsNames cannot be files on every system.
+// windowsNames cannot be names of files on every system.
 var windowsNames = []string{
 	"CON", "people/aux", "nul.txt", "a./b", "a /b", "a:b", "a?b", "a*b", `a"b`, "a<b", "a|b", "COM1", `a\b`,
 }
 
-// detailed are sound calls of tools that take a depth.
+// detailed are valid calls of tools that have the argument depth.
 var detailed = map[string]map[string]any{
 	"raven_object_get": {"id": "people/alice"}, "raven_object_list": {},
 	"raven_type": {"name": "person"}, "raven_tag": {"tag": "engineering"}, "raven_date": {},
@@ -267,8 +268,8 @@ var detailed = map[string]map[string]any{
 // zebrafinch is the id of the trait of the fixture.
 var zebrafinch = idOf("daily/2025-01-31", "due", "zebrafinch")
 
-// overlong is the code of a call whose arguments have a text that is longer than its schema allows; else
-// the code that is given.
+// overlong returns the code of a call with a text that is longer than its schema permits, or the
+// given code for any other call.
 func overlong(made *tool.Tool, in map[string]any, code fault.Code) fault.Code {
 	for name, value := range in {
 		a, ok := made.Arg(name)
@@ -287,7 +288,7 @@ func overlong(made *tool.Tool, in map[string]any, code fault.Code) fault.Code {
 	return code
 }
 
-// writtenBad are the bad calls that no schema tells of.
+// writtenBad returns the bad calls that do not follow from a schema.
 func writtenBad(t testing.TB) []badCall {
 	var all []badCall
 	add := func(code fault.Code, name string, in map[string]any) {
@@ -352,7 +353,7 @@ func writtenBad(t testing.TB) []badCall {
 		add(fault.InvalidPath, "raven_trait_list", map[string]any{"trait_type": "due", "path": name})
 		add(fault.InvalidParameter, "team_vault_create", map[string]any{"name": name})
 	}
-	// Refusals that are about the text of a note, which holds what must not leak.
+	// Refusals about the text of a note, which must not leak.
 	add(fault.InvalidValue, "raven_edit", map[string]any{"id": "people/alice", "old_str": "absent", "new_str": "x"})
 	add(fault.InvalidValue, "raven_edit", map[string]any{"id": "people/alice", "old_str": "twice", "new_str": "x"})
 	add(fault.InvalidValue, "raven_set", map[string]any{"id": "broken", "set": map[string]any{"a": 1}})
@@ -450,7 +451,7 @@ func writtenBad(t testing.TB) []badCall {
 	return all
 }
 
-// TestBadGlobals covers what the command line takes for every tool, and refuses in its own words.
+// TestBadGlobals checks the global flags of the command line, whose errors are its own.
 func TestBadGlobals(t *testing.T) {
 	p := newPlace(t)
 	for _, flag := range []string{"--agent", "--session"} {
@@ -461,5 +462,5 @@ func TestBadGlobals(t *testing.T) {
 	}
 }
 
-// mayBeEmpty reports whether a text that is required may be empty.
+// mayBeEmpty reports whether a required text may be empty.
 func mayBeEmpty(s *jsonschema.Schema) bool { return s.MinLength != nil && *s.MinLength == 0 }

@@ -16,10 +16,10 @@ import (
 	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
-// unbarred are the tools that exclude and protected_prefixes in raven.yaml do not bind.
+// unbarred are the tools to which exclude and protected_prefixes in raven.yaml do not apply.
 var unbarred = []string{"team_vault_import", "raven_undo"}
 
-// filesOf are the files of a vault with their texts, as an export has them.
+// filesOf returns the files of a vault with their texts, as an export has them.
 func filesOf(t testing.TB, inv tool.Invoker, vault string) map[string]string {
 	t.Helper()
 	files, token := map[string]string{}, ""
@@ -41,8 +41,8 @@ func filesOf(t testing.TB, inv tool.Invoker, vault string) map[string]string {
 	return files
 }
 
-// TestNoToolChangesWhatIsBarred calls every tool that changes something, soundly, on vaults whose raven.yaml protects
-// all paths, or excludes all notes: no file changes.
+// TestNoToolChangesWhatIsBarred makes a valid call of every tool that changes something on vaults
+// whose raven.yaml protects all paths, or excludes all notes: no file changes.
 func TestNoToolChangesWhatIsBarred(t *testing.T) {
 	p := newPrepared(t, noon)
 	var letters []string
@@ -89,7 +89,7 @@ func TestNoToolChangesWhatIsBarred(t *testing.T) {
 	}
 }
 
-// vaultOf is the vault of a call.
+// vaultOf returns the vault of a call.
 func vaultOf(in args) any {
 	if v, ok := in["vault"]; ok {
 		return v
@@ -97,7 +97,7 @@ func vaultOf(in args) any {
 	return "main"
 }
 
-// hiddenNotes have something of everything that an answer could show.
+// hiddenNotes contain every kind of content that an answer could show.
 var hiddenNotes = map[string]string{
 	"secret/alice.md": "---\ntype: person\nname: Alice\nalias: [people/alice, mill]\ntags: [engineering, hush]\nstatus: hush\n---\n" +
 		"# Hush\n\nline [[people/alice]] [[projects/mill]] [t](../people/alice.md) #engineering #hush @unheard\n\n" +
@@ -105,8 +105,9 @@ var hiddenNotes = map[string]string{
 	"secret/2025-02-01.md": "---\ntype: [\n---\n@due(2025-02-01) hush\n",
 }
 
-// TestExcludedNotesAreNowhere calls every tool that reads, on two vaults of which one has more notes, excluded by
-// raven.yaml: but for lists of files and of what was done, the answers are the same.
+// TestExcludedNotesAreNowhere calls every tool that reads on two vaults, one of which has
+// additional notes that raven.yaml excludes: except for lists of files and of changes, the answers
+// are the same.
 func TestExcludedNotesAreNowhere(t *testing.T) {
 	var answers [2]map[string]string
 	for i := range answers {
@@ -139,19 +140,20 @@ func TestExcludedNotesAreNowhere(t *testing.T) {
 	}
 }
 
-// score is that of a hit: how rare a word is depends on what the search index has, which are all files that could be
-// notes. The versions of nodes differ, for one vault was written to once more.
+// score matches the score of a hit and the versions of nodes. A score depends on how rare a word is
+// in the search index, which has all files that could be notes. The versions differ because one
+// vault had one more write.
 var score = regexp.MustCompile(`"score":[0-9.]+|"(version|versionToken)":"v[0-9]+"`)
 
-// listingFiles are the tools that show the files of a vault, how large it is, or its log.
+// listingFiles are the tools that show the files of a vault, its size, or its log.
 var listingFiles = []string{"team_vault_export", "team_vault_list", "team_usage", "raven_log", "team_audit", "team_tenant_export",
 	"team_audit_verify", "team_vault_get"}
 
-// naming are the arguments that name a note or what is in one.
+// naming are the arguments that name a note or a part of one.
 var naming = []string{"id", "path", "to", "target", "reference", "parent_id", "source", "file", "destination", "about"}
 
-// requireHidden requires that an excluded note is named by no argument of any tool, and is there again without the
-// pattern, with the id of its trait.
+// requireHidden requires that no argument of any tool can name an excluded note, and that the note
+// exists again without the pattern, with the id of its trait.
 func requireHidden(t testing.TB, inv tool.Invoker) {
 	t.Helper()
 	before, asked := filesOf(t, inv, "main"), 0

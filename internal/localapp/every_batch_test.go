@@ -16,7 +16,7 @@ func TestEveryWayActs(t *testing.T) {
 	everyWay(t, []tooltest.Story{batched, bulk, validated, loggedStory})
 }
 
-// batched covers what every way makes of a batch, of its failures, and of a plan.
+// batched checks a batch, its failures and its plan over every way.
 var batched = tooltest.Story{Name: "batch", Steps: []tooltest.Step{
 	{Tool: "raven_batch", Args: `{"vault":"main","operations":[{"op":"create","entity":"object","data":{"type":"page","path":"m"}},{"op":"add","data":{"text":"See [[nobody]]","to":"m"}}],"dry_run":true}`,
 		Want: `{"ok":true,"data":{"dry_run":true,"results":[{"index":0,"op":"create","entity":"object","ok":true,"data":{"would_create":{"id":"m"}}},{"index":1,"op":"add","ok":true,"data":{"would_update":{"id":"m"}}}],"would_modify_files":[{"path":"m.md","action":"create"}]},"warnings":[{"code":"REF_NOT_FOUND","index":1}],"meta":{"total_operations":2,"successful":2,"failed":0}}`},
@@ -37,8 +37,8 @@ var batched = tooltest.Story{Name: "batch", Steps: []tooltest.Step{
 		Code: fault.BatchFailed, Want: `{"code":"BATCH_FAILED","failed_at":0}`},
 }}
 
-// bulk covers what every way makes of calls that change all that a query finds: the plan, what is done with its
-// token, and what a call without it, or with the token of another, is refused for.
+// bulk checks calls that change all results of a query: the plan, the call with its token, and the
+// refusal of a call without a token or with that of another plan.
 var bulk = tooltest.Story{Name: "bulk", Steps: []tooltest.Step{
 	{Tool: "raven_new", Args: `{"vault":"main","type":"person","title":"Sif"}`},
 	{Tool: "raven_set", Args: `{"vault":"main","query":"type:person","set":{"email":"x@example.test"}}`, Code: fault.MissingRequired,
@@ -66,7 +66,7 @@ var bulk = tooltest.Story{Name: "bulk", Steps: []tooltest.Step{
 	{Tool: "raven_object_get", Args: `{"vault":"main","id":"people/sif"}`, Code: fault.NotFound},
 }}
 
-// validated covers what every way makes of an input that is checked.
+// validated checks the validation of an input over every way.
 var validated = tooltest.Story{Name: "validate", Steps: []tooltest.Step{
 	{Tool: "raven_validate", Args: `{"vault":"main","type":"object","input":{"type":"person","fields":{"name":"Thor"}}}`,
 		Want: `{"ok":true,"data":{"valid":true,"normalized":{"type":"person","path":"people/thor","fields":{"name":"Thor"}}}}`},
@@ -80,7 +80,7 @@ var validated = tooltest.Story{Name: "validate", Steps: []tooltest.Step{
 	{Tool: "raven_validate", Args: `{"vault":"main","input":{}}`, Code: fault.MissingRequired},
 }}
 
-// loggedStory covers what every way shows of the log.
+// loggedStory checks the log over every way.
 var loggedStory = tooltest.Story{Name: "log", Steps: []tooltest.Step{
 	{Tool: "raven_new", Args: `{"vault":"main","type":"person","title":"Thor"}`},
 	{Tool: "raven_set", Args: `{"vault":"main","id":"people/thor","set":{"email":"t@example.test"}}`},
@@ -93,8 +93,8 @@ var loggedStory = tooltest.Story{Name: "log", Steps: []tooltest.Step{
 	{Tool: "raven_log", Args: `{"vault":"main","id":"no/such"}`, Code: fault.NotFound},
 }}
 
-// TestBatchInputs covers the ways in which the operations of a batch, and an input to check, come over the command
-// line: as JSON, as a file, and on standard input.
+// TestBatchInputs checks the ways to pass the operations of a batch, and an input to validate, on
+// the command line: as JSON, as a file, and on standard input.
 func TestBatchInputs(t *testing.T) {
 	for name, c := range map[string]struct {
 		words []string

@@ -13,8 +13,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
-// held is a vault with objects that are embedded in a daily note, in both forms in which a heading
-// declares one.
+// held is a vault with objects that are embedded in a daily note, in both forms of declaring one in
+// a heading.
 var held = map[string]string{
 	"schema.yaml": `version: 1
 types:
@@ -52,7 +52,7 @@ traits:
 	"projects/website.md": "# Website\n\nWith [[people/thor]],\n[[Thor]], and [[daily/2025-02-01#standup|the standup]].\n",
 }
 
-// holding is the story of calls about the vault held, which it makes.
+// holding returns the story of calls about the vault held, which it creates.
 func holding(t testing.TB, name string, steps ...tooltest.Step) tooltest.Story {
 	t.Helper()
 	notes, err := json.Marshal(map[string]any{"vault": "held", "notes": notesOf(held)})
@@ -158,7 +158,8 @@ func TestEveryWayChangesInDepth(t *testing.T) {
 	})
 }
 
-// TestTrashOfSection covers that what a deletion cuts out of a note is kept, and says where it stood.
+// TestTrashOfSection checks that a section which is deleted from a note is kept in the trash with
+// its origin.
 func TestTrashOfSection(t *testing.T) {
 	p := newPlace(t)
 	done(t, p.catalogue(), "raven_delete", map[string]any{"id": "people/alice#notes"})
@@ -172,8 +173,8 @@ func TestTrashOfSection(t *testing.T) {
 		"## Notes\n\n- Likes tea\n\n### Deep\n\nHidden.\n\n", kept)
 }
 
-// TestWritersOfOneNote covers that of two writers, one changes an object that is embedded in a note
-// and one the note's own fields, and both changes are there in the end.
+// TestWritersOfOneNote checks that the changes of two concurrent writers, of an object that is
+// embedded in a note and of the note's own fields, are both in the note at the end.
 func TestWritersOfOneNote(t *testing.T) {
 	p := newPlace(t)
 	done(t, p.catalogue(), "team_vault_create", map[string]any{"name": "held"})

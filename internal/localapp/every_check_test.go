@@ -11,7 +11,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
-// checking is a story of a vault that is checked, and of what is fixed in it.
+// checking is a story of checking a vault, and of fixing its problems.
 var checking = tooltest.Story{Name: "checks", Steps: []tooltest.Step{
 	{Tool: "raven_check", Args: `{"vault":"main","errors_only":true,"id":"people/bob"}`, Want: `{"data":{"file_count":1,"error_count":0,"warning_count":0,"issues":[]}}`},
 	{Tool: "team_vault_import", Args: `{"vault":"main","notes":[{"path":"odd/a.md","text":"See [[bob]] and [[people/nobody]].\n\n- @due(2026-3-1) soon\n"}]}`},
@@ -32,7 +32,8 @@ var checking = tooltest.Story{Name: "checks", Steps: []tooltest.Step{
 
 func TestEveryWayChecks(t *testing.T) { everyWay(t, []tooltest.Story{checking}) }
 
-// TestCheckOfNothing holds that a check which could not begin answers no counts, as if it had found nothing.
+// TestCheckOfNothing checks that a check which could not begin returns no counts, which would look
+// as if it had found nothing.
 func TestCheckOfNothing(t *testing.T) {
 	p := newPlace(t)
 	resp, err := http.Get(p.base + "/v1/vaults/none/check") //nolint:noctx // the server is this test's

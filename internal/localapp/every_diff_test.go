@@ -10,7 +10,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
-// differing is a story of histories that show what changed.
+// differing is a story of histories with diffs.
 var differing = tooltest.Story{Name: "what changed", Steps: []tooltest.Step{
 	{Tool: "raven_set", Args: `{"vault":"main","id":"people/bob","set":{"email":"b@example.test"}}`},
 	{Tool: "raven_add", Args: `{"vault":"main","to":"people/alice#tasks","text":"@due(2025-02-07) tea"}`},
@@ -35,7 +35,7 @@ func TestEveryWayShowsWhatChanged(t *testing.T) {
 	everyWay(t, []tooltest.Story{differing})
 }
 
-// TestLargeDiffs covers that a diff is bounded, and says how much of it is left out.
+// TestLargeDiffs checks that the size of a diff is limited, and that it says how much is omitted.
 func TestLargeDiffs(t *testing.T) {
 	p := newPlace(t)
 	way := tooltest.Invoking("catalogue", p.catalogue())
@@ -51,7 +51,7 @@ func TestLargeDiffs(t *testing.T) {
 	require.Equal(t, "\\ "+strconv.Itoa(left)+" more lines", lines[len(lines)-1])
 }
 
-// TestDiffOnTheCommandLine covers how people see what changed.
+// TestDiffOnTheCommandLine checks how diffs are shown to people.
 func TestDiffOnTheCommandLine(t *testing.T) {
 	p := newPlace(t)
 	done(t, p.catalogue(), "raven_set", args{"vault": "main", "id": "people/bob", "set": args{"name": "Robert"}})

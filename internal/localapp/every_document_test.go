@@ -22,8 +22,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
-// told is the vault that the examples of the raven document are about (spec/
-// raven-agent-improvements.md), as far as its examples say.
+// told is the vault of the examples in the raven document (spec/raven-agent-improvements.md), as
+// far as they describe it.
 var told = map[string]string{
 	"schema.yaml": `version: 1
 types:
@@ -63,13 +63,13 @@ var shelf = map[string]string{
 		"  project: {}\n",
 }
 
-// bookcase is where the document's book stands.
+// bookcase is the vault with the document's book.
 var bookcase = map[string]string{
 	"schema.yaml":        "types:\n  book: { fields: { title: { type: string }, rating: { type: number, min: 1, max: 5 } } }\n",
 	"books/some-book.md": "---\ntype: book\ntitle: Some\n# how good\nrating: 3\n---\n",
 }
 
-// openDocument is a place whose vault `told` is as the document has it, at the document's time.
+// openDocument returns a place whose vault `told` is that of the document, at the document's time.
 func openDocument(t testing.TB) *place {
 	t.Helper()
 	var now atomic.Pointer[time.Time]
@@ -106,8 +106,9 @@ func openDocument(t testing.TB) *place {
 	return p
 }
 
-// documentCalls are the calls in the document and what it shows of their answers; beside it, the
-// calls whose answers it shows without the call. What reference/raven.md §6.1 settles stands as there.
+// documentCalls are the calls in the document with the parts of their answers that it shows, and
+// calls for the answers that it shows without a call. Deviations that reference/raven.md §6.1
+// decides are as there.
 var documentCalls = []tooltest.Step{
 	// Object Response Format.
 	{Tool: "raven_object_get", Args: `{"vault":"told","id":"people/alice"}`, Want: `{"ok":true,"data":{"object":{"id":"people/alice","type":"person","file_path":"people/alice.md","heading":null,"heading_level":null,"fields":{"name":"Alice Chen","email":"alice@example.com","tags":["engineering","platform"]},"parent":null,"line_start":1,"line_end":null,"first_seen_at":"2025-01-15T10:30:00Z","last_modified_at":"2025-01-28T14:22:00Z"}}}`},
@@ -165,7 +166,7 @@ func TestDocumentExamples(t *testing.T) {
 	requireSame(t, story, first, story.Tell(t, over, tooltest.Way{}))
 }
 
-// TestDocumentList covers the document's list: a page of two of 150.
+// TestDocumentList checks the document's list: a page of two of 150.
 func TestDocumentList(t *testing.T) {
 	p := openDocument(t)
 	var notes []map[string]string
@@ -179,7 +180,7 @@ func TestDocumentList(t *testing.T) {
 		json.RawMessage(`{"ok":true,"meta":{"count":2,"total":150,"has_more":true}}`), answer))
 }
 
-// documentLines are the document's command lines that the tools of today answer, in its order, with
+// documentLines are the document's command lines that the present tools support, in its order, with
 // rookery for rvn.
 var documentLines = []string{
 	`rookery stats --json`,
@@ -252,8 +253,8 @@ func TestDocumentLines(t *testing.T) {
 	}
 }
 
-// TestDocumentInputs covers the three ways in which an object of arguments comes, which differ in
-// nothing.
+// TestDocumentInputs checks that the three ways to pass an object of arguments have the same
+// effect.
 func TestDocumentInputs(t *testing.T) {
 	const object = `{"type": "person", "path": "people/bob", "fields": {"name": "Bob Smith"}}`
 	file := filepath.Join(t.TempDir(), "new-person.json")
@@ -280,7 +281,7 @@ func TestDocumentInputs(t *testing.T) {
 	}
 }
 
-// shell is the command line over the place, for a vault.
+// shell returns the command line over the place, for a vault.
 func (p *place) shell(vault string) tooltest.Shell {
 	return tooltest.Shell{
 		Tools:   allTools(),
@@ -289,7 +290,7 @@ func (p *place) shell(vault string) tooltest.Shell {
 	}
 }
 
-// TestDocumentSchemas covers the input schemas that the document shows of tools that are here.
+// TestDocumentSchemas checks the input schemas that the document shows for existing tools.
 func TestDocumentSchemas(t *testing.T) {
 	for name, want := range map[string]string{
 		"raven_object_get":   `{"type":"object","properties":{"id":{"type":"string"}},"required":["id"]}`,
@@ -316,7 +317,7 @@ func toolOf(t testing.TB, name string) *tool.Tool {
 	return nil
 }
 
-// TestDocumentAudit covers the lines of the audit log that the document shows.
+// TestDocumentAudit checks the lines of the audit log that the document shows.
 func TestDocumentAudit(t *testing.T) {
 	p := openDocument(t)
 	done(t, p.catalogue(), "raven_new", map[string]any{
@@ -354,7 +355,7 @@ func TestDocumentAudit(t *testing.T) {
 	}
 }
 
-// TestDocumentCodes covers the HTTP status that the document gives each code.
+// TestDocumentCodes checks the HTTP status that the document assigns to each code.
 func TestDocumentCodes(t *testing.T) {
 	for code, status := range map[fault.Code]int{
 		"NOT_FOUND": 404, "INVALID_TYPE": 400, "INVALID_TRAIT": 400, "INVALID_FIELD": 400,

@@ -23,11 +23,13 @@ import (
 	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
-// cloudTenant is the tenant of the stories that functions are told: in the cloud no tenant is called local.
+// cloudTenant is the tenant of the stories that run on functions. In the cloud no tenant has the
+// name local.
 const cloudTenant = "heron"
 
-// functions are the ways to the programs of AWS Lambda, as processes behind a gateway, over emulated stores. What these
-// processes take for the time is noon, as the answers of their stores have it.
+// functions returns the ways to the programs of AWS Lambda, as processes behind a gateway, over
+// emulated stores. The clock of these processes is at noon, because their stores answer with that
+// time.
 func functions() []wayIn {
 	over := func(name string, way func(t testing.TB, f function) tooltest.Way) wayIn {
 		return wayIn{name, func(t testing.TB) *entrance {
@@ -42,17 +44,18 @@ func functions() []wayIn {
 		}),
 		over("function mcp", func(t testing.TB, f function) tooltest.Way {
 			c := tooltest.NewMCPClient(f.URL+mcptool.Path+"/x/all", f.bearing())
-			t.Cleanup(func() { _ = c.Close() }) // its server is about to go, too
+			t.Cleanup(func() { _ = c.Close() }) // its server is about to stop, too
 			return tooltest.Invoking("function mcp", c)
 		}),
 	}
 }
 
-// maxArgs is how many bytes of arguments surely fit into the line of a request: a gateway takes 10,240 bytes of it and
-// the headers, and a query has three for each of some characters.
+// maxArgs is a number of bytes of arguments that certainly fits into the line of a request: a
+// gateway accepts 10,240 bytes of the line and the headers, and a query has three bytes for some
+// characters.
 const maxArgs = 2500
 
-// short is a way for calls with few bytes of arguments.
+// short returns a way for calls with few bytes of arguments.
 func short(over tooltest.Way) tooltest.Way {
 	return tooltest.Way{Name: over.Name, Call: func(t testing.TB, c tooltest.Call) (json.RawMessage, bool) {
 		t.Helper()
@@ -63,13 +66,14 @@ func short(over tooltest.Way) tooltest.Way {
 	}}
 }
 
-// A function is a deployment with an issuer, whose token makes the tenant when it first comes.
+// A function is a deployment with an issuer, whose first token creates the tenant.
 type function struct {
 	*cloudtest.Deployment
 	token, principal string
 }
 
-// newFunction deploys one. A process takes the time from its first answer of a store: each is called once before.
+// newFunction deploys a function. A process gets its time from its first answer of a store, so each
+// process is called once before.
 func newFunction(t testing.TB) function {
 	t.Helper()
 	issuer := authtest.NewIssuer(t)
@@ -92,20 +96,20 @@ func newFunction(t testing.TB) function {
 	return f
 }
 
-// bearing is a client that sends the token.
+// bearing returns a client that sends the token.
 func (f function) bearing() *http.Client { return &http.Client{Transport: cloudtest.Bearer(f.token)} }
 
 func (f function) client() tool.Invoker { return f.Client(f.token) }
 
 func (f function) byName() tooltest.Way { return tooltest.Invoking("function by name", f.client()) }
 
-// tokenID is the id of an API token.
+// tokenID returns the id of an API token.
 func tokenID(token string) string {
 	id, _, _ := strings.Cut(strings.TrimPrefix(token, "rk_"), ".")
 	return id
 }
 
-// lookedUp is a catalogue of all tools that makes no calls.
+// lookedUp returns a catalogue of all tools that makes no calls.
 var lookedUp = sync.OnceValue(func() *tool.Catalogue {
 	cat, err := tool.NewCatalogue(allTools(), tool.Options{})
 	if err != nil {
@@ -114,11 +118,12 @@ var lookedUp = sync.OnceValue(func() *tool.Catalogue {
 	return cat
 })
 
-// aroundNoon is the time of day of a clock that follows another one within seconds.
+// aroundNoon matches the time of a clock that follows another one within seconds.
 var aroundNoon = regexp.MustCompile(`T14:(29:5\d|30:0\d)(\.\d+)?Z`)
 
-// telling is a way whose answers name the local tenant and principal, and noon. Calls whose answers tell of a folder, of
-// archives, of the caller, of what one process counted, or how long calls took, it does not carry.
+// telling returns a way whose answers name the local tenant and principal, and noon. It does not
+// support calls whose answers depend on a folder, on archives, on the caller, on the counts of one
+// process, or on durations.
 func (f function) telling(over tooltest.Way) tooltest.Way {
 	return tooltest.Way{Name: over.Name, Call: func(t testing.TB, c tooltest.Call) (json.RawMessage, bool) {
 		t.Helper()
@@ -140,11 +145,12 @@ func (f function) telling(over tooltest.Way) tooltest.Way {
 	}}
 }
 
-// pageTokens are tokens of pages, which begin with "p2:" before they are encoded.
+// pageTokens matches tokens of pages, which begin with "p2:" before they are encoded.
 var pageTokens = regexp.MustCompile(`cDI6[\w-]+`)
 
-// moved is the token of a page of one tenant as another tenant has it: behind three bytes and eight of the tool there are
-// eight of the tenant and the vault. One that is of neither stays.
+// moved returns the page token of one tenant in the form for another tenant: after three bytes and
+// eight of the tool, it has eight bytes of the tenant and the vault. Any other token is returned
+// unchanged.
 func moved(token, from, to, vault string) string {
 	text, err := base64.RawURLEncoding.DecodeString(token)
 	if err != nil || len(text) < 19 {
@@ -160,7 +166,7 @@ func moved(token, from, to, vault string) string {
 	return base64.RawURLEncoding.EncodeToString(text)
 }
 
-// endsItsTenant reports whether a story erases its tenant, with which the tokens of a function end.
+// endsItsTenant reports whether a story erases its tenant, and with it the tokens of a function.
 func endsItsTenant(s tooltest.Story) bool {
 	return slices.ContainsFunc(s.Steps, func(step tooltest.Step) bool { return step.Tool == "team_tenant_erase" })
 }

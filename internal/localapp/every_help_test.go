@@ -20,7 +20,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
-// newDemo is a place with the demo vault alone.
+// newDemo returns a place with only the demo vault.
 func newDemo(t testing.TB) *place {
 	t.Helper()
 	p := &place{dir: t.TempDir()}
@@ -36,8 +36,8 @@ func newDemo(t testing.TB) *place {
 	return p
 }
 
-// TestHelp covers that every command has a help text that says what it does, its arguments, its flags,
-// and an example.
+// TestHelp checks that every command has a help text with its purpose, its arguments, its flags and
+// an example.
 func TestHelp(t *testing.T) {
 	s := newDemo(t).shell("demo")
 	for _, made := range allTools() {
@@ -67,9 +67,9 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// TestExamplesRun covers that every command line of the tools' documents runs on the demo vault, each
-// tool's on a fresh one. Two of them need the vault that the one before makes. The answers that /docs shows are of the
-// shape that the first of them answers.
+// TestExamplesRun checks that every command line in the tools' documents runs on the demo vault,
+// with a fresh one for each tool. Two of them need the vault that the previous one creates. The
+// answers that /docs shows have the shapes of the answers to the first examples.
 func TestExamplesRun(t *testing.T) {
 	answers := map[string]any{}
 	for _, made := range allTools() {
@@ -102,7 +102,7 @@ func TestExamplesRun(t *testing.T) {
 	compareAnswers(t, answers)
 }
 
-// exampleMemories are the memories of the tools' documents, and chapters of them.
+// exampleMemories are the memories in the tools' documents, and their chapters.
 const exampleMemories = `{"id":"mem_1b4e28ba-2fa1-41d2-883f-0016d3cca427","tags":["auth"],"intent":{"goal":"g","task_type":"other"},"outcome":{"success":false,"summary":"s"}}
 {"id":"mem_6fa459ea-ee8a-43a4-894e-db77e160355e","tags":["auth"],"intent":{"goal":"h","task_type":"other"},"outcome":{"success":true,"summary":"s"}}
 {"kind":"chapter","id":"chapter_1b4e28ba-2fa1-41d2-883f-0016d3cca427","summary":"s","tags":["auth"],"memories":[]}
@@ -115,7 +115,7 @@ const exampleToken = "acme_k3v7mq2xw5n4yt6a"
 // exampleJob is the id of a job in the tools' documents.
 const exampleJob = "job-05mhxk7q3c9z8n4t6w2r1v0yba"
 
-// job runs a job, and is its id.
+// job runs a job, and returns its id.
 func (p *place) job(t testing.TB) string {
 	t.Helper()
 	var made struct {
@@ -126,7 +126,7 @@ func (p *place) job(t testing.TB) string {
 	return made.Data.Job.ID
 }
 
-// token makes an API token, and is its id.
+// token creates an API token, and returns its id.
 func (p *place) token(t testing.TB) string {
 	t.Helper()
 	var made struct{ Data struct{ ID string } }
@@ -135,8 +135,8 @@ func (p *place) token(t testing.TB) string {
 	return made.Data.ID
 }
 
-// prepare makes what the example of a tool begins with: the vault `research`, perhaps in the trash, the
-// vault `archive`, a member, an issuer.
+// prepare creates the state that the example of a tool needs: the vault `research`, perhaps in the
+// trash, the vault `archive`, a member, an issuer.
 func (p *place) prepare(t testing.TB, made *tool.Tool) {
 	t.Helper()
 	text := strings.Join(made.Prose().Commands, "\n")
@@ -180,14 +180,14 @@ func (p *place) prepare(t testing.TB, made *tool.Tool) {
 	}
 }
 
-// bookmark makes a bookmark.
+// bookmark creates a bookmark.
 func (p *place) bookmark(t testing.TB, label any) {
 	t.Helper()
 	done(t, p.catalogue(), "tree_bookmark", map[string]any{
 		"vault": "demo", "nodeId": "people/freya", "label": label, "versionToken": "v1"})
 }
 
-// snapshot makes a snapshot.
+// snapshot creates a snapshot.
 func (p *place) snapshot(t testing.TB, label any) {
 	t.Helper()
 	done(t, p.catalogue(), "tree_snapshot_create", map[string]any{"vault": "demo", "label": label, "versionToken": "v1"})
@@ -208,8 +208,8 @@ func writeExports(t testing.TB) {
 	require.NoError(t, f.Close())
 }
 
-// TestExampleInputs covers that every JSON example of the tools' documents is a call that succeeds on
-// the demo vault.
+// TestExampleInputs checks that every JSON example of the tools' documents is a call that succeeds
+// on the demo vault.
 func TestExampleInputs(t *testing.T) {
 	t.Parallel()
 	examples := 0
@@ -246,7 +246,7 @@ func TestExampleInputs(t *testing.T) {
 	require.Greater(t, examples, 5)
 }
 
-// jsonBlocks are the fenced blocks of JSON in a text.
+// jsonBlocks returns the fenced blocks of JSON in a text.
 func jsonBlocks(text string) []string {
 	var blocks []string
 	for _, after := range strings.Split(text, "```json\n")[1:] {
@@ -256,7 +256,8 @@ func jsonBlocks(text string) []string {
 	return blocks
 }
 
-// TestSchemaCommandsRun covers that each example in the list of commands runs, as the document says.
+// TestSchemaCommandsRun checks that each example in the list of commands runs, as the document
+// says.
 func TestSchemaCommandsRun(t *testing.T) {
 	p := newDemo(t)
 	answer := done(t, p.catalogue(), "raven_schema_commands", map[string]any{})
@@ -275,7 +276,8 @@ func TestSchemaCommandsRun(t *testing.T) {
 	}
 }
 
-// TestUnknownWords covers that an unknown command, flag or type suggests the nearest.
+// TestUnknownWords checks that the error for an unknown command, flag or type suggests the nearest
+// one.
 func TestUnknownWords(t *testing.T) {
 	s := newDemo(t).shell("demo")
 	for _, c := range []struct {
@@ -295,7 +297,8 @@ func TestUnknownWords(t *testing.T) {
 	}
 }
 
-// TestFirstTools covers that /mcp lists the tools that an agent needs first, in at most 16,000 bytes.
+// TestFirstTools checks that /mcp lists the tools that an agent needs first, in at most 16,000
+// bytes.
 func TestFirstTools(t *testing.T) {
 	p := newPlace(t)
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.base+"/mcp",
@@ -326,8 +329,8 @@ func TestFirstTools(t *testing.T) {
 	}, names)
 }
 
-// TestDemoIsSound covers that the demo vault is what a newcomer should see: every note parses, and the
-// principal may do everything.
+// TestDemoIsSound checks that every note of the demo vault parses, and that the principal has all
+// permissions.
 func TestDemoIsSound(t *testing.T) {
 	p := newDemo(t)
 	answer := done(t, p.catalogue(), "raven_stats", map[string]any{"vault": "demo"})

@@ -37,7 +37,7 @@ var aboutTyping = tooltest.Story{Name: "typing", Steps: []tooltest.Step{
 
 func TestTypingIsCompletedEveryWay(t *testing.T) { everyWay(t, []tooltest.Story{aboutTyping}) }
 
-// TestLinesAreCompleted covers what the shell offers while a person types a line.
+// TestLinesAreCompleted checks the completions of the shell while a person types a line.
 func TestLinesAreCompleted(t *testing.T) {
 	s := newPlace(t).shell("main")
 	for line, want := range map[string]string{
@@ -54,7 +54,7 @@ func TestLinesAreCompleted(t *testing.T) {
 	}
 }
 
-// TestSearchTakesWords covers that a query needs no quotes, and that quotes inside of it stay.
+// TestSearchTakesWords checks that a query needs no quotes, and that quotes within it remain.
 func TestSearchTakesWords(t *testing.T) {
 	s := newPlace(t).shell("main")
 	for _, line := range [][]string{
@@ -70,8 +70,8 @@ func TestSearchTakesWords(t *testing.T) {
 	require.Equal(t, 1, s.Run(t, "search", "tea", "--query", "tea").Exit)
 }
 
-// TestOnlyShowsEveryFieldOfEveryList covers people and programs: each field of an item that a line
-// names is printed.
+// TestOnlyShowsEveryFieldOfEveryList checks that each field of an item that a line selects is
+// printed, for people and for programs.
 func TestOnlyShowsEveryFieldOfEveryList(t *testing.T) {
 	p := newPlace(t)
 	s := p.shell("main")
@@ -109,8 +109,8 @@ var listsOfPlace = map[string][]string{
 	"memory_history": {"mem_a"}, "raven_history": {"inbox"}, "raven_search": {"alice"}, "raven_date": {"2025-02-03"},
 }
 
-// itemsOf returns the fields of the items of a tool's list, in order; none if it has no pages, writes
-// its list into files, or has no items in a place.
+// itemsOf returns the fields of the items of a tool's list, in order; none if the list has no
+// pages, is written to files, or has no items in a place.
 func itemsOf(made *tool.Tool) []string {
 	_, paged := made.Arg("page_token")
 	empty := []string{"team_member_list", "team_issuer_list"} // they are only on servers with a login
@@ -125,8 +125,8 @@ func itemsOf(made *tool.Tool) []string {
 	return nil
 }
 
-// TestEmptyListsNameToolsThatAreThere covers that the call which makes the first item of a list can be
-// made.
+// TestEmptyListsNameToolsThatAreThere checks that the call which the message about an empty list
+// suggests is a valid one.
 func TestEmptyListsNameToolsThatAreThere(t *testing.T) {
 	for _, made := range allTools() {
 		for _, e := range made.Empty {

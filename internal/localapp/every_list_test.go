@@ -15,7 +15,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// A listed is an object of a list, as far as these tests look into it.
+// A listed is an object of a list, with the members that these tests use.
 type listed struct {
 	ID       string
 	Type     string
@@ -24,8 +24,8 @@ type listed struct {
 	Modified time.Time `json:"last_modified_at"`
 }
 
-// pages walks through a list, and requires that its pages fit together: each of them is full but for
-// the last, and all tell the same total, which is how many there are.
+// pages returns the items of all pages of a list, and requires that the pages are consistent: each
+// of them is full except the last one, and all have the same total, which is the number of items.
 func pages[T any](t testing.TB, i tool.Invoker, name string, in args, limit int) []T {
 	t.Helper()
 	var all []T
@@ -69,7 +69,7 @@ func with(in args, name string, value any) args {
 	return all
 }
 
-// openGrown is a vault that grew by random writes over three weeks, to the given time.
+// openGrown returns a vault with random writes over three weeks, up to the given time.
 func openGrown(t testing.TB, now *clock, seed uint64) tool.Invoker {
 	app, err := openApp(t.Context(), localapp.Config{
 		Log: leaktest.Logger(t, nil), Data: t.TempDir(), Now: now.time})
@@ -114,7 +114,8 @@ func grownNote(r *rand.Rand) string {
 	return b.String()
 }
 
-// timeTests are the time filters and what they mean at a time, in UTC (reference/raven.md §6.10).
+// timeTests returns the time filters and their meaning at a time, in UTC (reference/raven.md
+// §6.10).
 func timeTests(now time.Time) map[string]func(time.Time) bool {
 	midnight := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.UTC)
 	day := func(n int) time.Time { return midnight.AddDate(0, 0, n) }
@@ -137,7 +138,7 @@ func timeTests(now time.Time) map[string]func(time.Time) bool {
 	}
 }
 
-// TestTimeFilters compares the time filters with what they mean, over vaults that grew at random.
+// TestTimeFilters compares the time filters with their meaning, over random vaults.
 func TestTimeFilters(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(3) {
@@ -154,13 +155,13 @@ func TestTimeFilters(t *testing.T) {
 	}
 }
 
-// filtered is a list with a filter, and what it is of.
+// A filtered is a list with a filter, and the whole list.
 type filtered struct {
 	typ, name, value string
 	whole            []listed
 }
 
-// requireFiltered requires that a filter leaves what it must, in pages of any size.
+// requireFiltered requires that a filter selects the right items, in pages of any size.
 func requireFiltered(t testing.TB, inv tool.Invoker, f filtered, holds func(listed) bool) {
 	t.Helper()
 	in := args{"type": f.typ, f.name: f.value}
@@ -177,7 +178,7 @@ func requireFiltered(t testing.TB, inv tool.Invoker, f filtered, holds func(list
 	require.Equal(t, want, got, "%v", in)
 }
 
-// TestListsInPages covers that the pages of a list are the list, however small they are.
+// TestListsInPages checks that the pages of a list, of any size, are the list.
 func TestListsInPages(t *testing.T) {
 	inv := openGrown(t, newClock(), 7)
 	put(t, inv, map[string]string{"n/07.md": "---\ntype: person\n---\n\nSee [[n/08]].\n"})
@@ -205,8 +206,8 @@ func TestListsInPages(t *testing.T) {
 	}
 }
 
-// TestDayInPages covers that each field and trait on a day stands on one page, also where several
-// stand on one line.
+// TestDayInPages checks that each field and trait on a day is on one page, even if several are on
+// one line of a note.
 func TestDayInPages(t *testing.T) {
 	app, _ := openVault(t)
 	inv := local{app}
@@ -226,8 +227,8 @@ func TestDayInPages(t *testing.T) {
 	}
 }
 
-// TestMatchesAreBounded covers that a name which is that of a section in every note makes no answer
-// long, and that a long line is quoted around the reference.
+// TestMatchesAreBounded checks that a name which is that of a section in every note does not make
+// an answer long, and that the excerpt of a long line is around the reference.
 func TestMatchesAreBounded(t *testing.T) {
 	app, _ := openVault(t)
 	inv := local{app}

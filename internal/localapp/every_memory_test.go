@@ -11,13 +11,13 @@ import (
 	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
-// TestEveryWayRemembers tells the examples of spec/rum-retrieval-api.md, word for word, and what the family refuses,
-// over every way in.
+// TestEveryWayRemembers runs the examples of spec/rum-retrieval-api.md, unchanged, and the refusals
+// of the family, over every way in.
 func TestEveryWayRemembers(t *testing.T) {
 	everyWay(t, []tooltest.Story{remembering, forgetting, refusingMemories, beingAgents})
 }
 
-// TestUsageOfMemories holds that memories are counted, and that their limit is said.
+// TestUsageOfMemories checks that memories are counted, and that their limit is reported.
 func TestUsageOfMemories(t *testing.T) {
 	p := newPlace(t)
 	for _, name := range []string{"one", "two"} {
@@ -32,14 +32,14 @@ func TestUsageOfMemories(t *testing.T) {
 		done(t, p.catalogue(), "team_whoami", map[string]any{})))
 }
 
-// memoryLines returns the arguments of memory_import for lines of JSON. They give memories the ids that the examples of
-// the document have.
+// memoryLines returns the arguments of memory_import for lines of JSON. With them, memories have
+// the ids that the examples of the document use.
 func memoryLines(lines ...string) string {
 	data, err := json.Marshal(map[string]any{"vault": "main", "files": []map[string]string{
 		{"path": "memories.jsonl", "content": strings.Join(lines, "\n") + "\n"},
 	}})
 	if err != nil {
-		panic(err) // never: it is made of texts
+		panic(err) // never: texts can be marshaled
 	}
 	return string(data)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
-// moving is a story of notes that move, and of the references to them.
+// moving is a story of moving notes, and of the references to them.
 var moving = tooltest.Story{Name: "moves", Steps: []tooltest.Step{
 	{Tool: "team_vault_import", Args: `{"vault":"main","notes":[
 		{"path":"use.md","text":"[[people/bob]] [[Bob]] [b](people/bob.md) [[people/bob#nope|x]]\n- @assignee(people/bob) go\n"},

@@ -7,8 +7,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
-// TestEveryWayReadsNotes covers the JSON blocks of spec/knowtation-cli-json.md over every way in. The answers of
-// all ways are compared to the byte, so the order of keys is the same, too.
+// TestEveryWayReadsNotes checks the JSON blocks of spec/knowtation-cli-json.md over every way in.
+// The answers of all ways are compared to the byte, so the order of keys is the same too.
 func TestEveryWayReadsNotes(t *testing.T) {
 	everyWay(t, []tooltest.Story{readingNotes, listingNotes, refusingNotes})
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
-// arranging is a story of sections that are made, moved, renamed and deleted.
+// arranging is a story of creating, moving, renaming and deleting sections.
 var arranging = tooltest.Story{Name: "sections", Steps: []tooltest.Step{
 	{Tool: "team_vault_import", Args: `{"vault":"main","notes":[
 		{"path":"plan.md","text":"# Plan\n\n## One\na [[#Two]]\n\n## Two\nb\n### Deep\n"},
@@ -45,7 +45,7 @@ var arranging = tooltest.Story{Name: "sections", Steps: []tooltest.Step{
 
 func TestEveryWayArrangesSections(t *testing.T) { everyWay(t, []tooltest.Story{arranging}) }
 
-// restoring is a story of deleted notes that come back.
+// restoring is a story of restoring deleted notes.
 var restoring = tooltest.Story{Name: "restores", Steps: []tooltest.Step{
 	{Tool: "raven_delete", Args: `{"vault":"main","id":"people/bob"}`},
 	{Tool: "raven_add", Args: `{"vault":"main","to":"people/alice","text":"x"}`},

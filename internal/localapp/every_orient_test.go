@@ -7,7 +7,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
-// orientStories are the calls of orientation: its answers, its warnings and what it refuses.
+// orientStories are the calls of orientation: its answers, its warnings and its refusals.
 var orientStories = []tooltest.Story{
 	{Name: "orientation", Steps: []tooltest.Step{
 		{Tool: "vault_overview", Args: `{"vault":"main"}`, Want: `{"ok":true,"data":{"noteCount":11,` +
@@ -61,5 +61,5 @@ var orientStories = []tooltest.Story{
 	}},
 }
 
-// TestEveryWayOrients tells the stories of orientation over every way in.
+// TestEveryWayOrients runs the stories of orientation over every way in.
 func TestEveryWayOrients(t *testing.T) { everyWay(t, orientStories) }

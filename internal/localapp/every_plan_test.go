@@ -10,7 +10,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
-// A plan is what a dry run answers, as far as it says what would be done.
+// A plan is the answer of a dry run: the members that describe the changes.
 type plan struct {
 	DryRun bool `json:"dry_run"`
 	Create *struct {
@@ -34,7 +34,7 @@ type plannedFile struct {
 	New          *string `json:"new_content"`
 }
 
-// A ran is what the call that was planned answers.
+// A ran is the answer of the call that was planned.
 type ran struct {
 	Action, ID, Type, File string
 	NewValues              map[string]any `json:"new_values"`
@@ -42,8 +42,8 @@ type ran struct {
 	Object                 struct{ Fields map[string]any }
 }
 
-// TestPlanIsWhatRuns covers that a dry run changes nothing, and that what it plans is what the same
-// call then does: to the ids, the fields, the files and their contents.
+// TestPlanIsWhatRuns checks that a dry run changes nothing, and that its plan is the effect of the
+// same call: the ids, the fields, the files and their contents.
 func TestPlanIsWhatRuns(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ tool, args string }{
@@ -101,7 +101,7 @@ func dataOf[T any](t testing.TB, way tooltest.Way, c tooltest.Call) T {
 	return envelope.Data
 }
 
-// requireResult requires that the call did to its object what was planned.
+// requireResult requires that the call changed its object as planned.
 func (p plan) requireResult(t testing.TB, did ran) {
 	t.Helper()
 	switch did.Action {
@@ -124,8 +124,8 @@ func (p plan) requireResult(t testing.TB, did ran) {
 	}
 }
 
-// requireFiles requires that the files became what was planned, and no others changed but the one
-// in the trash.
+// requireFiles requires that the files changed as planned, and no others except the one in the
+// trash.
 func (p plan) requireFiles(t testing.TB, before, after map[string]string, trash string) {
 	t.Helper()
 	const notes = "local/vaults/main/notes/"
@@ -153,13 +153,13 @@ func (p plan) requireFiles(t testing.TB, before, after map[string]string, trash 
 	require.Equal(t, before, after, "nothing else changes")
 }
 
-// firstOf are the first n characters of a text.
+// firstOf returns the first n characters of a text.
 func firstOf(s string, n int) string {
 	runes := []rune(s)
 	return string(runes[:min(n, len(runes))])
 }
 
-// apply makes the planned change in the text, whose line breaks are kept.
+// apply makes the planned change in the text, and keeps its line breaks.
 func (f plannedFile) apply(text string) string {
 	lines := strings.SplitAfter(text, "\n")
 	gone := 0
@@ -181,7 +181,7 @@ func (f plannedFile) apply(text string) string {
 	return head + *f.New + eol + rest
 }
 
-// TestPlanOfVaults covers the same of the tools that are about whole vaults.
+// TestPlanOfVaults checks the same for the tools about whole vaults.
 func TestPlanOfVaults(t *testing.T) {
 	p := newPlace(t)
 	way := tooltest.Invoking("catalogue", p.catalogue())
@@ -214,7 +214,7 @@ func TestPlanOfVaults(t *testing.T) {
 	}
 }
 
-// versions are those of the tenant and of its vaults.
+// versions returns the versions of the tenant and of its vaults.
 func (p *place) versions(t testing.TB) string {
 	t.Helper()
 	return tooltest.Comparable(done(t, p.catalogue(), "team_vault_list", map[string]any{}))

@@ -22,7 +22,7 @@ func TestEveryWayQueries(t *testing.T) {
 	})
 }
 
-// savedQueries are saved queries of both forms, with comments that an edit keeps.
+// savedQueries are saved queries in both forms, with comments that an edit keeps.
 const savedQueries = `# how we work
 queries:
   # what is late
@@ -36,7 +36,7 @@ queries:
   section: section .level==3
 `
 
-// withIDs are the ids of items, as a part of an answer.
+// withIDs returns the ids of items, as a part of an answer.
 func withIDs(list ...string) string {
 	items := []string{}
 	for _, id := range list {
@@ -131,8 +131,8 @@ var queriesOfThen = []tooltest.Step{
 	{Tool: "raven_query_list", Args: `{"as_of":"v2"}`, Want: `{"data":{"items":[{"name":"late","query":"trait:due .value==past"}]}}`},
 }
 
-// TestQueryIsTheList covers that a query of a trait answers what the list of the trait does, to the byte, and
-// that pages of a query are the whole, also where notes come between them.
+// TestQueryIsTheList checks that a query of a trait gives the same answer as the list of the trait,
+// to the byte, and that the pages of a query are complete, even if notes are created between them.
 func TestQueryIsTheList(t *testing.T) {
 	p := newPlace(t)
 	call := func(name string, args map[string]any) map[string]any {

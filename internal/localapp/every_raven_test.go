@@ -152,7 +152,7 @@ var upserting = tooltest.Story{Name: "upserting", Steps: []tooltest.Step{
 	{Tool: "raven_upsert", Args: `{"vault":"main","type":"person","title":"Sif Hansen","fields":["phone=555"],"content":"Moved away.\n","idempotency_key":"u1"}`, Want: `{"data":{"action":"updated","status":"updated","updated_fields":["phone"],"new_values":{"phone":"555"}},"meta":{"version":"v4"}}`},
 	{Tool: "raven_upsert", Args: `{"vault":"main","type":"person","title":"Sif Hansen","fields":["phone=555"],"content":"Moved away.\n","idempotency_key":"u1"}`, Want: `{"data":{"action":"updated"},"meta":{"version":"v4","replayed":true}}`},
 	{Tool: "raven_read", Args: `{"vault":"main","path":"people/sif-hansen"}`, Want: `{"data":{"content":"---\ntype: person\nemail: s@example.test\nname: Sif Hansen\nphone: \"555\"\n---\n\nMoved away.\n"}}`},
-	// The title names the object, and does not become its name.
+	// The object is found by its title, which does not become its name.
 	{Tool: "raven_set", Args: `{"vault":"main","id":"people/sif-hansen","set":{"alias":"The miller"}}`},
 	{Tool: "raven_upsert", Args: `{"vault":"main","type":"person","title":"The miller","fields":{"phone":"556"}}`, Want: `{"data":{"action":"updated","id":"people/sif-hansen","object":{"fields":{"name":"Sif Hansen","phone":"556"}}}}`},
 	{Tool: "raven_upsert", Args: `{"vault":"main","type":"person","title":"Win","fields":{"email":"w@example.test"},"content":"a\nb\n"}`, Want: `{"data":{"action":"updated","id":"people/windows"}}`},

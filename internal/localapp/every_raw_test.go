@@ -17,7 +17,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
-// rawBad are arguments that are no JSON object in UTF-8, or that nobody can take for one.
+// rawBad are arguments that are not a JSON object in UTF-8, or are ambiguous.
 var rawBad = map[string]string{
 	"no JSON":            `{"vault":`,
 	"a list":             `[1]`,
@@ -34,8 +34,8 @@ var rawBad = map[string]string{
 	"10 MiB":             `{"vault":"main","type":"page","title":"x","content":"` + strings.Repeat("x", 10<<20) + `"}`,
 }
 
-// TestBadBytes sends bytes that are no arguments to a tool of each family, over every way that takes
-// bytes. Each is refused, nothing changes, and the server goes on.
+// TestBadBytes sends bytes that are not arguments to a tool of each family, over every way that
+// accepts bytes. Each is refused, nothing changes, and the server continues.
 func TestBadBytes(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -63,7 +63,8 @@ func TestBadBytes(t *testing.T) {
 	e.requireNoLeak(t, p.logs.String())
 }
 
-// rawWays send bytes as the arguments of a tool, and return the envelope of the answer.
+// rawWays returns functions that send bytes as the arguments of a tool, and return the envelope of
+// the answer.
 func (p *place) rawWays(name string) map[string]func(t testing.TB, raw string) string {
 	route := map[string]string{
 		"raven_new": "/v1/vaults/main/objects", "team_vault_create": "/v1/vaults",
@@ -117,8 +118,7 @@ func (p *place) post(t testing.TB, path, body string) string {
 	return string(answer)
 }
 
-// mcp sends a message to /mcp/x/all, and returns the envelope that the answer, or the error in it,
-// holds.
+// mcp sends a message to /mcp/x/all, and returns the envelope in the answer, or in its error.
 func (p *place) mcp(t testing.TB, message string) string {
 	t.Helper()
 	r, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), http.MethodPost,
@@ -154,7 +154,7 @@ func (p *place) mcp(t testing.TB, message string) string {
 	return `{"ok":false,"error":{"code":"INVALID_PARAMETER"}}` // the protocol's own refusal
 }
 
-// TestBadContent covers bodies that do not say that they are JSON.
+// TestBadContent checks bodies without the media type of JSON.
 func TestBadContent(t *testing.T) {
 	p := newPlace(t)
 	before, _ := (&entrance{other: tooltest.Invoking("", p.catalogue()), dir: p.dir}).state(t)
@@ -183,8 +183,8 @@ func TestBadContent(t *testing.T) {
 	require.Equal(t, before, after)
 }
 
-// TestCutOffBody covers a client that goes silent in the middle of its body: it is told, and what it
-// sent is not taken for the whole.
+// TestCutOffBody checks a client that stops in the middle of its body: it gets an error, and the
+// received part is not taken for the whole body.
 func TestCutOffBody(t *testing.T) {
 	p := newPlace(t)
 	host := strings.TrimPrefix(p.base, "http://")

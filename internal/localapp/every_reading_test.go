@@ -25,7 +25,7 @@ func TestEveryWayShowsDepth(t *testing.T) {
 	everyWay(t, []tooltest.Story{deepening, selecting})
 }
 
-// web is a vault in which much refers to much.
+// web is a vault with many references.
 var web = map[string]string{
 	"schema.yaml": `types:
   person:
@@ -59,7 +59,7 @@ traits:
 		"- @due(2026-03-02) @assignee([[people/freya]]) Send estimate\n\n### Later\n\n- @due(2026-03-02) @remind(2026-03-02T08:00) Ask [[people/freya]] again\n",
 }
 
-// furnished are steps that make a vault with these files.
+// furnished returns steps that create a vault with these files.
 func furnished(name string, files map[string]string) []tooltest.Step {
 	quotedArgs := func(args any) string {
 		data, _ := json.Marshal(args) // strings
@@ -106,7 +106,8 @@ var linking = tooltest.Story{Name: "linking", Steps: append(furnished("web", web
 	{Tool: "raven_outlinks", Args: `{"vault":"web","target":"people/freya"}`, Want: `{"data":{"items":[{"target_raw":"thor","target_id":null,"target_type":null,"target_name":null,"display_text":null}]}}`},
 }...)}
 
-// crossroads is the vault of the table in reference/raven.md §1.9, with the tiers of raven-rest.md §25.
+// crossroads is the vault of the table in reference/raven.md §1.9, with the tiers of raven-rest.md
+// §25.
 var crossroads = map[string]string{
 	"schema.yaml":            "types:\n  person: { name_field: name, fields: { name: { type: string }, alias: { type: string } } }\n  company: {}\n",
 	"person/freya.md":        "---\ntype: person\nname: Freya Njord\nalias: The Queen\n---\n",
@@ -163,7 +164,8 @@ var crossings = map[string]string{
 	" thor ":                   `{"resolved":true,"id":"person/thor","type":"person","file_path":"person/thor.md","match_source":"short_name"}`,
 }
 
-// resolving asks for each reference of the table, and requires exactly this shape.
+// resolving returns a story that resolves each reference of the table, and requires exactly this
+// shape.
 func resolving() tooltest.Story {
 	s := tooltest.Story{Name: "resolving", Steps: furnished("crossroads", crossroads)}
 	for _, reference := range slices.Sorted(maps.Keys(crossings)) {
@@ -180,7 +182,7 @@ func resolveArgs(vault, reference string) string {
 	return string(args)
 }
 
-// resolvingAnything has what nobody would write: it leads nowhere, and is no error.
+// resolvingAnything returns a story with unusual references, which lead nowhere and are no errors.
 func resolvingAnything() tooltest.Story {
 	s := tooltest.Story{Name: "resolving anything", Steps: []tooltest.Step{
 		{Tool: "raven_resolve", Args: `{"vault":"main"}`, Code: fault.MissingRequired},
@@ -199,7 +201,7 @@ func resolvingAnything() tooltest.Story {
 	return s
 }
 
-// TestResolveShapes covers that an answer has the keys of its shape, and no others.
+// TestResolveShapes checks that an answer has the keys of its shape, and no others.
 func TestResolveShapes(t *testing.T) {
 	p := newPlace(t)
 	done(t, p.catalogue(), "team_vault_create", map[string]any{"name": "crossroads"})

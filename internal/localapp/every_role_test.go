@@ -20,7 +20,7 @@ import (
 
 var allRoles = []auth.Role{auth.Nobody, auth.Reader, auth.Editor, auth.Admin}
 
-// as is the caller with a role in the vault `main`, and in no other.
+// as returns the caller with a role in the vault `main`, and in no other.
 func as(role auth.Role, readOnly bool) auth.Caller {
 	c := auth.LocalCaller()
 	c.Roles, c.ReadOnly = map[string]auth.Role{"main": role}, readOnly
@@ -30,7 +30,7 @@ func as(role auth.Role, readOnly bool) auth.Caller {
 	return c
 }
 
-// waysAs are ways in to the place for a caller who is not the local one.
+// waysAs returns the ways in to the place for a caller other than the local one.
 func (p *place) waysAs(t testing.TB, c auth.Caller) []tooltest.Way {
 	t.Helper()
 	who := func(*http.Request) (auth.Caller, error) { return c, nil }
@@ -42,7 +42,7 @@ func (p *place) waysAs(t testing.TB, c auth.Caller) []tooltest.Way {
 	}))
 	t.Cleanup(server.Close)
 	client := tooltest.NewMCPClient(server.URL+mcptool.Path+"/x/all", nil)
-	t.Cleanup(func() { _ = client.Close() }) // its server is about to go, too
+	t.Cleanup(func() { _ = client.Close() }) // its server is about to stop, too
 	return []tooltest.Way{
 		tooltest.Invoking("catalogue", tooltest.As(p.app.Catalogue, c)),
 		tooltest.Invoking("http", &httptool.Client{Base: server.URL}),
@@ -52,8 +52,8 @@ func (p *place) waysAs(t testing.TB, c auth.Caller) []tooltest.Way {
 	}
 }
 
-// refusal is the code that a caller is refused with, or none: from the tool's Spec alone, so that it
-// holds for tools that are still to come.
+// refusal returns the code with which a caller is refused, or "". It uses only the tool's Spec, so
+// it is valid for future tools too.
 func refusal(made *tool.Tool, role auth.Role, readOnly bool) fault.Code {
 	switch _, inVault := made.Arg("vault"); {
 	case made.Tenant: // a role in one vault is none in the tenant
@@ -87,7 +87,8 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// askedBy is a call that changes nothing where it is allowed: about the vault `main`, and a dry run.
+// askedBy returns a call that changes nothing if it is permitted: about the vault `main`, and a dry
+// run.
 func askedBy(t testing.TB, made *tool.Tool) tooltest.Call {
 	c := soundCall(t, made)
 	if made.Subject != "" {
@@ -99,7 +100,8 @@ func askedBy(t testing.TB, made *tool.Tool) tooltest.Call {
 	return c
 }
 
-// requireRefusal requires the code; of a call that is not refused, any other than those that refuse.
+// requireRefusal requires the code; for a call that is not refused, any code except those of
+// refusals.
 func requireRefusal(t *testing.T, way tooltest.Way, c tooltest.Call, want fault.Code) {
 	t.Helper()
 	answer, carried := way.Call(t, c)
@@ -120,8 +122,8 @@ func requireRefusal(t *testing.T, way tooltest.Way, c tooltest.Call, want fault.
 	}
 }
 
-// TestUnseenVaultDoesNotExist covers that a vault that the caller may not see answers as one that
-// does not exist, byte for byte, whatever is asked of it.
+// TestUnseenVaultDoesNotExist checks that every answer about a vault that the caller cannot see is
+// that about one that does not exist, byte for byte.
 func TestUnseenVaultDoesNotExist(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -150,7 +152,7 @@ func TestUnseenVaultDoesNotExist(t *testing.T) {
 	}
 }
 
-// answerOn is what a tool answers about a vault, with the vault's name taken out.
+// answerOn returns the answer of a tool about a vault, without the vault's name.
 func answerOn(t testing.TB, way tooltest.Way, made *tool.Tool, arg, vault string) string {
 	t.Helper()
 	c := askedBy(t, made)
@@ -163,7 +165,8 @@ func answerOn(t testing.TB, way tooltest.Way, made *tool.Tool, arg, vault string
 	return string(bytes.ReplaceAll([]byte(tooltest.Comparable(answer)), []byte(vault), nil))
 }
 
-// TestUnseenVaultIsNotNamed covers that lists and advice name only what the caller may see.
+// TestUnseenVaultIsNotNamed checks that lists and suggestions name only vaults that the caller can
+// see.
 func TestUnseenVaultIsNotNamed(t *testing.T) {
 	p := newPlace(t)
 	for _, name := range []string{"dark", "night"} {

@@ -7,7 +7,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
-// defining is a story of a schema that is changed.
+// defining is a story of changing a schema.
 var defining = tooltest.Story{Name: "schema edits", Steps: []tooltest.Step{
 	{Tool: "raven_schema_add", Args: `{"vault":"main","kind":"type","name":"paper","default_path":"papers/","name_field":"title","fields":{"pages":"number"},"dry_run":true}`, Want: `{"data":{"kind":"type","name":"paper","dry_run":true,"side_effects":[],"would_modify_files":[{"path":"schema.yaml","action":"modify"}],"changes":{"types.paper.fields.title":{"old":null,"new":{"type":"string","required":true}}}}}`},
 	{Tool: "raven_schema_add", Args: `{"vault":"main","kind":"type","name":"paper","default_path":"papers/","name_field":"title","fields":{"pages":"number"}}`, Want: `{"data":{"action":"created","kind":"type","name":"paper","definition":{"name":"paper","default_path":"papers/","name_field":"title"}},"meta":{"version":"v3","file_modified":"schema.yaml"}}`},

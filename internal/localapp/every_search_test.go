@@ -41,7 +41,7 @@ var searching = tooltest.Story{Name: "searching", Steps: []tooltest.Step{
 	{Tool: "raven_search", Args: `{"vault":"main","query":"zebrafinch","envelope":false,"limit":1}`, Want: `{"query":"zebrafinch","items":[{"id":"broken"}]}`},
 }}
 
-// searchingWhatChanges searches right after each write.
+// searchingWhatChanges searches immediately after each write.
 var searchingWhatChanges = tooltest.Story{Name: "searching what changes", Steps: []tooltest.Step{
 	{Tool: "raven_search", Args: `{"vault":"main","query":"thermometer"}`, Want: `{"meta":{"total":0}}`},
 	{Tool: "raven_new", Args: `{"vault":"main","type":"book","title":"Heat","content":"# Heat\n\nA thermometer.\n"}`},
@@ -58,7 +58,7 @@ var searchingWhatChanges = tooltest.Story{Name: "searching what changes", Steps:
 	{Tool: "raven_search", Args: `{"vault":"main","query":"viel"}`, Want: `{"data":{"items":[{"id":"haus"}]}}`},
 }}
 
-// searchingAnything has what people type, and what nobody would: no query is wrong.
+// searchingAnything returns a story of usual and unusual queries: no query is an error.
 func searchingAnything() tooltest.Story {
 	s := tooltest.Story{Name: "searching anything"}
 	for _, query := range []string{
@@ -78,7 +78,7 @@ func searchingAnything() tooltest.Story {
 	return s
 }
 
-// TestSearchOfAPage sends the longest text that a query may be, of each kind.
+// TestSearchOfAPage sends the longest permitted query of each kind.
 func TestSearchOfAPage(t *testing.T) {
 	p := newPlace(t)
 	for i := range 5 {
@@ -93,7 +93,7 @@ func TestSearchOfAPage(t *testing.T) {
 	}
 }
 
-// TestSearchPages walks through all pages, while others write.
+// TestSearchPages reads all pages of a search while others write.
 func TestSearchPages(t *testing.T) {
 	app, _ := openVault(t)
 	files := map[string]string{}

@@ -10,8 +10,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
-// stale is a story of calls that build on a version which is older than the last change of what they are
-// about, and that would be refused for something else too: each is a CONFLICT all the same.
+// stale is a story of calls with a version that is older than the last change of their target, and
+// which would also be refused for another reason: each is a CONFLICT nevertheless.
 var stale = tooltest.Story{Name: "stale", Steps: []tooltest.Step{
 	{Tool: "raven_set", Args: `{"vault":"main","id":"people/alice","set":{"email":"a@example.test"}}`},
 	{Tool: "raven_add", Args: `{"vault":"main","to":"people/alice#tasks","text":"@due(2025-02-07) tea"}`},
@@ -55,7 +55,7 @@ var stale = tooltest.Story{Name: "stale", Steps: []tooltest.Step{
 	outdated("raven_check_fix", `"id":"people/alice","issues":["nothing"]`),
 	outdated("raven_reclassify", `"id":"people/alice","type":"nothing"`),
 	outdated("team_vault_import", `"notes":[{"path":"people/alice.md","text":"x"},{"path":"inbox.md","text":"x"}]`),
-	// What did not change since is no conflict: the call is refused for what else is wrong with it.
+	// A target that did not change since is no conflict: the call is refused for its other problem.
 	{Tool: "raven_edit", Args: `{"vault":"main","id":"people/bob","old_str":"absent","new_str":"x","if_version":"v2"}`, Code: fault.InvalidValue},
 	{Tool: "raven_new", Args: `{"vault":"main","type":"person","title":"Bob","if_version":"v2"}`, Code: fault.DuplicateID},
 	{Tool: "raven_edit", Args: `{"vault":"main","id":"people/alice","old_str":"absent","new_str":"x","if_version":"v4"}`, Code: fault.InvalidValue},
@@ -76,7 +76,7 @@ var stale = tooltest.Story{Name: "stale", Steps: []tooltest.Step{
 	outdatedHere("team_tenant_erase", `"confirm":"local"`),
 }}
 
-// staleMemories are calls about memories that changed after the version that the calls build on.
+// staleMemories are calls about memories that changed after the version of the calls.
 var staleMemories = tooltest.Story{Name: "stale memories", Steps: []tooltest.Step{
 	{Tool: "memory_import", Args: memoryLines(
 		`{"id":"mem_a","key":"one","links":{"related_to":["mem_b"]},"intent":{"goal":"g","task_type":"other"},"outcome":{"success":true,"summary":"s"}}`,
@@ -95,8 +95,8 @@ var staleMemories = tooltest.Story{Name: "stale memories", Steps: []tooltest.Ste
 	{Tool: "memory_update_memory", Args: `{"vault":"main","if_version":"v3","memory_id":"mem_a","tags":["x"]}`},
 }}
 
-// staleViews are calls that change the view of a session, or bookmarks, after the view changed in a version that is
-// newer than the one that the calls build on.
+// staleViews are calls that change the view of a session, or bookmarks, after the view changed in a
+// version that is newer than that of the calls.
 var staleViews = tooltest.Story{Name: "stale views", Steps: []tooltest.Step{
 	{Tool: "raven_set", Args: `{"vault":"main","id":"people/alice","set":{"email":"a@example.test"}}`},
 	{Tool: "tree_collapse_node", Args: `{"vault":"main","versionToken":"v3","nodeId":"people/"}`},
@@ -118,7 +118,7 @@ var staleViews = tooltest.Story{Name: "stale views", Steps: []tooltest.Step{
 	{Tool: "tree_toggle_node", Args: `{"vault":"main","versionToken":"v3","nodeId":"people/"}`},
 }}
 
-// outdatedView is a call about the view of a session that builds on v2.
+// outdatedView returns a call about the view of a session with the version v2.
 func outdatedView(name, args string) tooltest.Step {
 	return tooltest.Step{
 		Tool: name, Args: `{"vault":"main","versionToken":"v2",` + args + `}`, Code: fault.Conflict,
@@ -126,7 +126,7 @@ func outdatedView(name, args string) tooltest.Step {
 	}
 }
 
-// outdatedMemory is a call about the vault main that builds on v2.
+// outdatedMemory returns a call about a memory of the vault main with the version v2.
 func outdatedMemory(name, args string) tooltest.Step {
 	return tooltest.Step{
 		Tool: name, Args: `{"vault":"main","if_version":"v2",` + args + `}`, Code: fault.Conflict,
@@ -134,7 +134,7 @@ func outdatedMemory(name, args string) tooltest.Step {
 	}
 }
 
-// outdated is a call about the vault main that builds on v2.
+// outdated returns a call about the vault main with the version v2.
 func outdated(name, args string) tooltest.Step {
 	return tooltest.Step{
 		Tool: name, Args: `{"vault":"main","if_version":"v2",` + args + `}`, Code: fault.Conflict,
@@ -142,14 +142,14 @@ func outdated(name, args string) tooltest.Step {
 	}
 }
 
-// outdatedNode is a call of a tool of the tree, which says in its own words what changed.
+// outdatedNode returns a call of a tool of the tree, whose own message says what changed.
 func outdatedNode(name, args string) tooltest.Step {
 	s := outdated(name, args)
 	s.Want = `{"error":{"details":{"latest_version":"v4","latestVersion":"v4"}}}`
 	return s
 }
 
-// outdatedHere is a call about the tenant that builds on its first version.
+// outdatedHere returns a call about the tenant with its first version.
 func outdatedHere(name, args string) tooltest.Step {
 	return tooltest.Step{
 		Tool: name, Args: `{"if_version":"v1",` + args + `}`, Code: fault.Conflict,
@@ -160,8 +160,8 @@ func TestEveryWayLooksAtIfVersionFirst(t *testing.T) {
 	everyWay(t, []tooltest.Story{stale, staleMemories, staleViews})
 }
 
-// notStale are the mutations that the story of stale calls leaves out, and why. Those of a hosted server
-// have such calls in internal/tools/team.
+// notStale are the mutations that the story of stale calls omits, with the reasons. Those of a
+// hosted server have such calls in internal/tools/team.
 var notStale = map[string]string{
 	"raven_restore":     "what it changes is in the trash",
 	"team_token_create": "it changes nothing that is there",
@@ -181,7 +181,8 @@ var notStale = map[string]string{
 	"team_member_remove": "members are those of a hosted server",
 }
 
-// TestEveryMutationMayBeStale covers that the story of stale calls has every mutation that takes if_version.
+// TestEveryMutationMayBeStale checks that the story of stale calls has every mutation with the
+// argument if_version.
 func TestEveryMutationMayBeStale(t *testing.T) {
 	told := map[string]bool{}
 	for _, s := range slices.Concat(stale.Steps, staleMemories.Steps, staleViews.Steps) {

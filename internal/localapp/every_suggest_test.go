@@ -12,7 +12,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
-// aboutRefs is a story of references that lead to nothing, over every way in.
+// aboutRefs is a story of references without a target, over every way in.
 var aboutRefs = tooltest.Story{Name: "references", Steps: []tooltest.Step{
 	{Tool: "raven_add", Args: `{"vault":"main","text":"Met [[people/sif]] and [[people/alice]]"}`, Want: `{"data":{"line":7},"warnings":[{"code":"REF_NOT_FOUND","ref":"people/sif","suggested_type":"person","create_command":"rookery object create person --title \"sif\" --json"}]}`},
 	{Tool: "raven_add", Args: `{"vault":"main","text":"[[people/sif]] again, with [[people/sif]] and [[2031-01-01]]"}`, Want: `{"warnings":[{"code":"REF_NOT_FOUND","ref":"people/sif"}]}`},
@@ -33,7 +33,7 @@ func TestEveryWayWarnsOfReferences(t *testing.T) {
 	everyWay(t, []tooltest.Story{aboutRefs})
 }
 
-// nearestNames is a story of names that are almost right, over every way in.
+// nearestNames is a story of names that are almost correct, over every way in.
 var nearestNames = tooltest.Story{Name: "nearest names", Steps: []tooltest.Step{
 	{Tool: "raven_read", Args: `{"vault":"main","path":"people/alcie"}`, Code: fault.NotFound, Want: `{"error":{"details":{"nearest":["people/alice"]},"fixes":["raven_read {\"vault\":\"main\",\"path\":\"people/alice\"}"]}}`},
 	{Tool: "raven_set", Args: `{"vault":"main","id":"persons/alice","set":{"email":"a@example.test"}}`, Code: fault.NotFound, Want: `{"error":{"details":{"nearest":["people/alice"]}}}`},
@@ -51,7 +51,7 @@ func TestEveryWayOffersNearestNames(t *testing.T) {
 	everyWay(t, []tooltest.Story{nearestNames})
 }
 
-// strangeRefs are references to what can be made, however it is called.
+// strangeRefs are references to notes that can be created, with unusual names.
 var strangeRefs = []string{
 	"people/sif", "people/Loki", "people/Sif Hansen", "people/hel.md", "thrym", "Größe", "O'Brien",
 	"a$HOME", "a`b`", "wow!", `say'$it'!`, "-dash", "--json", "projects/Weir", "people/gna#tasks",
@@ -66,8 +66,8 @@ type refWarning struct {
 	Call      string `json:"create_call"`
 }
 
-// TestCreateCommandsRun covers that each create_command runs as it is printed, through a shell's own
-// reading of the line, and that the reference leads to what it made.
+// TestCreateCommandsRun checks that each create_command runs as it is printed, parsed by a shell,
+// and that the reference then leads to the created note.
 func TestCreateCommandsRun(t *testing.T) {
 	sh, err := exec.LookPath("sh")
 	if err != nil {
@@ -91,8 +91,9 @@ func TestCreateCommandsRun(t *testing.T) {
 	}
 }
 
-// TestCreateCallsRun covers that each create_call is a call that runs, that the command line shows it
-// as a command that makes the same call, and that the reference leads to what it made.
+// TestCreateCallsRun checks that each create_call is a call that succeeds, that the command line
+// shows it as a command that makes the same call, and that the reference then leads to the created
+// note.
 func TestCreateCallsRun(t *testing.T) {
 	p := newPlace(t)
 	for _, ref := range strangeRefs {
@@ -118,7 +119,7 @@ func TestCreateCallsRun(t *testing.T) {
 	}
 }
 
-// TestNoCreateCommand covers the references to what no command can make.
+// TestNoCreateCommand checks references to notes that no command can create.
 func TestNoCreateCommand(t *testing.T) {
 	p := newPlace(t)
 	for _, ref := range []string{
@@ -130,7 +131,8 @@ func TestNoCreateCommand(t *testing.T) {
 	}
 }
 
-// TestManyReferences covers that a note full of references has an answer of a size that can be read.
+// TestManyReferences checks that the answer about a note with very many references has a limited
+// size.
 func TestManyReferences(t *testing.T) {
 	p := newPlace(t)
 	var text strings.Builder
@@ -145,7 +147,7 @@ func TestManyReferences(t *testing.T) {
 	require.NotEmpty(t, out.Warnings[98].Command)
 }
 
-// adding adds a line with a reference, and is the warnings of the answer.
+// adding adds a line with a reference, and returns the warnings of the answer.
 func (p *place) adding(t *testing.T, ref string) []refWarning {
 	t.Helper()
 	answer := done(t, p.catalogue(), "raven_add",

@@ -24,7 +24,7 @@ func TestEveryWayErasesTheTenant(t *testing.T) {
 	everyWay(t, []tooltest.Story{theTenant})
 }
 
-// After the tenant is erased nobody is answered by any token, so it is the last step.
+// After the tenant is erased no token is accepted, so that is the last step.
 var theTenant = tooltest.Story{Name: "the tenant", Steps: []tooltest.Step{
 	{Tool: "team_vault_create", Args: `{"name":"more"}`},
 	{Tool: "team_tenant_erase", Args: `{}`, Code: fault.InvalidParameter},
@@ -146,12 +146,12 @@ var imports = tooltest.Story{Name: "imports", Steps: []tooltest.Step{
 	{Tool: "team_vault_import", Args: `{"vault":"main","notes":[{"path":"big.md","text":"` + strings.Repeat("x", 1<<20) + `"}]}`, Want: `{"data":{"created":1}}`},
 }}
 
-// manyNotes are notes as an import takes them.
+// manyNotes returns notes in the form for an import.
 func manyNotes(n int) string {
 	return "[" + strings.Repeat(`{"path":"many.md","text":""},`, n-1) + `{"path":"many.md","text":""}]`
 }
 
-// TestEveryWayPages covers that a list is the same in pages of one entry, over every way in.
+// TestEveryWayPages checks that a list is the same in pages of one entry, over every way in.
 func TestEveryWayPages(t *testing.T) {
 	lists := []struct{ tool, args, list, key string }{
 		{"raven_object_list", `{"vault":"main"}`, "items", "id"},
@@ -194,7 +194,7 @@ func (e *entrance) page(t testing.TB, c tooltest.Call) page {
 	return p
 }
 
-// keys name the entries of the page.
+// keys returns the names of the entries of the page.
 func (p page) keys(t testing.TB, list, key string) []string {
 	t.Helper()
 	var items []map[string]any
@@ -207,7 +207,7 @@ func (p page) keys(t testing.TB, list, key string) []string {
 	return keys
 }
 
-// pages name the entries of a list that is read one entry at a time.
+// pages returns the names of the entries of a list that is read one entry at a time.
 func (e *entrance) pages(t testing.TB, c tooltest.Call, list, key string) []string {
 	t.Helper()
 	var all []string
@@ -227,7 +227,7 @@ func (e *entrance) pages(t testing.TB, c tooltest.Call, list, key string) []stri
 	}
 }
 
-// TestEveryWayExports covers that an export is what was imported, to the byte, and behind it the
+// TestEveryWayExports checks that an export has the imported files, to the byte, followed by the
 // audit log.
 func TestEveryWayExports(t *testing.T) {
 	for _, in := range waysIn() {

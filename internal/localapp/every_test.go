@@ -99,7 +99,7 @@ templates:
 	"ünï/코드.md":           "# Kode\n",
 }
 
-// A place is a data directory that is open and served, with the fixture in it.
+// A place is a data directory with the fixture that is open and served.
 type place struct {
 	dir  string
 	app  *localapp.App
@@ -107,7 +107,7 @@ type place struct {
 	logs *lockedBuffer
 }
 
-// A lockedBuffer takes what several goroutines write.
+// A lockedBuffer is safe for concurrent writes.
 type lockedBuffer struct {
 	mu   sync.Mutex
 	data bytes.Buffer
@@ -127,7 +127,8 @@ func (b *lockedBuffer) String() string {
 
 func atNoon() time.Time { return noon }
 
-// allTools are the tools of the product, over nothing: what they are, but not what they do.
+// allTools are the tools of the product without data: their descriptions can be used, but they
+// cannot be called.
 var allTools = sync.OnceValue(func() []*tool.Tool { return localapp.Tools(nil) })
 
 // newPlace opens a place.
@@ -149,19 +150,19 @@ func newPlace(t testing.TB) *place {
 	return p
 }
 
-// catalogue calls the tools of the place as the local principal.
+// catalogue returns an Invoker that calls the tools of the place as the local principal.
 func (p *place) catalogue() tool.Invoker {
 	return tooltest.As(p.app.Catalogue, auth.LocalCaller())
 }
 
-// furnish puts the fixture into a data directory.
+// furnish writes the fixture to a data directory.
 func furnish(t testing.TB, inv tool.Invoker) {
 	t.Helper()
 	done(t, inv, "team_vault_create", map[string]any{"name": "main"})
 	done(t, inv, "team_vault_import", map[string]any{"vault": "main", "notes": notesOf(fixture)})
 }
 
-// notesOf are files as an import takes them.
+// notesOf returns files in the form for an import.
 func notesOf(files map[string]string) []map[string]string {
 	var notes []map[string]string
 	for _, path := range slices.Sorted(maps.Keys(files)) {
@@ -180,7 +181,7 @@ func done(t testing.TB, inv tool.Invoker, name string, in map[string]any) json.R
 	return answer
 }
 
-// A wayIn is one way in, at a place that it makes when it is needed.
+// A wayIn is one way in, at a place that it creates when it is needed.
 type wayIn struct {
 	name string
 	open func(t testing.TB) *entrance
@@ -194,7 +195,7 @@ type entrance struct {
 	logs  *lockedBuffer
 }
 
-// call makes a call over the way or, where that cannot carry it, over the other.
+// call makes a call over the way, or over the other way if this one does not support the call.
 func (e *entrance) call(t testing.TB, c tooltest.Call) json.RawMessage {
 	t.Helper()
 	answer, carried := e.way.Call(t, c)
@@ -205,7 +206,7 @@ func (e *entrance) call(t testing.TB, c tooltest.Call) json.RawMessage {
 	return answer
 }
 
-// state is the versions of the tenant and its vaults, and all files of the vaults.
+// state returns the versions of the tenant and its vaults, and all files of the vaults.
 func (e *entrance) state(t testing.TB) (string, map[string]string) {
 	t.Helper()
 	versions, _ := e.other.Call(t, tooltest.NewCall(t, "team_vault_list", ""))
@@ -213,7 +214,7 @@ func (e *entrance) state(t testing.TB) (string, map[string]string) {
 	return tooltest.Comparable(versions), filesIn(t, e.dir)
 }
 
-// waysIn are all ways in to the product. The first one carries every call.
+// waysIn returns all ways in to the product. The first one supports every call.
 func waysIn() []wayIn {
 	over := func(name string, way func(t testing.TB, p *place) tooltest.Way) wayIn {
 		return wayIn{name, func(t testing.TB) *entrance {
@@ -235,7 +236,7 @@ func waysIn() []wayIn {
 		}),
 		over("mcp", func(t testing.TB, p *place) tooltest.Way {
 			c := tooltest.NewMCPClient(p.base+mcptool.Path+"/x/all", nil)
-			t.Cleanup(func() { _ = c.Close() }) // its server is about to go, too
+			t.Cleanup(func() { _ = c.Close() }) // its server is about to stop, too
 			return tooltest.Invoking("mcp", c)
 		}),
 		over("mcp set", func(t testing.TB, p *place) tooltest.Way {
@@ -251,7 +252,7 @@ func waysIn() []wayIn {
 	}
 }
 
-// openPackage is the way through the package that other modules link.
+// openPackage is the way through the package that other modules import.
 func openPackage(t testing.TB) *entrance {
 	dir, logs := t.TempDir(), &lockedBuffer{}
 	r, err := rookery.Open(t.Context(), rookery.Config{
@@ -264,9 +265,9 @@ func openPackage(t testing.TB) *entrance {
 	return &entrance{way, way, dir, logs}
 }
 
-// everyWay tells stories over every way in, to processes that sleep between calls, and to the functions of AWS Lambda,
-// each on data of its own, and requires the same answers. Stories
-// that stand beside each other share the ways between them; with ROOKERY_SOAK each is told over all.
+// everyWay runs stories over every way in, with processes that sleep between calls, and on the
+// functions of AWS Lambda, each on its own data, and requires the same answers. Stories in one list
+// are distributed over the ways; with ROOKERY_SOAK each runs over all.
 func everyWay(t *testing.T, stories []tooltest.Story) {
 	t.Parallel()
 	for n, s := range stories {
@@ -301,8 +302,8 @@ func everyWay(t *testing.T, stories []tooltest.Story) {
 	}
 }
 
-// requireSame requires that a story was answered the same, but for the calls that a way could not
-// carry.
+// requireSame requires that a story had the same answers, except for calls that a way does not
+// support.
 func requireSame(t *testing.T, s tooltest.Story, first, answers []string) {
 	require.Len(t, answers, len(first))
 	for i, answer := range answers {
@@ -312,14 +313,14 @@ func requireSame(t *testing.T, s tooltest.Story, first, answers []string) {
 	}
 }
 
-// notes are the files of the vaults of a place.
+// notes returns the files of the vaults of a place.
 func (p *place) notes(t testing.TB) map[string]string {
 	t.Helper()
 	return filesIn(t, p.dir)
 }
 
-// filesIn are the files of the vaults in a data directory, without what is folded from the log later
-// on.
+// filesIn returns the files of the vaults in a data directory, except for those that a later
+// compaction writes.
 func filesIn(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	root := filepath.Join(dir, "tenants")

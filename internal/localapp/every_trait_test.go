@@ -15,7 +15,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// standup is the vault of reference/raven.md §6.2 and §6.3, and more to choose from.
+// standup is the vault of reference/raven.md §6.2 and §6.3, with more traits.
 var standup = map[string]string{
 	"schema.yaml": `version: 1
 types:
@@ -60,7 +60,7 @@ traits:
 	"b/twin.md":            "# Other\n",
 }
 
-// imported are the steps that make a vault of files.
+// imported returns the steps that create a vault of files.
 func imported(name string, files map[string]string) []tooltest.Step {
 	data, err := json.Marshal(map[string]any{"vault": name, "notes": notesOf(files)})
 	if err != nil {
@@ -72,7 +72,7 @@ func imported(name string, files map[string]string) []tooltest.Step {
 	}
 }
 
-// within is a story about a vault of its own, called r, in which all its calls are made.
+// within returns a story about its own vault, called r, in which all its calls are made.
 func within(name string, files map[string]string, steps []tooltest.Step) tooltest.Story {
 	s := tooltest.Story{Name: name, Steps: imported("r", files)}
 	for _, step := range steps {
@@ -103,7 +103,7 @@ const estimate = `{"id":"due-e2bae6c0","trait_type":"due","value":"2026-03-06",
  "sibling_traits":{"assignee":"people/freya"},"other_traits":{"assignee":"people/freya"},
  "first_seen_at":"2025-02-01T14:30:00Z","last_modified_at":"2025-02-01T14:30:00Z","created_at":"2025-02-01T14:30:00Z"}`
 
-// found is what a list of due traits answers, by their texts.
+// found returns the answer of a list of due traits, by their texts.
 func found(texts ...string) string {
 	items := []string{}
 	for _, text := range texts {
@@ -312,10 +312,10 @@ var traitDeletes = []tooltest.Step{
 	{Tool: "raven_trait_delete", Args: `{}`, Code: fault.MissingRequired},
 }
 
-// idOf is the id that a trait has by its text (reference/raven.md §6.4).
+// idOf returns the id that a trait has by its text (reference/raven.md §6.4).
 func idOf(parent, typ, text string) string { return vault.TraitID(parent, typ, text) }
 
-// everyPlace has traits wherever they can stand.
+// everyPlace has traits at every place where they can be.
 var everyPlace = map[string]string{
 	"schema.yaml": standup["schema.yaml"],
 	"n.md": "\ufeff---\r\ntype: page\r\n---\r\n# N\r\n\r\n| a | b |\r\n|---|---|\r\n| @due(2025-01-01) cell | @status(todo) |\r\n\r\n" +
@@ -342,7 +342,7 @@ var traitPlaces = []tooltest.Step{
 		"plain @due(2025-01-01) @highlight between\r\n\r\n- same\r\n- @due(2025-09-03) same\r\n- @due(2025-01-01) same\r\n- @due(2025-01-01) @due(2025-09-04) both\r\n- @due(2025-09-05) last\r\n") + `}}`},
 }
 
-// TestTraitPages covers that the pages of each kind of list are the list, in its order.
+// TestTraitPages checks that the pages of each kind of list are the list, in its order.
 func TestTraitPages(t *testing.T) {
 	p := newPlace(t)
 	inv := p.catalogue()
@@ -390,8 +390,8 @@ func over(t testing.TB, way tooltest.Way, step tooltest.Step) {
 	require.Empty(t, tooltest.CodeOf(t, answer), "%s", answer)
 }
 
-// TestTraitWriters covers that the edits of two traits of one note and of the lines above them all
-// land, whoever comes first, and that the ids stay (reference/raven.md §6.4).
+// TestTraitWriters checks that concurrent edits of two traits of one note and of the lines above
+// them all take effect, in any order, and that the ids do not change (reference/raven.md §6.4).
 func TestTraitWriters(t *testing.T) {
 	const rounds = 20
 	app, dir := openVault(t)

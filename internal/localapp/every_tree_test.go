@@ -7,8 +7,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
-// TestEveryWayReadsNodes covers the tools of spec/agent-interface.md for nodes, queries, payload, tags and rules over
-// every way in.
+// TestEveryWayReadsNodes checks the tools of spec/agent-interface.md for nodes, queries, payload,
+// tags and rules over every way in.
 func TestEveryWayReadsNodes(t *testing.T) {
 	everyWay(t, []tooltest.Story{readingNodes, changingNodes, movingNodes, refusingNodes, snapshotting, merging})
 }

@@ -11,7 +11,7 @@ func TestEveryWayWritesAndExports(t *testing.T) {
 	everyWay(t, []tooltest.Story{notesWritten, notesExported, notesImported})
 }
 
-// notesWritten covers the JSON block and the rules of the notes document on `write`.
+// notesWritten checks the JSON block and the rules of the notes document on `write`.
 var notesWritten = tooltest.Story{Name: "notes: write", Steps: []tooltest.Step{
 	{Tool: "notes_write", Args: `{"vault":"main","envelope":false,"path":"inbox/new.md","content":"# New\n"}`,
 		Want: `{"path":"inbox/new.md","written":true}`},
@@ -40,7 +40,7 @@ var notesWritten = tooltest.Story{Name: "notes: write", Steps: []tooltest.Step{
 		Want: `{"error":"give content, frontmatter, or both","code":"INVALID_PARAMETER"}`},
 }}
 
-// notesExported covers the JSON block and the rules of the notes document on `export`.
+// notesExported checks the JSON block and the rules of the notes document on `export`.
 var notesExported = tooltest.Story{Name: "notes: export", Steps: []tooltest.Step{
 	{Tool: "notes_export", Args: `{"vault":"main","envelope":false,"target":"people/bob.md"}`,
 		Want: `{"exported":[{"path":"people/bob.md","output":"bob.md"}],"provenance":"Exported from vault paths: people/bob.md",` +
@@ -59,7 +59,7 @@ var notesExported = tooltest.Story{Name: "notes: export", Steps: []tooltest.Step
 	{Tool: "notes_export", Args: `{"vault":"main"}`, Code: fault.InvalidParameter},
 }}
 
-// notesImported covers the JSON block and the rules of the notes document on `import`.
+// notesImported checks the JSON block and the rules of the notes document on `import`.
 var notesImported = tooltest.Story{Name: "notes: import", Steps: []tooltest.Step{
 	{Tool: "notes_import", Args: `{"vault":"main","envelope":false,"type":"markdown","files":[{"path":"sub/one.md","content":"# One"}],"dry_run":true}`,
 		Want: `{"imported":[{"path":"inbox/sub/one.md","source_id":"sub/one.md"}],"count":1,"dry_run":true}`},

@@ -24,7 +24,7 @@ const (
 	maxSlimItem    = 100 * 3.7 // of one item of a list with slim
 )
 
-// servedDemo serves the demo vault alone.
+// servedDemo serves a place with only the demo vault.
 func servedDemo(t *testing.T) *place {
 	t.Helper()
 	p := &place{dir: t.TempDir(), logs: &lockedBuffer{}}
@@ -40,7 +40,7 @@ func servedDemo(t *testing.T) *place {
 	return p
 }
 
-// A stranger is a model that knows only what tools/list of /mcp says, and the answers.
+// A stranger is a model that knows only the list of tools at /mcp, and the answers.
 type stranger struct {
 	session *mcp.ClientSession
 	listed  map[string][]string // arguments by tool
@@ -65,7 +65,7 @@ func newStranger(t *testing.T, p *place) *stranger {
 	return s
 }
 
-// An envelopeOf is an answer with the members that a model looks at.
+// An envelopeOf is an answer with the members that a model uses.
 type envelopeOf struct {
 	OK    bool
 	Data  map[string]any
@@ -96,7 +96,7 @@ func (s *stranger) ask(t *testing.T, name string, in args) envelopeOf {
 	return e
 }
 
-// do is ask where the answer has to be a success.
+// do is ask for a call that must succeed.
 func (s *stranger) do(t *testing.T, name string, in args) envelopeOf {
 	t.Helper()
 	e := s.ask(t, name, in)
@@ -104,7 +104,7 @@ func (s *stranger) do(t *testing.T, name string, in args) envelopeOf {
 	return e
 }
 
-// write is do for a mutation: the answer is short and warns of nothing.
+// write is do for a mutation: the answer must be short, and have no warnings.
 func (s *stranger) write(t *testing.T, name string, in args) envelopeOf {
 	t.Helper()
 	e := s.do(t, name, in)
@@ -125,8 +125,8 @@ func (e envelopeOf) items(t *testing.T) []map[string]any {
 	return all
 }
 
-// TestEverydayTasks covers ten tasks of a working day, each by the calls that a model makes which
-// knows nothing but the list of /mcp.
+// TestEverydayTasks checks ten tasks of a working day, each with the calls of a model that knows
+// only the list of /mcp.
 func TestEverydayTasks(t *testing.T) {
 	p := servedDemo(t)
 	s := newStranger(t, p)
@@ -209,8 +209,8 @@ func TestEverydayTasks(t *testing.T) {
 	})
 }
 
-// TestSlimMutations covers that each mutation that answers a whole object or trait leaves it out with
-// `slim`, on every way in, and that /mcp does so unless the call says otherwise.
+// TestSlimMutations checks that each mutation that returns a whole object or trait omits it with
+// `slim`, over every way in, and that /mcp does so unless the call says otherwise.
 func TestSlimMutations(t *testing.T) {
 	p := servedDemo(t)
 	session := connect(t, p.base+mcptool.Path, "")
@@ -238,7 +238,7 @@ func TestSlimMutations(t *testing.T) {
 	require.Contains(t, answer("/mcp/x/all", in(nil)), "object")
 	require.NotContains(t, answer("/mcp/x/all", in(args{"slim": true})), "object")
 
-	// A repeated call has the form that it asks for, whatever the first one asked.
+	// A repeated call has the form that it requests, whatever the first call requested.
 	key := args{"idempotency_key": "k"}
 	require.NotContains(t, answer(mcptool.Path, in(key)), "object")
 	require.Contains(t, answer("/mcp/x/all", in(key)), "object")
@@ -253,7 +253,7 @@ func TestSlimMutations(t *testing.T) {
 	}
 }
 
-// endpoints are paths of the endpoint with headers, which offer different tools.
+// endpoints are paths of the endpoint, with headers, that offer different tools.
 var endpoints = []struct{ path, tools string }{
 	{mcptool.Path, ""}, {mcptool.Path + "/readonly", ""}, {mcptool.Path + "/x/all", ""},
 	{mcptool.Path + "/x/raven", ""}, {mcptool.Path + "/x/team", ""},
@@ -272,8 +272,8 @@ func (h headed) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// TestTextsNameWhatIsOffered covers that instructions and prompts name only tools that the client can
-// call where it is connected, and that one which cannot write is told nothing about writing.
+// TestTextsNameWhatIsOffered checks that instructions and prompts name only tools that the client
+// can call at its endpoint, and that a client which cannot write gets no text about writing.
 func TestTextsNameWhatIsOffered(t *testing.T) {
 	p := servedDemo(t)
 	for _, at := range endpoints {
@@ -317,14 +317,15 @@ func TestTextsNameWhatIsOffered(t *testing.T) {
 	}
 }
 
-// namesTool reports whether a text names a tool, and not only one whose name begins alike.
+// namesTool reports whether a text names a tool, and not only another one whose name begins with
+// its name.
 func namesTool(text, name string) bool {
 	return slices.Contains(strings.FieldsFunc(text, func(r rune) bool {
 		return r != '_' && (r < 'a' || r > 'z')
 	}), name)
 }
 
-// TestPromptsNameTraitsOfTheVault covers that a prompt names no trait that the vault does not have.
+// TestPromptsNameTraitsOfTheVault checks that a prompt names only traits of the vault.
 func TestPromptsNameTraitsOfTheVault(t *testing.T) {
 	p := servedDemo(t)
 	done(t, p.catalogue(), "team_vault_create", args{"name": "bare"})
@@ -344,7 +345,7 @@ func TestPromptsNameTraitsOfTheVault(t *testing.T) {
 	}
 }
 
-// TestReaderIsToldNothingOfWriting covers the instructions of a caller whose role is only to read.
+// TestReaderIsToldNothingOfWriting checks the instructions for a caller whose role is only to read.
 func TestReaderIsToldNothingOfWriting(t *testing.T) {
 	p := servedDemo(t)
 	reader := auth.LocalCaller()

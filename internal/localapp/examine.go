@@ -22,6 +22,9 @@ import (
 )
 
 // An Examination is the options of Examine. Data is required, or Folder and State.
+//
+// The zero values of Vault, Full, Server and Token are valid. Full reads every payload of every
+// log, which takes as long as reading all data.
 type Examination struct {
 	Data   string // a data directory
 	Folder string // a folder that is served in place
@@ -39,7 +42,8 @@ type Examination struct {
 	Token func(ctx context.Context, server string) (string, error)
 }
 
-// An examination is the state of one call of Examine.
+// An examination is the state of one call of Examine. Its methods add findings, and return false if
+// the checks that follow would make no sense.
 type examination struct {
 	Examination
 	place
@@ -50,6 +54,10 @@ type examination struct {
 // Examine checks a data directory, or a folder that is served, and returns its findings with fixes.
 // It changes nothing there. If a server has the directory open, Examine asks the server for
 // everything that needs the database.
+//
+// The checks are, in this order: the directory and its permissions, the free space, files that a
+// killed process left, the database file, and the tenants with their vaults. A failure that makes
+// later checks impossible ends it. It returns no error: everything that goes wrong is a finding.
 func Examine(ctx context.Context, how Examination) []repo.Finding {
 	if how.Now == nil {
 		how.Now = time.Now
@@ -63,10 +71,11 @@ func Examine(ctx context.Context, how Examination) []repo.Finding {
 	return e.found
 }
 
+// add appends findings.
 func (e *examination) add(all ...repo.Finding) { e.found = append(e.found, all...) }
 
 // enter finds the state of the folder, if one is examined. It reports whether there is a directory
-// to examine.
+// to examine. A folder that was never served has none, and needs no examination.
 func (e *examination) enter() bool {
 	const check = "folder"
 	if e.Folder == "" {
@@ -105,7 +114,8 @@ func (e *examination) origin() repo.Finding {
 		f.State))
 }
 
-// directory examines the directory itself. It reports whether it can be read.
+// directory examines the directory itself: that it exists, that its owner can use it, and that
+// other users cannot. It reports whether it can be read.
 func (e *examination) directory() bool {
 	const check = "directory"
 	info, err := os.Stat(e.dir)
@@ -164,14 +174,16 @@ func (e *examination) space() {
 }
 
 // sameDisk reports whether two directories seem to be on one disk: their disks have the same size
-// and about the same free space.
+// and about the same free space. It is a guess, which only decides whether the space of the second
+// is a finding of its own.
 func sameDisk(a, b string) bool {
 	freeA, totalA, errA := fileblob.Space(a)
 	freeB, totalB, errB := fileblob.Space(b)
 	return errA == nil && errB == nil && totalA == totalB && freeA/littleSpace == freeB/littleSpace
 }
 
-// spaceOf examines the free space of the disk of a directory.
+// spaceOf examines the free space of the disk of a directory. It is a good finding, a warning, or a
+// failure, by the limits above. On systems that do not report the space, the check is skipped.
 func (e *examination) spaceOf(dir string) {
 	const check = "space"
 	free, total, err := fileblob.Space(dir)
@@ -190,7 +202,8 @@ func (e *examination) spaceOf(dir string) {
 	}
 }
 
-// files opens the folder with the notes read-only. The caller must close it.
+// files opens the folder with the notes read-only: the folder that is served, or the data
+// directory, which contains the folders of all vaults. The caller must close it.
 func (e *examination) files() (*fileblob.Bucket, error) {
 	if e.folder == nil {
 		return fileblob.Look(e.dir)
@@ -201,6 +214,7 @@ func (e *examination) files() (*fileblob.Bucket, error) {
 }
 
 // leftovers looks for files that a killed process left: displaced files and temporary files.
+// Displaced texts are a warning, because a person's text is in them; temporary files are not.
 func (e *examination) leftovers(ctx context.Context) {
 	const check = "leftovers"
 	files, err := e.files()
@@ -232,7 +246,8 @@ func (e *examination) leftovers(ctx context.Context) {
 }
 
 // database examines the database and its tenants. If another process has it open, it asks that
-// process.
+// process. The database is opened for reading only, with a shared lock, so two examinations may run
+// at once and no server can start meanwhile.
 func (e *examination) database(ctx context.Context) {
 	const check = "database"
 	if err := e.checkLoss(); err != nil {
@@ -268,14 +283,16 @@ func (e *examination) database(ctx context.Context) {
 	}
 }
 
-// restore returns the fix for a damaged database.
+// restore returns the fix for a damaged database, as one sentence. It begins with a copy, because
+// every other step may make the damage worse.
 func (p place) restore() string {
 	return "stop every process that uses the data directory, and make a copy of it; then restore all of it " +
 		"from one backup, or move " + database + " away and rebuild the vaults from their " +
 		"files: rookery rebuild " + p.option
 }
 
-// sound checks the pages of the database. It reports whether its data can be read.
+// sound checks the pages of the database. It reports whether its data can be read. The first damage
+// is a failure, and the rest is not checked: the database has to be restored in any case.
 func (e *examination) sound(ctx context.Context, db table.Checker) bool {
 	const check = "database"
 	for damage := range db.Check(ctx) {
@@ -286,7 +303,8 @@ func (e *examination) sound(ctx context.Context, db table.Checker) bool {
 	return true
 }
 
-// vaults examines the tenants and their vaults.
+// vaults examines the tenants and their vaults, through a team.Team that can only read. The stores
+// are those of a server, so that the examination has the same view as a server.
 func (e *examination) vaults(ctx context.Context, db table.Table) {
 	const check = "tenants"
 	o := team.Options{

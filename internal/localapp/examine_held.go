@@ -9,7 +9,10 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 )
 
-// held examines a directory that another process has open.
+// held examines a directory that another process has open. If the process has no address file, it
+// is not a server, and the database cannot be examined. Otherwise the server is asked for its
+// vaults. A server that answers and refuses the caller is alive, which is a good finding, but its
+// vaults are skipped.
 func (e *examination) held(ctx context.Context) {
 	const check = "lock"
 	at, err := readAddress(e.dir)
@@ -39,7 +42,8 @@ func (e *examination) held(ctx context.Context) {
 }
 
 // ask asks the server of a directory for its vaults, through its listener if that can be used, and
-// otherwise at its URL.
+// otherwise at its URL. It authenticates with the key of the address file, or with the token that
+// Examination.Token returns. The error is that of the call.
 func (e *examination) ask(ctx context.Context, at Address) (*served, error) {
 	client := &httptool.Client{Base: at.URL, HTTP: Direct(at.direct()), Token: at.Key}
 	if e.Token != nil && at.Key == "" {
@@ -52,7 +56,8 @@ func (e *examination) ask(ctx context.Context, at Address) (*served, error) {
 	return s, s.list(ctx)
 }
 
-// answers reports whether an error is the answer of a running server that refuses this caller.
+// answers reports whether an error is the answer of a running server that refuses this caller:
+// authentication, a missing role, or its rate limit.
 func answers(err error) bool {
 	switch fault.Of(err).Status() {
 	case fault.StatusUnauthenticated, fault.StatusForbidden, fault.StatusRateLimited:
@@ -61,7 +66,8 @@ func answers(err error) bool {
 	return false
 }
 
-// unshown returns the finding for vaults that the server does not let this caller read.
+// unshown returns the finding for vaults that the server does not let this caller read, with the
+// server's own advice if it gave any.
 func unshown(err error) repo.Finding {
 	f := fault.Of(err)
 	fix := "use a token of an admin: ROOKERY_TOKEN"
@@ -72,7 +78,8 @@ func unshown(err error) repo.Finding {
 }
 
 // unanswered returns the finding for a server whose URL does not answer: the server is stuck, or
-// only its URL cannot be reached from this machine.
+// only its URL cannot be reached from this machine. If its listener answers, that is a warning with
+// advice about the proxy; otherwise it is a failure.
 func unanswered(ctx context.Context, at Address, err error) repo.Finding {
 	const check = "lock"
 	why := fault.Of(err).Message

@@ -13,7 +13,7 @@ import (
 )
 
 // A served is an examination of a directory that a server has open, through the tools of that
-// server.
+// server. It sees what its caller may see.
 type served struct {
 	*examination
 	call   func(ctx context.Context, name string, args, data any) error
@@ -21,7 +21,7 @@ type served struct {
 }
 
 // asking returns a function that calls a tool of a server and decodes the data of its answer into
-// data.
+// data. The fault of an answer is returned as an error.
 func asking(client *httptool.Client) func(ctx context.Context, name string, args, data any) error {
 	return func(ctx context.Context, name string, args, data any) error {
 		in, err := tool.Marshal(args)
@@ -40,7 +40,8 @@ func asking(client *httptool.Client) func(ctx context.Context, name string, args
 	}
 }
 
-// list lists the active vaults that are examined, 200 at most.
+// list lists the active vaults that are examined, 200 at most, which is more than a tenant can
+// have.
 func (s *served) list(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, serverPatience)
 	defer cancel()
@@ -74,7 +75,7 @@ func (s *served) examine(ctx context.Context) {
 }
 
 // issuers adds a finding for every disabled issuer of the tenant. It is skipped if the caller is
-// not an admin of the tenant.
+// not an admin of the tenant. Without a disabled issuer there is no finding.
 func (s *served) issuers(ctx context.Context) {
 	const check = "issuers"
 	ctx, cancel := context.WithTimeout(ctx, serverPatience)
@@ -96,7 +97,8 @@ func (s *served) issuers(ctx context.Context) {
 	}
 }
 
-// A counts is the part of the data of raven_stats that is examined.
+// A counts is the part of the data of raven_stats that is examined. Fields that the answer lacks,
+// because the server is of an earlier release, have their zero values, which are no findings.
 type counts struct {
 	Notes       int            `json:"file_count"`
 	Quarantined int            `json:"quarantined_count"`
@@ -143,7 +145,8 @@ func (n *counts) control() repo.Control {
 	return c
 }
 
-// stats returns the findings about the notes and files of a vault.
+// stats returns the findings about the notes and files of a vault. They are made by the functions
+// that examine a vault without a server, from a control item with the same numbers.
 func (s *served) stats(ctx context.Context, name string) []repo.Finding {
 	ctx, cancel := context.WithTimeout(ctx, serverPatience)
 	defer cancel()
@@ -161,7 +164,8 @@ func (s *served) stats(ctx context.Context, name string) []repo.Finding {
 	return all
 }
 
-// chain asks the server to verify the history of a vault, if Full is set.
+// chain asks the server to verify the history of a vault, if Full is set, which takes at most
+// fullPatience. Otherwise the check is skipped.
 func (s *served) chain(ctx context.Context, name string) repo.Finding {
 	const check = "chain"
 	if !s.Full {

@@ -26,7 +26,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
-// examined is everything that a full examination of a directory found.
+// examined returns all findings of a full examination of a directory.
 func examined(t *testing.T, dir string) []repo.Finding {
 	t.Helper()
 	found := localapp.Examine(t.Context(), localapp.Examination{Data: dir, Full: true})
@@ -39,7 +39,7 @@ func examined(t *testing.T, dir string) []repo.Finding {
 	return found
 }
 
-// only are the findings of one check.
+// only returns the findings of one check.
 func only(found []repo.Finding, check string) []repo.Finding {
 	var some []repo.Finding
 	for _, f := range found {
@@ -61,7 +61,7 @@ func requireFinding(t *testing.T, found []repo.Finding, s repo.Health, c fault.C
 	require.Fail(t, "no such finding", "%s %s %q in %+v", s, c, says, found)
 }
 
-// stamps are the sizes and times of everything below a directory.
+// stamps returns the sizes and times of everything below a directory.
 func stamps(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -76,8 +76,8 @@ func stamps(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// TestExamineWhole holds that nothing is found wrong where nothing is but a note that does not parse,
-// and that nothing in the directory is changed by looking.
+// TestExamineWhole checks that the only finding in a good directory is a note that does not parse,
+// and that the examination changes nothing.
 func TestExamineWhole(t *testing.T) {
 	dir := history(t)
 	files, before := folder(t, dir), stamps(t, dir)
@@ -106,8 +106,8 @@ func TestExamineWhole(t *testing.T) {
 	requireFinding(t, none, repo.Broken, fault.NotFound, `no vault "w"`)
 }
 
-// TestExamineDamage holds that a full examination finds every damage that a verification of the
-// history does.
+// TestExamineDamage checks that a full examination finds all damage that a verification of the
+// history finds.
 func TestExamineDamage(t *testing.T) {
 	whole := history(t)
 	for _, d := range damages {
@@ -121,8 +121,9 @@ func TestExamineDamage(t *testing.T) {
 	}
 }
 
-// TestExamineFiles holds that what is known of the files is told, each with what to do: what is on its
-// way, what waits for a word, what cannot be taken in, and what could not be merged.
+// TestExamineFiles checks the findings about files, each with a fix: edits that are not ingested
+// yet, edits that wait for a decision, files that cannot be ingested, and edits that could not be
+// merged.
 func TestExamineFiles(t *testing.T) {
 	dir := history(t)
 	app := open(t, dir)
@@ -160,7 +161,7 @@ func TestExamineFiles(t *testing.T) {
 	look(examined(t, dir))
 }
 
-// TestExamineTrash holds that a vault in the trash is looked at too: it can be restored.
+// TestExamineTrash checks that a vault in the trash is examined too, because it can be restored.
 func TestExamineTrash(t *testing.T) {
 	dir := history(t)
 	app := open(t, dir)
@@ -172,8 +173,8 @@ func TestExamineTrash(t *testing.T) {
 	requireFinding(t, examined(t, dir), repo.Broken, fault.FileError, "line 1 of")
 }
 
-// TestExamineDirectory holds what is said of a directory that is none, or none of ours, or that does
-// not hold what it should.
+// TestExamineDirectory checks the findings about a path that is no directory, or not a data
+// directory, or is incomplete.
 func TestExamineDirectory(t *testing.T) {
 	database := func(change func(data []byte) []byte) func(*testing.T, string) {
 		return func(t *testing.T, dir string) {
@@ -245,8 +246,8 @@ func TestExamineDirectory(t *testing.T) {
 	}
 }
 
-// TestExamineHeld holds what is said of a directory that another process holds: what can be seen from
-// beside it, and through its server, if that answers.
+// TestExamineHeld checks the findings about a directory that another process has open: those that
+// need no database, and those of its server if it answers.
 func TestExamineHeld(t *testing.T) {
 	dir := history(t)
 	app := open(t, dir)
@@ -271,7 +272,8 @@ func TestExamineHeld(t *testing.T) {
 	stop()
 }
 
-// TestExamineStuckServer holds that a server that does not answer keeps nobody waiting for ever.
+// TestExamineStuckServer checks that an examination does not wait without limit for a server that
+// does not answer.
 func TestExamineStuckServer(t *testing.T) {
 	dir := history(t)
 	db, err := bolttable.Open(filepath.Join(dir, "rookery.db"), bolttable.Options{})
@@ -289,8 +291,8 @@ func TestExamineStuckServer(t *testing.T) {
 	requireFinding(t, only(found, "lock"), repo.Broken, fault.Unavailable, "does not answer")
 }
 
-// TestExamineIssuers holds that a rule of a tenant with keys of its own for an issuer of the server is told,
-// from beside a server and through it, and logged when the server starts.
+// TestExamineIssuers checks that a tenant's rule with its own keys for an issuer of the server is
+// reported, without and through the server, and logged when the server starts.
 func TestExamineIssuers(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	const url = "https://login.example.test"

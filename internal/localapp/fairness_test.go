@@ -30,7 +30,7 @@ func (s tenants) member(c *http.Client, tenant, subject string) member {
 	return member{s, c, s.issuer.Sign(claims)}
 }
 
-// call makes a call, and returns the status of its answer, which is read.
+// call makes a call, reads its answer, and returns the status.
 func (m member) call(ctx context.Context, name string, in args) (int, error) {
 	body, err := tool.Marshal(in)
 	if err != nil {
@@ -54,7 +54,8 @@ func (m member) call(ctx context.Context, name string, in args) (int, error) {
 	return answer.StatusCode, err
 }
 
-// A waits counts the calls of tenants that began to run, and how many others did while one of tenant b waited.
+// A waits counts the calls of tenants that began to run, and how many others began while one of
+// tenant b waited.
 type waits struct {
 	mu     sync.Mutex
 	calls  map[string]int
@@ -74,9 +75,10 @@ func (w *waits) waited(tenant string, passed int) {
 	}
 }
 
-// TestFairServer covers a whole server on which tenant a does its worst: 64 agents of 8 people ask for large pages
-// all the time, others send bodies that do not end, and others do not read their answers. Of tenant b no call is
-// refused, and before each at most as many calls of others run as there is room for at once.
+// TestFairServer checks a whole server on which tenant a sends the worst load: 64 agents of 8
+// people request large pages all the time, other clients send bodies that do not end, and others do
+// not read their answers. No call of tenant b is refused, and at most as many calls of others as
+// may run at once run before each of them.
 func TestFairServer(t *testing.T) {
 	const room = 8
 	w := &waits{calls: map[string]int{}, busy: make(chan struct{})}

@@ -15,8 +15,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
-// TestFileUnread holds that every change of a note whose file cannot be read says so, over every
-// way in, and that no other change does.
+// TestFileUnread checks that every change of a note whose file cannot be read has a warning about
+// it, over every way in, and that no other change has.
 func TestFileUnread(t *testing.T) {
 	const text = "---\ntype: page\n---\n# A\n\nbuy nails @due(2026-12-01)\n"
 	for _, way := range waysIn() {
@@ -64,9 +64,9 @@ func TestFileUnread(t *testing.T) {
 	}
 }
 
-// TestNoLineIsLost plays, with a folder that is served, an agent that adds a line to a note and a
-// person whose editor saves the old text to the byte: just after it, and after the file could not
-// be read.
+// TestNoLineIsLost serves a folder to an agent that adds a line to a note, and to a person whose
+// editor saves the old text, to the byte: immediately after it, and after the file could not be
+// read.
 func TestNoLineIsLost(t *testing.T) {
 	const old = "# A\n\nwhat a person wrote\n"
 	for _, bad := range []string{"", "caf\xe9\n", strings.Repeat(old, repo.MaxNote/len(old)+1)} {

@@ -37,8 +37,9 @@ func startWithFiles(t *testing.T, dir string, files int) *child {
 	return c
 }
 
-// TestFilesAreLeftForTheStore holds that a process with few files serves as many connections as it may, refuses
-// the others with an answer, goes on to read and write, and has room again when they have gone.
+// TestFilesAreLeftForTheStore checks that a process with few files serves as many connections as it
+// may, refuses others with an answer, continues to read and write, and accepts connections again
+// when others have ended.
 func TestFilesAreLeftForTheStore(t *testing.T) {
 	app, dir := openVault(t)
 	require.NoError(t, app.Close())

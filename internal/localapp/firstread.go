@@ -15,7 +15,8 @@ import (
 // It is also the time after which a call may be repeated if its object was not found meanwhile.
 const firstWait = 3 * time.Second
 
-// A partial is a vault whose folder is not read completely yet.
+// A partial is a vault whose folder is not read completely yet, with the progress when that was
+// last asked.
 type partial struct {
 	vault  string
 	folder *checkout.Checkout
@@ -25,7 +26,11 @@ type partial struct {
 // firstReading returns an interceptor that makes calls wait for the first reading of the folder of
 // their vault, for up to firstWait. If the reading goes on after that, every answer has the warning
 // INDEX_UPDATING, and NOT_FOUND becomes UNAVAILABLE, because the file may exist without having been
-// read. A call without a vault is about all vaults that its caller may read.
+// read. A call without a vault is about all vaults that its caller may read. after is the timer,
+// which tests replace.
+//
+// Small folders are read within the time, so their callers notice nothing. A call is never refused
+// because of a reading, because an agent can work with a part of the notes if it knows that.
 func (a *App) firstReading(after func(time.Duration) <-chan time.Time) tool.Interceptor {
 	return func(next tool.Handler) tool.Handler {
 		return func(ctx context.Context, c *tool.Call) (tool.Reply, error) {
@@ -43,8 +48,8 @@ func (a *App) firstReading(after func(time.Duration) <-chan time.Time) tool.Inte
 }
 
 // partials returns the vaults of a call that have a folder. Of a call without a vault, it returns
-// those whose folder is being read. It returns nil on an error, because the tool reports the same
-// error.
+// those whose folder is being read. It returns nil for a call that is malformed or needs no vault,
+// and on an error, because the tool reports the same error.
 func (a *App) partials(ctx context.Context, c *tool.Call) []partial {
 	if c.Malformed != nil || c.Tool.Makes || c.Tool.Anywhere {
 		return nil
@@ -67,7 +72,8 @@ func (a *App) partials(ctx context.Context, c *tool.Call) []partial {
 	return []partial{{vault: name, folder: folder}}
 }
 
-// visible returns those vaults that the caller may read.
+// visible returns those vaults that the caller may read. A caller must not learn from a warning
+// that a vault exists.
 func visible(all []team.BeingRead, c *tool.Call) []partial {
 	var seen []partial
 	for _, b := range all {
@@ -79,7 +85,7 @@ func visible(all []team.BeingRead, c *tool.Call) []partial {
 }
 
 // waitFor waits until all folders are read, or until firstWait has passed, and returns those that
-// are still being read.
+// are still being read, with their progress. The time is for all of them together.
 func waitFor(
 	ctx context.Context, all []partial, after func(time.Duration) <-chan time.Time,
 ) (left []partial) {
@@ -102,13 +108,15 @@ func waitFor(
 	return left
 }
 
-// under reports whether the reading goes on, and records its progress in p.read.
+// under reports whether the reading goes on, and records its progress in p.read, from which the
+// warning is made.
 func (p *partial) under() (under bool) {
 	p.read, under = p.folder.Reading()
 	return under
 }
 
 // wait waits until the folder is read, and returns true; false if over or the context ended first.
+// It also returns true if the reading failed, because there is nothing to wait for.
 func (p *partial) wait(ctx context.Context, over <-chan time.Time) bool {
 	select {
 	case <-p.folder.First():
@@ -125,7 +133,8 @@ func (p *partial) progress() string {
 		"%d of %d files so far", p.vault, p.read.Read, p.read.Total)
 }
 
-// warning returns the warning INDEX_UPDATING with the progress of the reading.
+// warning returns the warning INDEX_UPDATING with the progress of the reading. It has the vault,
+// and the numbers of files read and listed, as fields.
 func (p *partial) warning() tool.Warning {
 	return tool.Warning{
 		Code: "INDEX_UPDATING", Message: p.progress() + "; this answer may be incomplete",
@@ -134,7 +143,7 @@ func (p *partial) warning() tool.Warning {
 }
 
 // unsure returns UNAVAILABLE in place of the fault of a call whose object was not found among the
-// files read so far.
+// files read so far. The details of the fault are kept, and its message is part of the new one.
 func (p *partial) unsure(f *fault.Fault) error {
 	unsure := fault.New(fault.Unavailable, "not found yet: %s; %s", f.Message, p.progress()).
 		With("read", p.read.Read).With("total", p.read.Total).After(firstWait).Because(f).

@@ -16,7 +16,8 @@ import (
 )
 
 // makeVault creates the vault of the folder that is served, if it does not exist. It does not wait
-// for the files of the folder: the checkout ingests them afterwards.
+// for the files of the folder: the checkout ingests them afterwards. The vault is opened by the
+// first call, or by warm.
 func (a *App) makeVault(ctx context.Context) error {
 	t, err := a.teams.Team(ctx, auth.Local)
 	if err != nil {
@@ -36,7 +37,8 @@ func (a *App) makeVault(ctx context.Context) error {
 }
 
 // unwritable returns an interceptor that refuses every mutation with READ_ONLY if the folder cannot
-// be written. f is nil for a data directory.
+// be written. f is nil for a data directory. Without it, a write would be acknowledged, and its
+// file could not be written.
 func unwritable(f *vaultdir.Folder) tool.Interceptor {
 	return func(next tool.Handler) tool.Handler {
 		return func(ctx context.Context, c *tool.Call) (tool.Reply, error) {
@@ -54,7 +56,8 @@ func unwritable(f *vaultdir.Folder) tool.Interceptor {
 // mayWrite is the fix for a folder that cannot be written.
 const mayWrite = "give the user that runs rookery write permission for the folder and everything in it"
 
-// Served returns NOT_FOUND if the folder of a Config was never served. It changes nothing.
+// Served returns NOT_FOUND if the folder of a Config was never served, or the error for a folder
+// that cannot be found. It changes nothing.
 func Served(cfg Config) error {
 	f, err := vaultdir.Find(cfg.Folder, cfg.State)
 	if err == nil && f.State == "" {
@@ -69,7 +72,8 @@ func (a *App) Vault() string { return a.vault }
 
 // CaughtUp waits until all changes that were made in the folder before the call are ingested, or
 // until the removal guard holds them back. It returns nil at once for a data directory, and
-// UNAVAILABLE if the reading of the folder failed.
+// UNAVAILABLE if the reading of the folder failed. A command that reads a folder calls it first, so
+// that its answer is of the files as they are.
 func (a *App) CaughtUp(ctx context.Context) error {
 	if a.folder == nil {
 		return nil
@@ -84,7 +88,8 @@ func (a *App) CaughtUp(ctx context.Context) error {
 	return nil
 }
 
-// checkout returns the vault of the folder that is served, and its checkout.
+// checkout returns the vault of the folder that is served, and its checkout. It must not be called
+// for a data directory. The vault stays in use until ctx ends.
 func (a *App) checkout(ctx context.Context) (*repo.Vault, *checkout.Checkout, error) {
 	t, err := a.teams.Team(ctx, auth.Local)
 	if err != nil {
@@ -98,8 +103,8 @@ func (a *App) checkout(ctx context.Context) (*repo.Vault, *checkout.Checkout, er
 	return v, c, err
 }
 
-// News returns the sentences that a server shows about its folder when it starts. It returns nil
-// for a data directory.
+// News returns the sentences that a server shows about its folder when it starts: its vault, where
+// its history is, and the Changes. It returns nil for a data directory.
 func (a *App) News() []string {
 	if a.folder == nil {
 		return nil
@@ -111,7 +116,8 @@ func (a *App) News() []string {
 	return append(all, a.Changes()...)
 }
 
-// Changes returns the part of News that is not the same at every start.
+// Changes returns the part of News that is not the same at every start: whether the folder was
+// moved or is a copy, and whether it is read-only. It returns nil if there is nothing to say.
 func (a *App) Changes() []string {
 	if a.folder == nil {
 		return nil

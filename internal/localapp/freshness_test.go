@@ -15,7 +15,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// stats is what raven_stats says of the files.
+// stats is the part of an answer of raven_stats about the files.
 type stats struct {
 	Freshness string
 	Swept     string   `json:"swept_version"`
@@ -28,7 +28,7 @@ type stats struct {
 	Left      []struct{ File, Reason, Twin string }
 }
 
-// heldBatch is what is said of a batch that waits for a word.
+// A heldBatch is the report about a batch that waits for a decision.
 type heldBatch struct {
 	Since                             string
 	Count, Removed, Reverted, Changed int
@@ -41,8 +41,8 @@ func statsOf(t *testing.T, via tool.Invoker, in args) stats {
 	return into[stats](t, must(t, via, "raven_stats", in))
 }
 
-// TestFreshness goes through what raven_stats says of the files of a vault: from the first moment on,
-// over a file that can be no note, to a batch that waits for a word.
+// TestFreshness checks the report of raven_stats about the files of a vault: at the start, with a
+// file that cannot be a note, and with a batch that waits for a decision.
 func TestFreshness(t *testing.T) {
 	app, dir := openVault(t)
 	defer func() { require.NoError(t, app.Close()) }()
@@ -90,12 +90,13 @@ func TestFreshness(t *testing.T) {
 	require.Equal(t, "fresh", statsOf(t, via, nil).Freshness)
 }
 
-// A brief context says that it ends soon, and does not.
+// A brief is a context whose deadline is soon, and that does not end.
 type brief struct{ context.Context }
 
 func (brief) Deadline() (time.Time, bool) { return time.Now().Add(time.Millisecond), true }
 
-// filesChecked are the codes of what a check says of the files of a vault and of itself, sorted.
+// filesChecked returns the codes of a check about the files of a vault and about the check itself,
+// sorted.
 func filesChecked(ctx context.Context, t *testing.T, via local) []string {
 	t.Helper()
 	a, err := call(ctx, via, "raven_check", args{"issues": []string{"left_file", "stale_index", "check_incomplete"}})
@@ -114,7 +115,7 @@ func filesChecked(ctx context.Context, t *testing.T, via local) []string {
 	return codes
 }
 
-// numbered are so many notes.
+// numbered returns n notes.
 func numbered(n int) map[string]string {
 	notes := map[string]string{}
 	for i := range n {
@@ -123,7 +124,7 @@ func numbered(n int) map[string]string {
 	return notes
 }
 
-// removeNumbered takes the first of them out of the folder.
+// removeNumbered removes the first of them from the folder.
 func removeNumbered(t *testing.T, dir string, n int) {
 	t.Helper()
 	for path := range numbered(n) {
@@ -131,7 +132,8 @@ func removeNumbered(t *testing.T, dir string, n int) {
 	}
 }
 
-// TestUpdating holds that a reindex is told while it runs, and only then, also if it fails.
+// TestUpdating checks that a running reindex is reported while it runs, and not after that, even if
+// it fails.
 func TestUpdating(t *testing.T) {
 	dir := history(t)
 	app := open(t, dir)

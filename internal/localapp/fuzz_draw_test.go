@@ -11,7 +11,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// drawBody is the body of a request: a message, or several, whole or spoilt.
+// drawBody returns a random body of a request: one or several messages, correct or damaged.
 func drawBody(t *rapid.T, version string) string {
 	body := drawMessage(t, version)
 	switch rapid.IntRange(0, 11).Draw(t, "shape") {
@@ -32,7 +32,7 @@ func drawBody(t *rapid.T, version string) string {
 	return body
 }
 
-// drawMessage is one message.
+// drawMessage returns one random message.
 func drawMessage(t *rapid.T, version string) string {
 	method := rapid.SampledFrom(mcpMethods).Draw(t, "rpc")
 	message := fmt.Sprintf(`"jsonrpc":"2.0","method":%s`, inJSON(method))
@@ -46,7 +46,7 @@ func drawMessage(t *rapid.T, version string) string {
 	return "{" + message + `,"params":` + params + "}"
 }
 
-// drawParams are the params of a method, as it takes them.
+// drawParams returns random params of a method, in its form.
 func drawParams(t *rapid.T, method, version string) string {
 	params := map[string]any{}
 	switch method {
@@ -74,11 +74,11 @@ func drawParams(t *rapid.T, method, version string) string {
 			"io.modelcontextprotocol/clientInfo":         map[string]any{"name": "b", "version": "1"},
 		}
 	}
-	data, _ := json.Marshal(params) // it is made of what can be written
+	data, _ := json.Marshal(params) // it can be marshaled
 	return string(data)
 }
 
-// drawArguments are arguments of a tool: mostly such as its schema allows.
+// drawArguments returns random arguments of a tool, most of which its schema permits.
 func drawArguments(t *rapid.T, made *tool.Tool) map[string]any {
 	args := map[string]any{}
 	for _, a := range made.Args {
@@ -100,7 +100,7 @@ func drawArguments(t *rapid.T, made *tool.Tool) map[string]any {
 	return args
 }
 
-// drawValue is a value that a schema allows, or almost.
+// drawValue returns a random value that a schema permits, or almost.
 func drawValue(t *rapid.T, s *jsonschema.Schema) any {
 	switch {
 	case s == nil:
@@ -123,7 +123,7 @@ func drawValue(t *rapid.T, s *jsonschema.Schema) any {
 	return drawText(t)
 }
 
-// drawText is a text: one that means something to the fixture, or one that is strange.
+// drawText returns a random text: one with a meaning in the fixture, or an unusual one.
 func drawText(t *rapid.T) string {
 	if rapid.IntRange(0, 4).Draw(t, "text") == 0 {
 		return rapid.String().Draw(t, "any text")
@@ -136,7 +136,7 @@ func drawText(t *rapid.T) string {
 	}).Draw(t, "known text")
 }
 
-// drawJSON is any JSON, so deep at most.
+// drawJSON returns random JSON of at most a depth.
 func drawJSON(t *rapid.T, depth int) []byte {
 	kind := rapid.IntRange(0, 6).Draw(t, "json")
 	if depth == 0 {
@@ -160,7 +160,7 @@ func drawJSON(t *rapid.T, depth int) []byte {
 	return fmt.Appendf(nil, "{%s:%s}", inJSON(drawText(t)), drawJSON(t, depth-1))
 }
 
-// inJSON is a text as JSON.
+// inJSON returns a text as JSON.
 func inJSON(text string) string {
 	data, _ := json.Marshal(text) // every text can be written
 	return string(data)

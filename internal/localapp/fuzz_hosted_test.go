@@ -20,9 +20,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
-// A besieged is a server as a team hosts it, but on loopback: it has a public address, everybody shows a
-// token, and it logs all there is. It has no rates, for those who fuzz it are in a hurry. The fixture is
-// its vault `main`.
+// A besieged is a server as for a team, but on loopback: it has a public address, every caller
+// needs a token, and its log has the lowest level. It has no rates, so that fuzzing is fast. The
+// fixture is its vault `main`.
 type besieged struct {
 	dir     string
 	base    string // URL of the server
@@ -34,7 +34,7 @@ type besieged struct {
 	closed []func() // called when the data directory is closed
 }
 
-// besiege serves one until the test ends.
+// besiege starts one until the test ends.
 func besiege(t testing.TB) *besieged {
 	t.Helper()
 	b := &besieged{dir: t.TempDir(), logs: &lockedBuffer{}}
@@ -62,7 +62,7 @@ func besiege(t testing.TB) *besieged {
 	return b
 }
 
-// newToken makes an API token.
+// newToken creates an API token.
 func (b *besieged) newToken(t testing.TB, in map[string]any) string {
 	t.Helper()
 	local := tooltest.As(b.app.Catalogue, auth.LocalCaller())
@@ -72,7 +72,7 @@ func (b *besieged) newToken(t testing.TB, in map[string]any) string {
 	return answer.Data.Token
 }
 
-// serve answers until the test ends.
+// serve serves until the test ends.
 func (b *besieged) serve(t testing.TB) {
 	t.Helper()
 	l, err := b.app.Listen(t.Context())
@@ -87,7 +87,7 @@ func (b *besieged) serve(t testing.TB) {
 	b.base = "http://" + l.Addr().String()
 }
 
-// freeAddress is an address that nobody listens on just now.
+// freeAddress returns an address that is not in use at this moment.
 func freeAddress(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -96,7 +96,7 @@ func freeAddress(t testing.TB) string {
 	return l.Addr().String()
 }
 
-// measured is the page of the metrics.
+// measured returns the page of the metrics.
 func (b *besieged) measured(t testing.TB) string {
 	t.Helper()
 	res, err := http.Get(b.metrics)
@@ -108,8 +108,8 @@ func (b *besieged) measured(t testing.TB) string {
 	return string(page)
 }
 
-// requireUnharmed requires that no request has come to a 5xx or a panic, by what the log and the metrics
-// say, and that the server goes on to answer.
+// requireUnharmed requires that no request has caused a 5xx or a panic, according to the log and
+// the metrics, and that the server still answers.
 func (b *besieged) requireUnharmed(t testing.TB) {
 	t.Helper()
 	lines := bufio.NewScanner(strings.NewReader(b.logs.String()))

@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fuzzer is the program that fuzzes what an OpenAPI document describes; `make fuzzer` installs it. Where
-// it is not there the test is skipped, but never in CI.
+// fuzzer returns the program that fuzzes an OpenAPI document; `make fuzzer` installs it. If it is
+// missing the test is skipped, except in CI.
 func fuzzer(t *testing.T) string {
 	t.Helper()
 	path, err := filepath.Abs(cmp.Or(os.Getenv("ROOKERY_FUZZER"), "../../bin/schemathesis/bin/st"))
@@ -28,9 +28,9 @@ func fuzzer(t *testing.T) string {
 	return path
 }
 
-// fuzzChecks are what must hold of every answer: it is no 5xx; its status, media type, headers and body
-// are those that the document says; what the document excludes is refused, and so is a method that it
-// does not have.
+// fuzzChecks are the conditions of every answer: it is no 5xx; its status, media type, headers and
+// body are those in the document; requests that the document excludes are refused, and so are
+// methods that it does not have.
 const fuzzChecks = "not_a_server_error,status_code_conformance,content_type_conformance," +
 	"response_headers_conformance,response_schema_conformance,negative_data_rejection," +
 	"missing_required_header,unsupported_method"
@@ -39,15 +39,16 @@ const fuzzChecks = "not_a_server_error,status_code_conformance,content_type_conf
 type fuzzRound struct {
 	name   string
 	config string   // in its own language
-	args   []string // what it does
+	args   []string // its command line
 }
 
-// refusedAs are the statuses of what the document excludes: 431 where the address is too long for any request.
+// refusedAs are the statuses of requests that the document excludes: 431 if the address is too long
+// for any request.
 const refusedAs = "[checks.negative_data_rejection]\nexpected-statuses = [\"400\", \"401\", \"403\", \"404\", " +
 	"\"405\", \"406\", \"409\", \"413\", \"415\", \"422\", \"428\", \"429\", \"431\"]\n\n"
 
-// fuzzRounds are the runs: every edge that the document's constraints have, on vaults that are not there
-// as well; then random calls on the fixture. In a soak they take ten minutes.
+// fuzzRounds returns the runs: first every edge of the document's constraints, also on vaults that
+// do not exist; then random calls on the fixture. With ROOKERY_SOAK they take ten minutes.
 func fuzzRounds() []fuzzRound {
 	random := []string{"--phases", "fuzzing", "--max-examples", "4"}
 	if soaked() {
@@ -59,12 +60,12 @@ func fuzzRounds() []fuzzRound {
 	}
 }
 
-// fuzzShares is how many shares the operations are divided into. A run fuzzes one of them, which follows
-// from its seed; a soak all.
+// fuzzShares is the number of parts into which the operations are divided. A run fuzzes one of
+// them, which follows from its seed; with ROOKERY_SOAK all.
 const fuzzShares = 3
 
-// fuzzSeed is one of as many numbers as there are shares, so that CI repeats a few runs; in a soak a new one,
-// or the one of ROOKERY_SEED.
+// fuzzSeed returns one of as many numbers as there are parts, so that CI repeats a few runs; with
+// ROOKERY_SOAK a new number, or that of ROOKERY_SEED.
 func fuzzSeed(t *testing.T) int {
 	t.Helper()
 	seed := 1 + rand.IntN(fuzzShares)
@@ -104,9 +105,9 @@ func (b *besieged) fuzzed(t *testing.T, seed int) []string {
 	return share
 }
 
-// TestFuzzHTTP fuzzes a hosted server by the OpenAPI document that it serves, as an admin: every operation of
-// the run is called, with arguments that the document allows and with such as it does not, and every answer is as
-// the document says. No request comes to a 5xx, and the server goes on to answer.
+// TestFuzzHTTP fuzzes a hosted server by its own OpenAPI document, as an admin: every operation of
+// the run is called with arguments that the document permits and with others, and every answer
+// conforms to the document. No request causes a 5xx, and the server continues.
 func TestFuzzHTTP(t *testing.T) {
 	program, seed := fuzzer(t), fuzzSeed(t)
 	for _, round := range fuzzRounds() {
@@ -118,7 +119,7 @@ func TestFuzzHTTP(t *testing.T) {
 	}
 }
 
-// run lets the fuzzer loose on a server.
+// run runs the fuzzer against a server.
 func (r fuzzRound) run(t *testing.T, b *besieged, program string, seed int) {
 	t.Helper()
 	dir, operations := t.TempDir(), b.fuzzed(t, seed)
@@ -134,14 +135,14 @@ func (r fuzzRound) run(t *testing.T, b *besieged, program string, seed int) {
 		args = append(args, "--include-operation-id", id)
 	}
 	c := exec.CommandContext(t.Context(), program, args...)
-	// Neither a proxy nor the settings of whoever runs this have a say.
+	// Neither a proxy nor the settings of the user have an effect.
 	c.Dir, c.Env = dir, []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8"}
 	told, err := c.CombinedOutput()
 	require.NoError(t, err, "%s", told)
 	requireFuzzed(t, report, len(operations))
 }
 
-// requireFuzzed requires that a run has come to its end, and called so many operations.
+// requireFuzzed requires that a run is complete, and called so many operations.
 func requireFuzzed(t *testing.T, path string, operations int) {
 	t.Helper()
 	data, err := os.ReadFile(path)

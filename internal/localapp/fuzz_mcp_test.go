@@ -21,11 +21,11 @@ import (
 	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
-// TestFuzzMCP sends a hosted server what clients of MCP must not send, and sound calls in between, in both
-// eras of the protocol. Every request is answered, in time, with a status that the protocol or our contract
-// has for it, and, where it has a body, with JSON-RPC or an envelope; none comes to a 5xx or to an
-// internal error. What is sound is served after it as before. A failure names its seed, for -rapid.seed;
-// with ROOKERY_SOAK it goes on for ten minutes.
+// TestFuzzMCP sends invalid messages of MCP to a hosted server, with valid calls between them, in
+// both generations of the protocol. Every request is answered in time, with a status of the
+// protocol or of our contract and, if it has a body, with JSON-RPC or an envelope; none causes a
+// 5xx or an internal error. Valid calls work as before. A failure names its seed, for -rapid.seed;
+// with ROOKERY_SOAK the test takes ten minutes.
 func TestFuzzMCP(t *testing.T) {
 	b := besiege(t)
 	done(t, b.client(), "team_vault_create", map[string]any{"name": "aftermath"})
@@ -54,12 +54,12 @@ func TestFuzzMCP(t *testing.T) {
 	b.requireUnharmed(t)
 }
 
-// client calls the server as its admin.
+// client returns a client that calls the server as its admin.
 func (b *besieged) client() *httptool.Client {
 	return &httptool.Client{Base: b.base, Token: b.token}
 }
 
-// A bearer shows a token with every request.
+// A bearer sends a token with every request.
 type bearer struct {
 	token string
 	next  http.RoundTripper
@@ -79,11 +79,12 @@ type mcpRequest struct {
 	body         string
 }
 
-// statuses are those that an answer may have: those of our contract that are no fault of the server, and
-// of the protocol's transport.
+// statuses are the permitted statuses of an answer: those of our contract that are not errors of
+// the server, and those of the protocol's transport.
 var statuses = []int{200, 202, 400, 401, 403, 404, 405, 406, 409, 413, 415, 429, 431}
 
-// receive sends a request, and requires a proper answer. It returns its status; 0: no client can send it.
+// receive sends a request, and requires a valid answer. It returns its status; 0 if no client can
+// send the request.
 func (b *besieged) receive(t *rapid.T, q mcpRequest) int {
 	r, err := http.NewRequest(q.method, b.base+q.path, strings.NewReader(q.body))
 	if err != nil {
@@ -109,8 +110,8 @@ func (b *besieged) receive(t *rapid.T, q mcpRequest) int {
 	return answer.StatusCode
 }
 
-// requireMessages requires that a body is one message or several of JSON-RPC, or an envelope, and tells of
-// no internal error.
+// requireMessages requires that a body is one or several messages of JSON-RPC, or an envelope, and
+// contains no internal error.
 func requireMessages(t *rapid.T, media string, body []byte, what string) {
 	if media == "text/event-stream" {
 		for _, line := range strings.Split(string(body), "\n") {
@@ -190,7 +191,7 @@ var (
 	}
 )
 
-// drawRequest is a request that is mostly sound, and off in some way or other.
+// drawRequest returns a random request that is mostly valid, with some defect.
 func drawRequest(t *rapid.T, token string) mcpRequest {
 	version := rapid.SampledFrom(mcpVersions).Draw(t, "version")
 	body := drawBody(t, version)
@@ -219,7 +220,7 @@ func drawRequest(t *rapid.T, token string) mcpRequest {
 	return q
 }
 
-// addOwn adds the headers that the newest protocol wants, as the body has them.
+// addOwn adds the headers that the newest protocol requires, according to the body.
 func (q *mcpRequest) addOwn(body string) {
 	var m struct {
 		Method string

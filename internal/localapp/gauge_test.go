@@ -17,8 +17,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/localapp"
 )
 
-// TestGauges covers the metrics of what is stored and of the machine, and that the log says when a server starts and
-// stops.
+// TestGauges checks the metrics of stored data and of the machine, and that the log records the
+// start and the stop of a server.
 func TestGauges(t *testing.T) {
 	files, pair := certificate(t)
 	var logged lockedBuffer

@@ -31,7 +31,7 @@ type chapter struct {
 	Answer             string // to that call, in JSON, shortened
 }
 
-// Quoted is the call as a shell takes it between single quotes.
+// Quoted returns the call as a shell expects it between single quotes.
 func (c chapter) Quoted() string { return strings.ReplaceAll(c.Call, "'", `'\''`) }
 
 // A familyPart is the part of /docs about the tools of a family.
@@ -46,7 +46,8 @@ var familyTitles = [][2]string{
 	{"memory", "Memories of work"}, {"tree", "A vault as a tree of nodes"}, {"team", "Vaults, members and tokens"},
 }
 
-// docsPage is the page of /docs. It is generated, so that no program links a renderer and its templates.
+// docsPage returns the page of /docs. It is generated in the test, so that no program links a
+// renderer and its templates.
 func docsPage(t *testing.T) string {
 	page, err := template.ParseFiles("testdata/docs.html.tmpl")
 	require.NoError(t, err)
@@ -75,7 +76,8 @@ func docsPage(t *testing.T) string {
 	return strings.Replace(out.String(), "<html", strings.TrimSpace(generated)+"\n<html", 1)
 }
 
-// chapters are the tools as /docs shows them, by name. Goldmark leaves raw HTML out, and escapes the rest.
+// chapters returns the tools as /docs shows them, by name. Goldmark omits raw HTML, and escapes the
+// rest.
 func chapters(t *testing.T) []chapter {
 	markdown := goldmark.New(goldmark.WithExtensions(extension.Table))
 	kinds := map[tool.Kind]string{
@@ -99,10 +101,10 @@ func chapters(t *testing.T) []chapter {
 	return all
 }
 
-// maxExample is how many bytes of arguments /docs shows.
+// maxExample is the maximum number of bytes of arguments that /docs shows.
 const maxExample = 1000
 
-// exampleCall is the arguments that the first example of a tool's document calls it with.
+// exampleCall returns the arguments of the first example in a tool's document.
 func exampleCall(t *testing.T, made *tool.Tool) string {
 	commands := made.Prose().Commands
 	if len(commands) == 0 {
@@ -125,7 +127,7 @@ func exampleCall(t *testing.T, made *tool.Tool) string {
 	return call
 }
 
-// recording is an Invoker that is told of calls, and makes none.
+// recording is an Invoker that is called with the calls, and makes none.
 type recording func(name string, in json.RawMessage)
 
 func (r recording) Invoke(_ context.Context, name string, in json.RawMessage) (json.RawMessage, error) {
@@ -133,8 +135,8 @@ func (r recording) Invoke(_ context.Context, name string, in json.RawMessage) (j
 	return nil, fault.New(fault.Unavailable, "nothing has the name here")
 }
 
-// TestDocsLoadNothing covers that the page of /docs describes every tool with an example, and has nothing that a
-// browser loads from elsewhere, and one script.
+// TestDocsLoadNothing checks that the page of /docs describes every tool with an example, loads
+// nothing from elsewhere, and has one script.
 func TestDocsLoadNothing(t *testing.T) {
 	page := docsPage(t)
 	for _, made := range allTools() {

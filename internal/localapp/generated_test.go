@@ -20,8 +20,8 @@ import (
 
 var update = flag.Bool("update", false, "write the generated files anew")
 
-// TestGenerated covers that the files that are generated from the tools' Specs are those that would be
-// generated now. With -update it writes them.
+// TestGenerated checks that the files which are generated from the tools' Specs are up to date.
+// With -update it writes them.
 func TestGenerated(t *testing.T) {
 	files := map[string]string{"openapi/openapi.json": openAPI(t), "openapi/docs.html": docsPage(t)}
 	tools := slices.SortedFunc(slices.Values(allTools()), func(a, b *tool.Tool) int {
@@ -56,7 +56,8 @@ func writeGenerated(t *testing.T, root string, files map[string]string) {
 }
 
 func openAPI(t *testing.T) string {
-	// The version of the interface, not of a build: the file is the same whoever generates it.
+	// The version is that of the interface and not of a build, so that the file does not depend on
+	// the machine.
 	data, err := openapi.Document(allTools(), openapi.Info{Version: "v1"})
 	require.NoError(t, err)
 	var indented bytes.Buffer // for who reads the file, and compares its versions
@@ -66,7 +67,7 @@ func openAPI(t *testing.T) string {
 
 const generated = "<!-- Generated from the tools' Specs by `make docs`; do not edit. -->\n\n"
 
-// toolIndex lists the tools by family.
+// toolIndex returns the list of the tools by family.
 func toolIndex(tools []*tool.Tool) string {
 	var b strings.Builder
 	b.WriteString(generated + "# Tools\n\nEvery tool is reached over HTTP, over MCP and from the " +
@@ -82,7 +83,7 @@ func toolIndex(tools []*tool.Tool) string {
 	return b.String()
 }
 
-// toolPage is the page of a tool: what it says of itself, and what follows from its Spec.
+// toolPage returns the page of a tool: its document, and the parts that follow from its Spec.
 func toolPage(made *tool.Tool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s# %s: %s\n\n%s\n", generated, made.Name, made.Title, made.Prose().Text)
@@ -112,7 +113,7 @@ func mark(a tool.Arg) string {
 	return ""
 }
 
-// kindOf says what values the argument takes.
+// kindOf describes the values of an argument.
 func kindOf(a tool.Arg) string {
 	kind := a.Kind()
 	if len(a.Schema().Enum) > 0 {
@@ -128,7 +129,7 @@ func kindOf(a tool.Arg) string {
 	return kind
 }
 
-// commandOf is a command with the places for its words.
+// commandOf returns a command with the placeholders for its words.
 func commandOf(way tool.Command) string {
 	line := way.Words
 	for _, entry := range way.Args {
@@ -148,7 +149,7 @@ func commandOf(way tool.Command) string {
 	return line
 }
 
-// effectOf says what the annotations of the MCP tool say.
+// effectOf describes the annotations of the MCP tool.
 func effectOf(made *tool.Tool) string {
 	effect := map[tool.Kind]string{
 		tool.Read: "changes nothing", tool.View: "changes only what one session sees",
@@ -161,7 +162,7 @@ func effectOf(made *tool.Tool) string {
 	return effect + "."
 }
 
-// cell is a text that can stand in a cell of a table.
+// cell returns a text in the form for a cell of a table.
 func cell(s string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(s, "\n", " "), "|", "\\|")
 }

@@ -28,7 +28,7 @@ import (
 // args are the arguments of a call.
 type args = map[string]any
 
-// An answer is an envelope, as far as the tests look into it.
+// An answer is an envelope, with the members that the tests use.
 type answer struct {
 	Data     json.RawMessage
 	Warnings []struct{ Code string }
@@ -39,7 +39,7 @@ type answer struct {
 	}
 }
 
-// version is the number of the version that the answer is true of.
+// version returns the number of the version that the answer is about.
 func (a answer) version(t testing.TB) uint64 {
 	t.Helper()
 	n, err := strconv.ParseUint(strings.TrimPrefix(a.Meta.Version, "v"), 10, 64)
@@ -76,7 +76,7 @@ func call(ctx context.Context, i tool.Invoker, name string, in args) (answer, er
 	return a, json.Unmarshal(out, &a)
 }
 
-// must is call where the answer has to be a success.
+// must is call for a call that must succeed.
 func must(t testing.TB, i tool.Invoker, name string, in args) answer {
 	t.Helper()
 	a, err := call(t.Context(), i, name, in)
@@ -114,7 +114,7 @@ func open(t testing.TB, dir string) *localapp.App {
 	return app
 }
 
-// openVault opens a fresh data directory with an empty vault "v".
+// openVault opens a new data directory with an empty vault "v".
 func openVault(t testing.TB) (*localapp.App, string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -123,7 +123,8 @@ func openVault(t testing.TB) (*localapp.App, string) {
 	return app, dir
 }
 
-// serve serves an App on loopback. The function stops the server and waits for its end.
+// serve serves an App on loopback. The function that it returns stops the server and waits for its
+// end.
 func serve(t testing.TB, app *localapp.App) (*httptool.Client, func()) {
 	t.Helper()
 	l, err := localapp.Listen("127.0.0.1:0")
@@ -138,20 +139,20 @@ func serve(t testing.TB, app *localapp.App) (*httptool.Client, func()) {
 	return client("http://" + l.Addr().String()), stop
 }
 
-// client is a client that keeps its connections, however many call at once.
+// client returns a client that keeps its connections, however many calls run at once.
 func client(base string) *httptool.Client {
 	return &httptool.Client{Base: base, HTTP: &http.Client{
 		Transport: &http.Transport{MaxIdleConnsPerHost: 64},
 	}}
 }
 
-// put brings files into the vault "v".
+// put imports files into the vault "v".
 func put(t testing.TB, i tool.Invoker, files map[string]string) answer {
 	t.Helper()
 	return must(t, i, "team_vault_import", args{"mode": "replace", "notes": listOf(files)})
 }
 
-// listOf are files as an import takes them.
+// listOf returns files in the form for an import.
 func listOf(files map[string]string) []args {
 	var notes []args
 	for _, path := range slices.Sorted(maps.Keys(files)) {
@@ -160,13 +161,13 @@ func listOf(files map[string]string) []args {
 	return notes
 }
 
-// read is the text of a note.
+// read returns the text of a note.
 func read(t testing.TB, i tool.Invoker, path string) string {
 	t.Helper()
 	return into[struct{ Content string }](t, must(t, i, "raven_read", args{"path": path})).Content
 }
 
-// export are the files of a vault as an export tells them, with the audit log.
+// export returns the files of a vault in an export, with the audit log.
 func export(t testing.TB, i tool.Invoker) map[string]string {
 	t.Helper()
 	files, token := map[string]string{}, ""
@@ -182,12 +183,12 @@ func export(t testing.TB, i tool.Invoker) map[string]string {
 	}
 }
 
-// folderOf is where the files of the vault "v" lie.
+// folderOf returns the folder of the files of the vault "v".
 func folderOf(dir string) string {
 	return filepath.Join(dir, "tenants", "local", "vaults", "v", "notes")
 }
 
-// folder are all files below a directory, by path.
+// folder returns all files below a directory, by path.
 func folder(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -207,8 +208,8 @@ func folder(t testing.TB, dir string) map[string]string {
 	return files
 }
 
-// stored are the files of the vault "v", which nobody serves any more: those in its folder or, where processes sleep, what
-// an export says.
+// stored returns the files of the vault "v", which no process serves: those in its folder or, for
+// processes that sleep, those of an export.
 func stored(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	if !asleepNow() {
@@ -219,8 +220,8 @@ func stored(t testing.TB, dir string) map[string]string {
 	return export(t, local{app})
 }
 
-// requireInStep requires that the folder of the vault "v", which nobody serves any more, holds what
-// the log says, and nothing else but the trash. Processes that sleep have no folder.
+// requireInStep requires that the folder of the vault "v", which no process serves, has the state
+// of the log, and nothing else except the trash. Processes that sleep have no folder.
 func requireInStep(t testing.TB, dir string) {
 	t.Helper()
 	app := open(t, dir)
@@ -253,7 +254,7 @@ func (c *clock) time() time.Time {
 	return c.now
 }
 
-// pass moves the clock by so many hours.
+// pass moves the clock by a number of hours.
 func (c *clock) pass(hours int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

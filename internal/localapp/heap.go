@@ -27,7 +27,13 @@ const heapRoom = 128 << 20
 
 // BoundHeap tunes the garbage collector so that the heap of this process stays small. It is for a
 // process that only serves. The environment variables GOGC and GOMEMLIMIT take precedence. The
-// growth of the heap is tuned until stop is called; the limits that were set stay.
+// growth of the heap is tuned until stop is called; the limits that were set stay. stop may be
+// called more than once.
+//
+// A Go program uses up to twice its live heap, and keeps memory that it has used once. For a server
+// with large vaults that is most of the memory of a small machine. So the growth is smaller for
+// larger heaps, which costs some processor time, and free memory is returned to the system when the
+// server is at rest.
 func BoundHeap(cfg Config, env func(string) string) (stop func()) {
 	t := &heapTuner{goal: heapGoal}
 	if env("GOMEMLIMIT") == "" {
@@ -58,6 +64,7 @@ const (
 
 // giveBackAtRest collects garbage and returns free memory to the system once after each busy
 // period, until done is closed. Otherwise a server would stay as large as its highest load made it.
+// The start counts as a busy period. What it allocates itself is not counted.
 func giveBackAtRest(tick <-chan time.Time, done <-chan struct{}) {
 	before, busy := allocated(), true
 	for {
@@ -81,7 +88,8 @@ func giveBackAtRest(tick <-chan time.Time, done <-chan struct{}) {
 // allocated returns how many bytes the process has allocated since it started.
 func allocated() uint64 { return runtimeMetric("/gc/heap/allocs:bytes") }
 
-// runtimeMetric returns the value of an unsigned metric of package runtime/metrics.
+// runtimeMetric returns the value of an unsigned metric of package runtime/metrics. It panics for a
+// name that does not exist or has another type.
 func runtimeMetric(name string) uint64 {
 	sample := []metrics.Sample{{Name: name}}
 	metrics.Read(sample)
@@ -90,7 +98,7 @@ func runtimeMetric(name string) uint64 {
 
 // heapLimit returns a soft limit of the heap in bytes: the smaller of 1.5 times the memory for
 // vaults, caches and calls, and nine tenths of the available memory. It is math.MaxInt64 if neither
-// is known.
+// is known. The limit is soft: the runtime collects more often near it, and exceeds it if it must.
 func heapLimit(cfg Config, available int64) int64 {
 	limit := int64(math.MaxInt64)
 	if available > 0 {
@@ -104,7 +112,8 @@ func heapLimit(cfg Config, available int64) int64 {
 }
 
 // A heapTuner sets, after each collection, the growth of the heap and the memory limit of the
-// process from the size of the live heap.
+// process from the size of the live heap. It runs in the goroutine of cleanups, one call at a time,
+// so only stopped is shared.
 type heapTuner struct {
 	goal    uint64 // bytes; see heapGoal
 	most    int64  // the soft limit of the process in bytes; 0: GOMEMLIMIT sets it
@@ -117,7 +126,8 @@ type heapTuner struct {
 type cycle struct{ _ *byte }
 
 // tune sets growth and limit from the live heap, and arranges its next call after the next
-// collection.
+// collection. The runtime has no call at the end of a collection, so tune allocates an object that
+// is garbage at once, with a cleanup.
 func (t *heapTuner) tune() {
 	if t.stopped.Load() {
 		return

@@ -30,7 +30,8 @@ func TestHeapLimit(t *testing.T) {
 	}
 }
 
-// TestHeapGrowth covers that a heap is collected as Go does below the goal, and that a larger one grows by a quarter.
+// TestHeapGrowth checks that a heap below the goal is collected as usual, and that a larger one
+// grows by a quarter.
 func TestHeapGrowth(t *testing.T) {
 	tuner := &heapTuner{goal: 300 << 20}
 	for live, percent := range map[uint64]int{
@@ -40,7 +41,7 @@ func TestHeapGrowth(t *testing.T) {
 	}
 }
 
-// TestHeapMayKeep covers that the process gives back what its heap does not grow to again.
+// TestHeapMayKeep checks that the process returns memory that its heap does not need again.
 func TestHeapMayKeep(t *testing.T) {
 	tuner := &heapTuner{goal: 256 << 20, most: 1 << 30}
 	for live, limit := range map[uint64]int64{
@@ -54,7 +55,7 @@ func TestHeapMayKeep(t *testing.T) {
 	}
 }
 
-// TestHeapIsTuned covers that the growth follows what is in use from one collection to the next.
+// TestHeapIsTuned checks that the growth follows the memory in use from one collection to the next.
 func TestHeapIsTuned(t *testing.T) {
 	before := debug.SetGCPercent(100)
 	t.Cleanup(func() { debug.SetGCPercent(before) })
@@ -73,7 +74,8 @@ func TestHeapIsTuned(t *testing.T) {
 	}
 }
 
-// TestMemoryIsGivenBackAtRest covers that a process which was busy gives back what it does not use, once it is at rest.
+// TestMemoryIsGivenBackAtRest checks that a process which was busy returns unused memory when it is
+// at rest.
 func TestMemoryIsGivenBackAtRest(t *testing.T) {
 	tick, done := make(chan time.Time), make(chan struct{})
 	ended := make(chan struct{})
@@ -95,7 +97,8 @@ func TestMemoryIsGivenBackAtRest(t *testing.T) {
 	<-ended
 }
 
-// TestTheEnvironmentBoundsTheHeap holds that GOGC and GOMEMLIMIT go before what the server would choose.
+// TestTheEnvironmentBoundsTheHeap checks that GOGC and GOMEMLIMIT take precedence over the choice
+// of the server.
 func TestTheEnvironmentBoundsTheHeap(t *testing.T) {
 	growth, limit := debug.SetGCPercent(100), debug.SetMemoryLimit(-1)
 	t.Cleanup(func() {

@@ -36,6 +36,10 @@ const (
 // A Holder is an open App that other programs of the same user can call over loopback, with the key
 // in the address file beside the database. A program that can read that file could also open the
 // database itself.
+//
+// The `rookery mcp` of an MCP client is a Holder: it needs the database in its own process, and
+// commands that run beside it call it. A server that starts makes it yield the place; the Holder
+// then closes, and calls the server.
 type Holder struct {
 	URL string // of the listener
 	Key string // the bearer token of every request
@@ -51,7 +55,8 @@ type Holder struct {
 }
 
 // Hold serves the App to other programs of the same user, as auth.LocalCaller, until the Holder is
-// closed. Close of the Holder closes the App.
+// closed. Close of the Holder closes the App. The listener is on a free port of loopback, and every
+// request needs the key, also if authentication is off: any user of the machine can reach the port.
 func (a *App) Hold(ctx context.Context, version string) (*Holder, error) {
 	l, err := address{hostport: "127.0.0.1:0", option: "--listen"}.listen(ctx)
 	if err != nil {
@@ -86,7 +91,8 @@ func showsKey(r *http.Request, key string) bool {
 	return subtle.ConstantTimeCompare([]byte(shown), []byte("Bearer "+key)) == 1
 }
 
-// yielding adds the route that makes the Holder yield. It requires the key.
+// yielding adds the route that makes the Holder yield: POST /yield, which requires the key and
+// answers 202 at once. The owner of the Holder learns of it through Yielded and closes it.
 func (h *Holder) yielding(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != yieldPath || r.Method != http.MethodPost {
@@ -107,7 +113,8 @@ func (h *Holder) yielding(next http.Handler) http.Handler {
 func (h *Holder) Yielded() <-chan struct{} { return h.yielded }
 
 // Close waits for the calls in flight, makes everything durable and releases the place. It cuts off
-// calls that take longer than 30 seconds.
+// calls that take longer than 30 seconds. The address file is removed before the database is
+// released, so a server that waits for the place never reads an old one.
 func (h *Holder) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), grace)
 	defer cancel()
@@ -124,7 +131,7 @@ func (h *Holder) Close() error {
 func (h *Holder) Vault() string { return h.app.vault }
 
 // Next returns the server that has the place after the Holder was closed, or nil if none has
-// announced itself yet.
+// announced itself yet. The caller asks again after a moment.
 func (h *Holder) Next() *InUse {
 	at, err := readAddress(h.app.dir)
 	if err != nil {
@@ -135,7 +142,12 @@ func (h *Holder) Next() *InUse {
 
 // Take opens a place as Open does, for a server. It makes a Holder that has the place yield it. It
 // waits a few seconds for a process without an address file, because such a process may be about to
-// announce itself, or to end. It returns an *InUse if another server has the place.
+// announce itself, or to end. It returns an *InUse if another server has the place, and UNAVAILABLE
+// if ctx ends. It tries every takePause, because the lock of the database has no queue.
+//
+// The outcome depends on what the address file says. With a key, the process is a Holder and is
+// asked to yield, again and again until it has. With a URL and no key, it is another server, which
+// keeps the place. Without a file, the process is a command, which ends soon, or is just starting.
 func Take(ctx context.Context, cfg Config) (*App, error) {
 	end, silent := time.Now().Add(takePatience), time.Now().Add(silence)
 	for {
@@ -160,7 +172,7 @@ func Take(ctx context.Context, cfg Config) (*App, error) {
 }
 
 // askToYield asks a Holder to yield the place. It ignores errors: a Holder that does not answer has
-// released the place, or is about to.
+// released the place, or is about to. Asking twice does no harm.
 func (e *InUse) askToYield(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, serverPatience)
 	defer cancel()

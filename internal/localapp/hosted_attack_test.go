@@ -21,8 +21,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/mcptool"
 )
 
-// An attacked is an issuer that the server believes, a key of the same id that it does not, and the
-// claims of a token that it would let in.
+// An attacked is an issuer that the server trusts, a key with the same id that it does not trust,
+// and the claims of a valid token.
 type attacked struct {
 	issuer *authtest.Issuer
 	mine   authtest.Key
@@ -31,7 +31,7 @@ type attacked struct {
 
 func base64url(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) }
 
-// with are the good claims, changed. Nil leaves a claim out.
+// with returns the valid claims with another value of one of them; nil removes it.
 func (a attacked) with(name string, value any) args {
 	claims := maps.Clone(a.good)
 	if claims[name] = value; value == nil {
@@ -40,7 +40,7 @@ func (a attacked) with(name string, value any) args {
 	return claims
 }
 
-// tokens are the attacks, by their names.
+// tokens returns the attacks, by name.
 func (a attacked) tokens(t testing.TB) map[string]string {
 	t.Helper()
 	sign, now := a.issuer.Sign, time.Now().Unix()
@@ -87,7 +87,7 @@ func (a attacked) tokens(t testing.TB) map[string]string {
 	return all
 }
 
-// confused are tokens that are signed with the public key of the issuer as a secret.
+// confused returns tokens that are signed with the public key of the issuer as a secret.
 func (a attacked) confused(t testing.TB, claims string) map[string]string {
 	t.Helper()
 	key := a.issuer.Key("RS256")
@@ -106,7 +106,7 @@ func (a attacked) confused(t testing.TB, claims string) map[string]string {
 	return all
 }
 
-// apiTokens are what is none of the API tokens of the server, though it looks like a good one.
+// apiTokens returns texts that are similar to a valid API token of the server, and are not valid.
 func apiTokens(good string) map[string]string {
 	id, secret, _ := strings.Cut(good, ".")
 	elsewhere := auth.NewSecret("lynxworks").Token()
@@ -128,7 +128,7 @@ func apiTokens(good string) map[string]string {
 	}
 }
 
-// attacked are those whom the server believes: the issuer of its file, and one of a tenant.
+// attacked returns the issuers that the server trusts: that of its file, and one of a tenant.
 func (h *hosted) attacked(t testing.TB) map[string]attacked {
 	t.Helper()
 	h.workloads(t)
@@ -142,7 +142,7 @@ func (h *hosted) attacked(t testing.TB) map[string]attacked {
 	}
 }
 
-// attacks are all tokens that must not be let in, by name.
+// attacks returns all tokens that must be refused, by name.
 func (h *hosted) attacks(t testing.TB) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -158,15 +158,15 @@ func (h *hosted) attacks(t testing.TB) map[string]string {
 	return all
 }
 
-// attackedBy are the claims of a good token, in the name of an issuer.
+// attackedBy returns the claims of a valid token, in the name of an issuer.
 func (h *hosted) attackedBy(issuer string) args {
 	claims := h.public.Claims("root", hostedURL)
 	claims["iss"], claims["tenant"] = issuer, "heronlabs"
 	return claims
 }
 
-// asks are the requests that a token is tried with: over both protocols, reading and writing, and about
-// what is and what is not there.
+// asks returns the requests for which a token is tried: over both protocols, reads and writes,
+// about vaults that exist and that do not.
 func asks(t testing.TB) map[string]func() *http.Request {
 	t.Helper()
 	return map[string]func() *http.Request{
@@ -191,8 +191,8 @@ func asks(t testing.TB) map[string]func() *http.Request {
 	}
 }
 
-// TestHostedAttacks holds that every token that is not good is refused alike: over each way with the
-// same 401, to the byte and to the header, whatever was wrong with it.
+// TestHostedAttacks checks that every invalid token is refused in the same way: over each way in
+// with the same 401, to the byte and to the header, whatever its defect.
 func TestHostedAttacks(t *testing.T) {
 	t.Parallel()
 	h := newHosted(t)
@@ -217,9 +217,9 @@ func TestHostedAttacks(t *testing.T) {
 	t.Logf("%d tokens", len(attacks))
 }
 
-// TestHostedAttacksCost holds what a token that is not good costs: one of an issuer of the server's file
-// no call of the stores; one for a tenant, or an API token, at most one reading of that tenant, wherever
-// its secret is wrong, and many in one second no more than a few; and none writes.
+// TestHostedAttacksCost checks the cost of an invalid token: one of an issuer in the server's file
+// costs no call of the stores; one for a tenant, or an API token, at most one read of that tenant,
+// wherever its secret is wrong, and many in one second no more than a few; and none causes a write.
 func TestHostedAttacksCost(t *testing.T) {
 	t.Parallel()
 	c := newCounted(t)

@@ -29,8 +29,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// A counted is a hosted server whose store calls are counted: over a table and a bucket that count, and with a
-// clock that is moved.
+// A counted is a hosted server whose calls of the stores are counted: it has a table and a bucket
+// that count, and a clock that a test moves.
 type counted struct {
 	hosted
 	clock  *clock
@@ -38,8 +38,8 @@ type counted struct {
 	bucket *countedBucket
 	cat    *tool.Catalogue
 	teams  *team.Teams
-	later  *[]func() // what calls leave to be done; nil: they do it
-	stop   func()    // ends a process that is not to last as long as the test
+	later  *[]func() // work that calls leave; nil: they do it
+	stop   func()    // ends a process before the end of the test
 }
 
 // A countedBucket counts the calls of a bucket.
@@ -72,14 +72,14 @@ func (b *countedBucket) List(ctx context.Context, prefix string) iter.Seq2[blob.
 	return b.Bucket.List(ctx, prefix)
 }
 
-// calls is how often each store was asked since the last reset.
+// calls returns how often each store was called since the last reset.
 func (c *counted) calls() string {
 	b := c.bucket
 	return fmt.Sprintf("table %+v, bucket %d gets %d puts %d deletes %d lists", c.table.Counts(),
 		b.gets.Load(), b.puts.Load(), b.deletes.Load(), b.lists.Load())
 }
 
-// none is what calls says where no store was asked.
+// none is the result of calls if no store was called.
 var none = (&counted{table: tabletest.NewFlaky(nil, nil), bucket: &countedBucket{}}).calls()
 
 func (c *counted) reset() {
@@ -90,7 +90,7 @@ func (c *counted) reset() {
 	}
 }
 
-// newCounted opens a counted server and furnishes its dens.
+// newCounted opens a counted server, and writes the notes of its dens.
 func newCounted(t testing.TB) *counted {
 	t.Helper()
 	c := &counted{clock: &clock{now: time.Now()}}
@@ -123,7 +123,7 @@ func (c *counted) serve(t testing.TB) {
 	}
 }
 
-// compose puts one process together, in which nothing runs in the background.
+// compose creates one process in which nothing runs in the background.
 func (c *counted) compose(t testing.TB) {
 	t.Helper()
 	log := slog.New(slog.NewJSONHandler(c.logs, nil))
@@ -150,7 +150,7 @@ func (c *counted) compose(t testing.TB) {
 	})
 }
 
-// server is the configuration of the server.
+// server returns the configuration of the server.
 func (c *counted) server() config.Config {
 	if c.issuer == nil {
 		return config.Config{PublicURL: hostedURL}
@@ -161,7 +161,7 @@ func (c *counted) server() config.Config {
 	}}}
 }
 
-// verifier verifies the tokens of issuers; nil where there are none.
+// verifier returns the verifier of issuers; nil if there are none.
 func (c *counted) verifier() *auth.Verifier {
 	if c.issuer == nil {
 		return nil
@@ -169,8 +169,8 @@ func (c *counted) verifier() *auth.Verifier {
 	return auth.NewVerifier(auth.Options{Now: c.clock.time, Public: c.public.Client()})
 }
 
-// counting makes a call, and says how often the stores were asked for it. What is due only once in a
-// while, whatever is asked, another call has had to do a moment before.
+// counting makes a call, and returns how often it called the stores. Work that is due only from
+// time to time, for any call, was done by another call a moment before.
 func (c *counted) counting(t testing.TB, v guest, r *http.Request) (reply, string) {
 	t.Helper()
 	c.clock.minutes(2)
@@ -180,16 +180,16 @@ func (c *counted) counting(t testing.TB, v guest, r *http.Request) (reply, strin
 	return got, c.calls()
 }
 
-// minutes moves the clock by so many.
+// minutes moves the clock by a number of minutes.
 func (c *clock) minutes(n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now = c.now.Add(time.Duration(n) * time.Minute)
 }
 
-// TestHostedStoreCalls holds that a vault that a caller may not see costs as many calls of the stores as
-// one that is not there: neither what is answered nor how long it takes tells them apart. A read that is
-// refused writes nothing.
+// TestHostedStoreCalls checks that a vault that a caller cannot see costs as many calls of the
+// stores as one that does not exist: neither the answer nor its duration distinguishes them. A read
+// that is refused writes nothing.
 //
 // Each caller tries every other tool over one way; with ROOKERY_SOAK all.
 func TestHostedStoreCalls(t *testing.T) {
@@ -214,7 +214,7 @@ func TestHostedStoreCalls(t *testing.T) {
 				}
 				got, calls := c.counting(t, v, r)
 				if k == 0 {
-					continue // what a caller costs that is new
+					continue // the cost of a new caller
 				}
 				told = append(told, calls+strings.ReplaceAll(got.comparable(), vault, ""))
 				cases++

@@ -10,8 +10,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 )
 
-// TestHostedEscalation holds that nobody gives more than it has: neither itself nor others, with no tool
-// that changes who has access.
+// TestHostedEscalation checks that no caller can grant more access than it has, to itself or to
+// others, with any tool that changes access.
 func TestHostedEscalation(t *testing.T) {
 	t.Parallel()
 	h := newHosted(t)
@@ -63,15 +63,15 @@ func TestHostedEscalation(t *testing.T) {
 	require.Equal(t, before, after)
 }
 
-// workloadToken is a token of the workload that the tenant heronlabs lets in.
+// workloadToken returns a token of the workload that the tenant heronlabs accepts.
 func (h *hosted) workloadToken() string {
 	claims := h.public.Claims("repo:heronlabs/site", hostedURL+"/t/heronlabs")
 	claims["repository"] = "heronlabs/site"
 	return h.public.Sign(claims)
 }
 
-// TestHostedScope holds that the scopes of a token cap the role of its bearer, and that the refusal says
-// over every way in which scope would do: as a 403 with a challenge.
+// TestHostedScope checks that the scopes of a token limit the role of its bearer, and that the
+// refusal names the required scope over every way in: as a 403 with a challenge.
 func TestHostedScope(t *testing.T) {
 	t.Parallel()
 	h := newHosted(t)
@@ -100,8 +100,8 @@ func TestHostedScope(t *testing.T) {
 	require.Empty(t, got.header.Get("WWW-Authenticate"), "no token would do")
 }
 
-// TestHostedAgents holds that an agent belongs to the principal that first changed something as it, in
-// whichever way it is named, and that nobody acts as a principal that it is not.
+// TestHostedAgents checks that an agent belongs to the principal that first changed something with
+// it, in every way of naming it, and that no caller can act as another principal.
 func TestHostedAgents(t *testing.T) {
 	t.Parallel()
 	h := newHosted(t)

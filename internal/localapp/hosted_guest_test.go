@@ -17,13 +17,13 @@ import (
 // roles are the roles of a guest.
 type roles = map[string]auth.Role
 
-// guests are all kinds of caller.
+// guests returns all kinds of callers.
 func (h *hosted) guests(t testing.TB) []guest {
 	t.Helper()
 	return slices.Concat(h.strangers(t), h.people(t), h.holders(t), h.workloads(t))
 }
 
-// strangers are those who are not let in.
+// strangers returns callers that are refused.
 func (h *hosted) strangers(t testing.TB) []guest {
 	t.Helper()
 	good := h.jwt("ann", args{"roles": roles{"*": auth.Admin}})
@@ -51,7 +51,7 @@ func (h *hosted) strangers(t testing.TB) []guest {
 	return append(all, expired)
 }
 
-// other is another letter of those of an API token.
+// other returns another letter of the alphabet of API tokens.
 func other(letter string) string {
 	if letter == "a" {
 		return "b"
@@ -59,7 +59,7 @@ func other(letter string) string {
 	return "a"
 }
 
-// people are those who show a JSON Web Token.
+// people returns callers with a JSON Web Token.
 func (h *hosted) people(t testing.TB) []guest {
 	t.Helper()
 	person := func(name string, claims args, has roles) guest {
@@ -91,7 +91,7 @@ func (h *hosted) people(t testing.TB) []guest {
 	return append(all, scoped, careful, member)
 }
 
-// holders are those who show an API token.
+// holders returns callers with an API token.
 func (h *hosted) holders(t testing.TB) []guest {
 	t.Helper()
 	var all []guest
@@ -117,7 +117,7 @@ func (h *hosted) holders(t testing.TB) []guest {
 	return all
 }
 
-// workloads are those whom a rule of heronlabs lets in.
+// workloads returns callers that a rule of heronlabs accepts.
 func (h *hosted) workloads(t testing.TB) []guest {
 	t.Helper()
 	h.done(t, h.root("heronlabs"), "team_issuer_set", args{
@@ -136,8 +136,8 @@ func (h *hosted) workloads(t testing.TB) []guest {
 	return []guest{in, elsewhere, unmeant}
 }
 
-// refusal is the code that the guest is refused with, or none: from the tool's Spec alone. vault is
-// the one that the call names.
+// refusal returns the code with which the guest is refused, or "". It uses only the tool's Spec.
+// vault is the vault that the call names.
 func (v guest) refusal(made *tool.Tool, vault string) fault.Code {
 	if v.code != "" {
 		return v.code
@@ -173,9 +173,9 @@ func (v guest) sees(d den) bool {
 	return v.code == "" && v.who.Tenant == d.tenant && v.who.Role(d.vault).Allows(auth.Reader)
 }
 
-// requireNothingForeign requires that a text has nothing of what the guest may not see: no word of a
-// den, no name of a vault or a tenant. What the request itself named is no secret, nor is to the admins of
-// a tenant what its people named: the audit shows them that.
+// requireNothingForeign requires that a text contains nothing that the guest cannot see: no word of
+// a den, no name of a vault or a tenant. Text of the request itself is no secret, nor are the
+// inputs of a tenant's people for its admins, who see them in the audit log.
 func (v guest) requireNothingForeign(t testing.TB, text, named, what string) {
 	t.Helper()
 	if named != "" {

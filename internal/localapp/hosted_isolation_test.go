@@ -19,7 +19,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
-// askedOf is a call about a vault that changes nothing where it is allowed.
+// askedOf returns a call about a vault that changes nothing if it is permitted.
 func askedOf(t testing.TB, made *tool.Tool, vault string) tooltest.Call {
 	t.Helper()
 	c := askedBy(t, made)
@@ -38,11 +38,12 @@ func aboutVaults(made *tool.Tool) bool {
 	return inVault || made.Subject != ""
 }
 
-// TestHostedIsolation holds that every tool answers every caller, over every way in, about a vault that
-// it may see, one that it may not, and one that is not there, with the code that follows from the tool's
-// Spec; with nothing of what the caller may not see; and alike of the last two.
+// TestHostedIsolation checks the answers of every tool for every caller, over every way in, about a
+// vault that it can see, one that it cannot see, and one that does not exist. The code follows from
+// the tool's Spec, no answer contains anything that the caller cannot see, and those about the last
+// two vaults are the same.
 //
-// Of each caller and tool one way is tried, another for each; with ROOKERY_SOAK all are.
+// One way is tried for each caller and tool, a different one each time; with ROOKERY_SOAK all are.
 func TestHostedIsolation(t *testing.T) {
 	t.Parallel()
 	h := newHosted(t)
@@ -99,7 +100,7 @@ func (h *hosted) isolated(t testing.TB, v guest, made *tool.Tool, in knock) (cal
 	return calls
 }
 
-// requireCode requires the code; of a call that is not refused, any other than those that refuse.
+// requireCode requires the code; for a call that is not refused, any code except those of refusals.
 func (v guest) requireCode(t testing.TB, got reply, want fault.Code, what string) {
 	t.Helper()
 	answer, _ := got.said(t)
@@ -109,7 +110,7 @@ func (v guest) requireCode(t testing.TB, got reply, want fault.Code, what string
 	}
 }
 
-// requireCodeOf is requireCode of an answer.
+// requireCodeOf is requireCode for an answer.
 func (v guest) requireCodeOf(t testing.TB, answer json.RawMessage, want fault.Code, what string) {
 	t.Helper()
 	code := tooltest.CodeOf(t, answer)
@@ -131,8 +132,8 @@ func (v guest) requireCodeOf(t testing.TB, answer json.RawMessage, want fault.Co
 	}
 }
 
-// TestHostedOwn holds that who reads a vault gets what is in it, and nothing of another, also of one that
-// has the same name in another tenant: whatever is cached is cached for one of them.
+// TestHostedOwn checks that a reader of a vault gets its notes, and nothing of another vault, even
+// if one in another tenant has the same name: caches do not mix them.
 func TestHostedOwn(t *testing.T) {
 	t.Parallel()
 	h := newHosted(t)
@@ -160,8 +161,8 @@ func TestHostedOwn(t *testing.T) {
 	}
 }
 
-// TestHostedCommands holds that commands that are sent to the server with a token are refused as the call
-// over HTTP is. Each caller tries every fourth tool; with ROOKERY_SOAK all.
+// TestHostedCommands checks that commands which are sent to the server with a token are refused
+// like the calls over HTTP. Each caller tries every fourth tool; with ROOKERY_SOAK all.
 func TestHostedCommands(t *testing.T) {
 	t.Parallel()
 	h := newHosted(t)
@@ -193,8 +194,9 @@ func TestHostedCommands(t *testing.T) {
 	}
 }
 
-// TestHostedNothingForeign holds that a reader of one vault learns nothing of others, whatever of theirs
-// it names in whichever argument: no word of theirs, and no other answer than for what nobody has.
+// TestHostedNothingForeign checks that a reader of one vault learns nothing about others by naming
+// their things in any argument: the answers contain no word of theirs, and are the same as for
+// things that do not exist.
 //
 // Each argument is tried with one form of the name for each vault; with ROOKERY_SOAK with all.
 func TestHostedNothingForeign(t *testing.T) {
@@ -225,7 +227,8 @@ func TestHostedNothingForeign(t *testing.T) {
 	t.Logf("%d pairs of calls", cases)
 }
 
-// foreignForms are how something of a den may be named, with its word to be put in.
+// foreignForms returns the forms in which a thing of a den can be named, with a placeholder for its
+// word.
 func foreignForms(d den) []string {
 	return []string{
 		"%s", "%s/note", "../" + d.vault + "/notes/%s/note.md", "%stag", "%skind", "%strait", "%squery",
@@ -233,8 +236,8 @@ func foreignForms(d den) []string {
 	}
 }
 
-// requireStrange requires that an argument with a word of another vault is answered as one with a word
-// of nobody. ask is the argument, the form of its value, and the word.
+// requireStrange requires that an argument with a word of another vault is answered like one with a
+// word that no vault has. ask is the argument, the form of its value, and the word.
 func (h *hosted) requireStrange(t testing.TB, v guest, made *tool.Tool, ask [3]string) {
 	t.Helper()
 	var told []string
@@ -251,8 +254,8 @@ func (h *hosted) requireStrange(t testing.TB, v guest, made *tool.Tool, ask [3]s
 	require.Equal(t, told[1], told[0], "%s with %s %s", made.Name, ask[0], ask[1])
 }
 
-// TestHostedAids holds that lists, documents, prompts and completions show nothing that the caller may
-// not see, and that a resource of an unseen vault is not there.
+// TestHostedAids checks that lists, documents, prompts and completions show nothing that the caller
+// cannot see, and that a resource of such a vault does not exist for it.
 func TestHostedAids(t *testing.T) {
 	t.Parallel()
 	h := newHosted(t)
@@ -277,8 +280,8 @@ func TestHostedAids(t *testing.T) {
 	}
 }
 
-// requireNoResource requires that resources of a vault that the guest does not see are answered as
-// those of none.
+// requireNoResource requires that resources of a vault that the guest does not see are answered
+// like those of a vault that does not exist.
 func (h *hosted) requireNoResource(t testing.TB, v guest) {
 	t.Helper()
 	for _, uri := range []string{"rookery://%s/schema", "rookery://%s/notes/lampreyword/note.md"} {
@@ -316,7 +319,7 @@ func (h *hosted) requireNoCompletion(t testing.TB, v guest) {
 	}
 }
 
-// TestHostedReadOnly holds that a server that may only read refuses every mutation, of everybody.
+// TestHostedReadOnly checks that a read-only server refuses every mutation of every caller.
 func TestHostedReadOnly(t *testing.T) {
 	t.Parallel()
 	h := newHosted(t)
@@ -335,8 +338,8 @@ func TestHostedReadOnly(t *testing.T) {
 	}
 }
 
-// TestHostedImplied holds that the vault that is implied is chosen among those that the caller sees, and
-// that only these are offered.
+// TestHostedImplied checks that the implied vault is one that the caller can see, and that only
+// such vaults are suggested.
 func TestHostedImplied(t *testing.T) {
 	t.Parallel()
 	h := newHosted(t)
@@ -362,7 +365,7 @@ func TestHostedImplied(t *testing.T) {
 	}
 }
 
-// count is how many vaults the guest sees.
+// count returns the number of vaults that the guest sees.
 func (v guest) count() (n int) {
 	for _, d := range dens {
 		if v.sees(d) {

@@ -25,17 +25,18 @@ const (
 	hostedURL  = "https://" + hostedName
 )
 
-// A den is a vault of the hosted server. Its word stands wherever it can: in texts, values, paths, names
-// of types, traits, tags and queries. Nobody who may not read the vault may ever see the word.
+// A den is a vault of the hosted server. Its word is at every possible place: in texts, values,
+// paths, names of types, traits, tags and queries. A caller that cannot read the vault must never
+// see the word.
 type den struct{ tenant, vault, word string }
 
-// dens are all vaults. Two have one name, in different tenants.
+// dens are all vaults. Two of them have the same name, in different tenants.
 var dens = []den{
 	{"heronlabs", "main", "robinword"}, {"heronlabs", "dimcellar", "lampreyword"},
 	{"lynxworks", "main", "narwhalword"}, {"lynxworks", "gloomvault", "okapiword"},
 }
 
-// absentVault is the name of a vault that nobody has. It is as long as that of the unseen one.
+// absentVault is the name of a vault that does not exist. It is as long as that of the unseen one.
 const (
 	unseenVault = "dimcellar"
 	absentVault = "dimattics"
@@ -61,7 +62,7 @@ traits:
 		"# The WORD\n\nCommon WORDtext.\n\n- @WORDtrait(2026-01-01) do WORD\n",
 }
 
-// files are the notes of a den.
+// files returns the notes of a den.
 func (d den) files() map[string]string {
 	files := map[string]string{}
 	for path, text := range denFiles {
@@ -70,8 +71,8 @@ func (d den) files() map[string]string {
 	return files
 }
 
-// A hosted is one server that asks who calls, with two tenants, an issuer for both, and one that the
-// tenant heronlabs lets workloads in by.
+// A hosted is a server with authentication, two tenants, an issuer for both, and an issuer whose
+// workloads the tenant heronlabs accepts.
 type hosted struct {
 	app     *localapp.App
 	cfg     config.Config
@@ -82,7 +83,7 @@ type hosted struct {
 	public  *authtest.Issuer
 }
 
-// newHosted opens a hosted server and furnishes its dens.
+// newHosted opens a hosted server, and writes the notes of its dens.
 func newHosted(t testing.TB) *hosted {
 	t.Helper()
 	h := &hosted{
@@ -120,7 +121,7 @@ func (h *hosted) open(t testing.TB) {
 	h.handler = h.app.Handler("1.2.3", []string{hostedName})
 }
 
-// furnish makes the dens, and whom the tenant lynxworks knows.
+// furnish creates the dens, and the members of the tenant lynxworks.
 func (h *hosted) furnish(t testing.TB) {
 	t.Helper()
 	for _, d := range dens {
@@ -133,30 +134,30 @@ func (h *hosted) furnish(t testing.TB) {
 	h.done(t, root, "team_token_create", args{"name": "narwhalword", "role": "reader"})
 }
 
-// A guest is somebody who calls the hosted server, what it shows, and what it may do.
+// A guest is a caller of the hosted server, with its credentials and its permissions.
 type guest struct {
 	name   string
 	tokens []string    // the values of the header Authorization
 	header http.Header // beside that
 	who    auth.Caller // what it may do
-	code   fault.Code  // of whatever it is answered; empty: it is let in
+	code   fault.Code  // of every answer; empty: it is not refused
 }
 
-// root is the first admin of a tenant.
+// root returns the first admin of a tenant.
 func (h *hosted) root(tenant string) guest {
 	v := h.bearing("root of "+tenant, h.jwt("root", args{"tenant": tenant}))
 	v.who.Tenant, v.who.Roles = tenant, map[string]auth.Role{"*": auth.Admin}
 	return v
 }
 
-// bearing is who shows a token.
+// bearing returns the caller with a token.
 func (h *hosted) bearing(name, token string) guest {
 	return guest{
 		name: name, tokens: []string{"Bearer " + token}, who: auth.Caller{Tenant: "heronlabs"},
 	}
 }
 
-// jwt is a token of the issuer, for the server as a whole.
+// jwt returns a token of the issuer, for the server as a whole.
 func (h *hosted) jwt(subject string, claims args) string {
 	all := h.issuer.Claims(subject, hostedURL)
 	all["exp"] = inYears()
@@ -164,13 +165,13 @@ func (h *hosted) jwt(subject string, claims args) string {
 	return h.issuer.Sign(all)
 }
 
-// newToken makes an API token of heronlabs.
+// newToken creates an API token of heronlabs.
 func (h *hosted) newToken(t testing.TB, in args) string {
 	t.Helper()
 	return h.tokenBy(t, h.root("heronlabs"), in)
 }
 
-// tokenBy makes an API token as somebody.
+// tokenBy creates an API token as a guest.
 func (h *hosted) tokenBy(t testing.TB, by guest, in args) string {
 	t.Helper()
 	var out struct{ Data struct{ Token string } }
@@ -193,21 +194,21 @@ func (h *hosted) invoke(t testing.TB, v guest, name string, in args) reply {
 	return h.send(v, posted("/v1/tools/"+name, marshalled(t, in)))
 }
 
-// A reply is what a request was answered.
+// A reply is the response to a request.
 type reply struct {
 	status int
 	header http.Header
 	body   string
 }
 
-// posted is a request with a body.
+// posted returns a request with a body.
 func posted(path string, body []byte) *http.Request {
 	r := httptest.NewRequest(http.MethodPost, hostedURL+path, bytes.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
 	return r
 }
 
-// send sends a request as somebody, through everything that the server does with one.
+// send sends a request as a guest, through all layers of the server.
 func (h *hosted) send(v guest, r *http.Request) reply {
 	r.Header["Authorization"] = v.tokens
 	maps.Copy(r.Header, v.header)

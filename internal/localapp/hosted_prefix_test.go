@@ -18,8 +18,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
-// outside are arguments by which tools might change something that is not under inbox/: by their names,
-// so that they are tried with every tool that has them.
+// outside are arguments, by name, with which tools might change something outside inbox/. They are
+// tried with every tool that has them.
 var outside = args{
 	"name": "dimcellar", "type": "robinwordkind", "trait_type": "robinwordtrait",
 	"value": "2026-01-01", "old_str": "Common", "new_str": "Changed",
@@ -29,7 +29,8 @@ var outside = args{
 	"propertyName": "a", "newValue": "x",
 }
 
-// nestedCalls are calls of tools that name notes inside other arguments, which attempts do not reach.
+// nestedCalls are calls of tools that name notes within other arguments, which attempts does not
+// reach.
 var nestedCalls = map[string]string{
 	"notes_import":     `{"vault":"main","type":"raven","files":[{"path":"shared/brought.md","content":"x"}]}`,
 	"raven_query_save": `{"vault":"main","name":"dimcellar","query":"type:page"}`,
@@ -59,9 +60,9 @@ var nestedCalls = map[string]string{
 var places = []string{"id", "path", "to", "parent_id", "notes", "source", "file", "nodeId", "parentNodeId", "newParentId",
 	"siblingId", "parentId", "sourceId", "targetParentId"}
 
-// attempts are calls of a tool that may change something outside of inbox/: with what is required, with
-// each other argument beside that, and with all. Notes are named in each way that there is; trait is the
-// id of one.
+// attempts returns calls of a tool that may change something outside inbox/: with the required
+// arguments, with each other argument in addition, and with all. Notes are named in every possible
+// way; trait is the id of a trait.
 func attempts(t testing.TB, made *tool.Tool, trait string) []tooltest.Call {
 	t.Helper()
 	var all []tooltest.Call
@@ -94,7 +95,7 @@ func attempts(t testing.TB, made *tool.Tool, trait string) []tooltest.Call {
 	return append(all, soundCall(t, made))
 }
 
-// attempt is the value that an argument is tried with, if it is.
+// attempt returns the value with which an argument is tried, and false if it is not.
 func attempt(a tool.Arg, note string) (any, bool) {
 	switch {
 	case a.Name == "notes":
@@ -106,16 +107,16 @@ func attempt(a tool.Arg, note string) (any, bool) {
 	return value, ok && (len(a.Schema().Enum) == 0 || slices.Contains(a.Schema().Enum, value))
 }
 
-// state is the versions of what the tenant has, and all files of all tenants.
+// state returns the versions of everything in the tenant, and all files of all tenants.
 func (h *hosted) state(t testing.TB) (string, map[string]string) {
 	t.Helper()
 	list := h.done(t, h.root("heronlabs"), "team_vault_list", args{})
 	return tooltest.Comparable(list), filesIn(t, h.dir)
 }
 
-// TestHostedPrefix holds that a token bound to a folder changes no byte outside of it, in no way, with no
-// tool: neither another note, nor the schema, nor a setting, nor who has access; and that it can write
-// in the folder.
+// TestHostedPrefix checks that a token which is bound to a folder changes no byte outside it, with
+// any tool in any way: neither another note, nor the schema, nor a setting, nor access; and that it
+// can write in the folder.
 func TestHostedPrefix(t *testing.T) {
 	t.Parallel()
 	h := newHosted(t)
@@ -182,7 +183,8 @@ func TestHostedPrefix(t *testing.T) {
 	require.Equal(t, files, filesAfter)
 }
 
-// TestHostedPrefixInside holds that who is bound to a folder can write there as anybody else.
+// TestHostedPrefixInside checks that a caller which is bound to a folder can write there like any
+// other.
 func TestHostedPrefixInside(t *testing.T) {
 	t.Parallel()
 	h := newHosted(t)

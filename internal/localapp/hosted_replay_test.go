@@ -10,7 +10,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 )
 
-// TestHostedReplay holds that who was let in is refused at once when it is taken back, as who never was.
+// TestHostedReplay checks that a caller whose access is revoked is refused at once, in the same way
+// as one that never had access.
 func TestHostedReplay(t *testing.T) {
 	t.Parallel()
 	h := newHosted(t)
@@ -41,8 +42,8 @@ func TestHostedReplay(t *testing.T) {
 	require.Equal(t, stranger.comparable(), gone.comparable(), "a member is removed")
 }
 
-// TestHostedReplayElsewhere holds that another process refuses a revoked token within a minute, and
-// knows a new one at once.
+// TestHostedReplayElsewhere checks that another process refuses a revoked token within a minute,
+// and accepts a new one at once.
 func TestHostedReplayElsewhere(t *testing.T) {
 	t.Parallel()
 	c := newCounted(t)
@@ -60,8 +61,8 @@ func TestHostedReplayElsewhere(t *testing.T) {
 	require.Equal(t, http.StatusUnauthorized, got.status, "within a minute: %s", got.body)
 }
 
-// TestHostedHugeHeader holds that a header over what a server reads of one is refused before it is
-// read, by a server as it runs, without a hint.
+// TestHostedHugeHeader checks that a real server refuses a header that exceeds its limit before it
+// is read completely, without details.
 func TestHostedHugeHeader(t *testing.T) {
 	t.Parallel()
 	h := newHosted(t)
@@ -80,7 +81,7 @@ func TestHostedHugeHeader(t *testing.T) {
 	}
 }
 
-// TestHostedUnicodeClaims holds that strange claims of a good token give no role.
+// TestHostedUnicodeClaims checks that unusual claims of a valid token give no role.
 func TestHostedUnicodeClaims(t *testing.T) {
 	t.Parallel()
 	h := newHosted(t)

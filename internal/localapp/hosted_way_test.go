@@ -18,7 +18,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
-// A knock is a way in to the hosted server: the request of a call, if the way can carry it.
+// A knock is a way in to the hosted server: the request of a call, if the way supports it.
 type knock struct {
 	name    string
 	request func(t testing.TB, made *tool.Tool, c tooltest.Call) (r *http.Request, carried bool)
@@ -49,7 +49,7 @@ var knocks = []knock{
 	}},
 }
 
-// message is a request of the newest MCP.
+// message returns a request of the newest MCP.
 func message(t testing.TB, method string, params args) *http.Request {
 	t.Helper()
 	params = maps.Clone(params)
@@ -67,14 +67,14 @@ func message(t testing.TB, method string, params args) *http.Request {
 	return r
 }
 
-// textArg is an argument of a call that is a text.
+// textArg returns an argument of a call that is a text.
 func textArg(c tooltest.Call, name string) string {
 	var text string
-	_ = json.Unmarshal(c.Args[name], &text) // what is no text is not in a header, or a path
+	_ = json.Unmarshal(c.Args[name], &text) // a value that is not text is in no header and no path
 	return text
 }
 
-// byRoute is the request over the tool's own route.
+// byRoute returns the request over the tool's own route.
 func byRoute(t testing.TB, made *tool.Tool, c tooltest.Call) (*http.Request, bool) {
 	t.Helper()
 	rest, segments := maps.Clone(c.Args), strings.Split(made.Path(), "/")
@@ -108,8 +108,9 @@ func byRoute(t testing.TB, made *tool.Tool, c tooltest.Call) (*http.Request, boo
 	return r, true
 }
 
-// said is the answer of a call, out of what the way in puts around it. It requires that the status is
-// that of the answer: over MCP a failed call is answered 200, unless only a better token could help.
+// said returns the answer of a call without the layers of its way in, and its code. It requires
+// that the status is that of the answer: over MCP a failed call has status 200, unless only a
+// better token could help.
 func (r reply) said(t testing.TB) (answer json.RawMessage, code fault.Code) {
 	t.Helper()
 	var rpc struct {
@@ -138,7 +139,7 @@ func (r reply) said(t testing.TB) (answer json.RawMessage, code fault.Code) {
 	return answer, code
 }
 
-// comparable is the reply without what differs from request to request.
+// comparable returns the reply without the parts that differ from request to request.
 func (r reply) comparable() string {
 	header := r.header.Clone()
 	for _, name := range []string{"X-Request-Id", "Date", "Content-Length"} {
@@ -150,10 +151,10 @@ func (r reply) comparable() string {
 	return b.String() + tooltest.Comparable(json.RawMessage(body))
 }
 
-// inYears is when tokens end that are to be good for as long as a clock may be moved.
+// inYears returns the expiry of tokens that must be valid however far a clock is moved.
 func inYears() int64 { return time.Now().AddDate(10, 0, 0).Unix() }
 
-// toolNamed is a tool of the server.
+// toolNamed returns a tool of the server.
 func (h *hosted) toolNamed(t testing.TB, name string) *tool.Tool {
 	t.Helper()
 	made, ok := h.app.Catalogue.Find(name)
@@ -161,7 +162,7 @@ func (h *hosted) toolNamed(t testing.TB, name string) *tool.Tool {
 	return made
 }
 
-// whoami is what the server says of who calls.
+// whoami returns the principal and the agent of a caller, according to the server.
 func (h *hosted) whoami(t testing.TB, v guest) (is struct{ Principal, Agent string }) {
 	t.Helper()
 	var e struct{ Data json.RawMessage }
@@ -170,7 +171,7 @@ func (h *hosted) whoami(t testing.TB, v guest) (is struct{ Principal, Agent stri
 	return is
 }
 
-// over makes a call over a way in, and answers its code.
+// over makes a call over a way in, and returns its code.
 func (h *hosted) over(
 	t testing.TB, in knock, v guest, name string, given args,
 ) (reply, fault.Code) {

@@ -20,6 +20,8 @@ import (
 )
 
 // host creates the catalogue and all middleware between a request and the tools, over the tenants.
+// Package hosted does most of it, as for every deployment; the additions here are about folders: a
+// folder that cannot be written, and one that is being read for the first time.
 func (a *App) host(cfg Config) error {
 	a.limitServer(cfg.Server)
 	var err error
@@ -38,7 +40,8 @@ func (a *App) host(cfg Config) error {
 	return nil
 }
 
-// A listener is the TLS configuration of a server, and its listener of the metrics.
+// A listener is the TLS configuration of a server, and its listener of the metrics. Listen sets it;
+// the listener of the server itself is passed to Serve.
 type listener struct {
 	tls     *tls.Config  // nil: the server has no TLS
 	metrics net.Listener // nil: the metrics are not served
@@ -47,7 +50,8 @@ type listener struct {
 // Listen opens the listener of the server, and that of the metrics. It refuses an address other
 // than loopback if authentication is off, or if a token could be read on its way. A certificate
 // that cannot be used and an address of the metrics that is in use are errors too, so both are
-// found before the server is announced.
+// found before the server is announced. If the second listener cannot be opened, the first is
+// closed.
 func (a *App) Listen(ctx context.Context) (net.Listener, error) {
 	tokens, err := a.hasTokens(ctx)
 	if err != nil {
@@ -72,7 +76,8 @@ func (a *App) Listen(ctx context.Context) (net.Listener, error) {
 	return l, nil
 }
 
-// hasTokens reports whether the local tenant has valid API tokens.
+// hasTokens reports whether the local tenant has valid API tokens. Then a server is not open to
+// everyone on loopback, and may listen on other addresses.
 func (a *App) hasTokens(ctx context.Context) (bool, error) {
 	t, err := a.teams.Team(ctx, auth.Local)
 	if err != nil {
@@ -83,7 +88,7 @@ func (a *App) hasTokens(ctx context.Context) (bool, error) {
 }
 
 // URL returns the URL of the server: the public one, if the server has TLS or is behind a trusted
-// proxy, and otherwise that of the listener.
+// proxy, and otherwise that of the listener. It ends without a slash.
 func (a *App) URL(l net.Listener) string {
 	if a.server.PublicURL != "" && (a.server.TLS != (config.TLS{}) || len(a.server.TrustedProxies) > 0) {
 		return a.server.PublicURL
@@ -92,7 +97,7 @@ func (a *App) URL(l net.Listener) string {
 }
 
 // hosts returns the accepted names of the server: that of its public URL and, on loopback, those of
-// the listener.
+// the listener. A listener that is not a TCP one, as in tests, counts as loopback.
 func (a *App) hosts(l net.Listener) []string {
 	hosts := a.server.Hosts()
 	if at, ok := l.Addr().(*net.TCPAddr); !ok || at.IP.IsLoopback() {
@@ -102,7 +107,8 @@ func (a *App) hosts(l net.Listener) []string {
 }
 
 // serveMetrics serves the metrics on their own listener, if there is one, until the context ends.
-// The function that it returns waits for that end.
+// The function that it returns waits for that end. The metrics need no authentication, so their
+// listener should be reachable by the monitoring only.
 func (a *App) serveMetrics(ctx context.Context) (wait func()) {
 	if a.door.metrics == nil {
 		return func() {}
@@ -119,6 +125,7 @@ func (a *App) serveMetrics(ctx context.Context) (wait func()) {
 }
 
 // gauge adds the metrics of the machine and of the stored data. A value that cannot be read is NaN.
+// Each is computed when the metrics are read, so it costs nothing otherwise.
 func (a *App) gauge() {
 	a.metrics.Gauge("database_bytes", "Size of the file of the database.", func() float64 {
 		info, err := os.Stat(filepath.Join(a.dir, database))
@@ -150,7 +157,8 @@ func (a *App) gauge() {
 }
 
 // serveOn serves requests of a listener until the server is closed, with TLS if there is a
-// certificate.
+// certificate. The certificate is that of the TLS configuration, which loads it again when its file
+// changes.
 func (a *App) serveOn(s *http.Server, l net.Listener) error {
 	if s.TLSConfig = a.door.tls; s.TLSConfig == nil {
 		return s.Serve(l)

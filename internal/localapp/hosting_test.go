@@ -15,8 +15,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
-// TestServerThatCannotStart holds that a certificate that cannot be read, and a place of the metrics that
-// is taken, are told before the server is announced, the latter with the option to change.
+// TestServerThatCannotStart checks that a certificate that cannot be read, and an address of the
+// metrics that is in use, are errors before the server is announced, the latter with the option to
+// change.
 func TestServerThatCannotStart(t *testing.T) {
 	app, err := openApp(t.Context(), localapp.Config{
 		Log: leaktest.Logger(t, nil), Data: t.TempDir(), Server: config.Config{
@@ -42,8 +43,8 @@ func TestServerThatCannotStart(t *testing.T) {
 	require.Contains(t, fault.Of(err).Fixes[0], "metrics_listen: ")
 }
 
-// TestWhatClaimsAnAgent holds that an agent becomes the principal's that changes something as it: a plan, a
-// call that cannot be read and one over the rate claim nothing.
+// TestWhatClaimsAnAgent checks that an agent becomes that of the principal that changes something
+// with it: a plan, a malformed call and a call over the rate claim nothing.
 func TestWhatClaimsAnAgent(t *testing.T) {
 	app, err := openApp(t.Context(), localapp.Config{
 		Log: leaktest.Logger(t, nil), Data: t.TempDir(), Server: config.Config{

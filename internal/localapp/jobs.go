@@ -18,7 +18,8 @@ const (
 )
 
 // A workers runs the jobs of tenants in this process, each tenant in its own goroutine. It is safe
-// for concurrent use.
+// for concurrent use. A goroutine exists only while its tenant has open jobs, so that many idle
+// tenants cost nothing. A job that is slow delays only those of its tenant.
 type workers struct {
 	teams *team.Teams
 	log   *slog.Logger
@@ -36,7 +37,8 @@ type workers struct {
 var _ job.Queue = (*workers)(nil)
 
 // newWorkers returns workers without goroutines: the worker of a tenant starts with the first
-// message for it. The caller must set teams before the first tenant is opened.
+// message for it. The caller must set teams before the first tenant is opened, because the tenants
+// need the workers as their queue, and the workers need the tenants.
 func newWorkers(cfg Config) *workers {
 	w := &workers{log: cfg.Log, now: cfg.Now, wakes: map[string]chan struct{}{}}
 	w.ctx, w.end = context.WithCancel(context.Background())
@@ -44,7 +46,8 @@ func newWorkers(cfg Config) *workers {
 }
 
 // Send implements job.Queue: it wakes, or starts, the worker of the message's tenant. It never
-// blocks and returns nil.
+// blocks and returns nil. Only the tenant of the message counts: a worker finds out by itself which
+// jobs are due.
 func (w *workers) Send(_ context.Context, m job.Message) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -65,6 +68,7 @@ func (w *workers) Send(_ context.Context, m job.Message) error {
 }
 
 // Close ends the workers and waits for them. The next process continues the jobs that were running.
+// Messages that are sent later are dropped.
 func (w *workers) Close() {
 	w.mu.Lock()
 	w.closed = true
@@ -74,7 +78,8 @@ func (w *workers) Close() {
 }
 
 // work runs the jobs of a tenant as they become due. It returns when the tenant has none, or when
-// the workers are closed.
+// the workers are closed. A message wakes it before the time that the last pass returned. It makes
+// a pass when it starts, because the message that started it says that there is work.
 func (w *workers) work(tenant string, wake <-chan struct{}) {
 	for {
 		pause, more := w.pass(tenant)
@@ -94,7 +99,7 @@ func (w *workers) work(tenant string, wake <-chan struct{}) {
 }
 
 // retire removes the worker of a tenant and returns true. It returns false if a message for the
-// tenant has arrived meanwhile.
+// tenant has arrived meanwhile. Send holds the same mutex, so no message is lost between the two.
 func (w *workers) retire(tenant string, wake <-chan struct{}) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -108,7 +113,8 @@ func (w *workers) retire(tenant string, wake <-chan struct{}) bool {
 }
 
 // pass makes one pass over the jobs of a tenant. It returns the time until the next pass, and
-// whether the tenant has more jobs.
+// whether the tenant has more jobs. A pass that failed is repeated. Passes are at least workPause
+// and at most workEvery apart.
 func (w *workers) pass(tenant string) (pause time.Duration, more bool) {
 	next, err := w.teams.WorkOf(w.ctx, tenant)
 	if err != nil && w.ctx.Err() == nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/table"
 )
 
-// TestJobsGoOn holds that a process that opens a data directory goes on by itself with the jobs that the one before
-// left, also with one whose lease is not over: there is no other process that could have it.
+// TestJobsGoOn checks that a process that opens a data directory continues the jobs of the one
+// before in the background, even a job whose lease has not ended: no other process can have it.
 func TestJobsGoOn(t *testing.T) {
 	app, dir := openVault(t)
 	require.NoError(t, app.Close())
@@ -47,7 +47,7 @@ func TestJobsGoOn(t *testing.T) {
 	require.True(t, now.Job.Result.Verified)
 }
 
-// leaveJob puts a job into a tenant that a process which is gone was running.
+// leaveJob adds a job to a tenant as a process that has ended left it.
 func leaveJob(t testing.TB, tables table.Table, id string) {
 	t.Helper()
 	it := job.Item{

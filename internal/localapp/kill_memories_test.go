@@ -15,7 +15,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// A work is what a client of a killed server did to memories. Its word is in no other work.
+// A work is a change of memories by a client of a killed server. Its word is in no other work.
 type work struct {
 	kind  string // store, again, update, link, delete, import
 	word  string
@@ -24,16 +24,18 @@ type work struct {
 	acked bool
 }
 
-// workKinds are the kinds of works, by how often they are done. All but store and import make their memory first.
+// workKinds are the kinds of works, by frequency. All except store and import create their memory
+// first.
 var workKinds = []string{"store", "store", "store", "again", "update", "link", "delete", "import"}
 
-// importedAtOnce is how many memories an import of the kill test brings: too many for an item of the table.
+// importedAtOnce is the number of memories in an import of the kill test: too many for an item of
+// the table.
 const importedAtOnce = 5
 
-// anchor is the memory to which links lead.
+// anchor is the memory that links refer to.
 const anchor = "mem_anchor"
 
-// stored are the arguments that store the memory of a work.
+// stored returns the arguments that store the memory of a work.
 func (w *work) stored() args {
 	return args{
 		"intent":  args{"goal": "goal " + w.word, "task_type": "bug_fix"},
@@ -41,7 +43,7 @@ func (w *work) stored() args {
 	}
 }
 
-// do asks for the work; nil is an acknowledgement.
+// do makes the call of the work; nil is an acknowledgement.
 func (w *work) do(ctx context.Context, via tool.Invoker) error {
 	name, in := "memory_store", w.stored()
 	switch w.kind {
@@ -68,7 +70,7 @@ func (w *work) do(ctx context.Context, via tool.Invoker) error {
 	return err
 }
 
-// lines are the memories of an import.
+// lines returns the memories of an import.
 func (w *work) lines() string {
 	var b strings.Builder
 	for i := range importedAtOnce {
@@ -78,14 +80,14 @@ func (w *work) lines() string {
 		line["intent"] = args{"goal": w.word, "task_type": "other", "context": strings.Repeat(w.word+" ", 600)}
 		data, err := json.Marshal(line)
 		if err != nil {
-			panic(err) // never: it is made of texts
+			panic(err) // never: texts can be marshaled
 		}
 		b.Write(append(data, '\n'))
 	}
 	return b.String()
 }
 
-// write does a work, and reports whether the server lives.
+// write makes a work, and reports whether the server is alive.
 func (w *work) write(t *testing.T, via tool.Invoker) bool {
 	if w.kind != "store" && w.kind != "import" {
 		first := &work{kind: "store", word: w.word}
@@ -103,7 +105,8 @@ func (w *work) write(t *testing.T, via tool.Invoker) bool {
 	return w.acked
 }
 
-// murderWorkers lets clients write memories to a child, and kills it when so many of their works are acknowledged.
+// murderWorkers lets clients write memories to a child, and kills it when so many of their works
+// are acknowledged.
 func murderWorkers(t *testing.T, dir string, round, atLeast int) []*work {
 	t.Helper()
 	c := startChild(t, dir)
@@ -146,7 +149,8 @@ type memoryLine struct {
 	CausedBy []string `json:"caused_by"`
 }
 
-// require requires that a work is done once if it was acknowledged; else at most once, and whole.
+// require requires that a work took effect once if it was acknowledged; otherwise at most once, and
+// completely.
 func (w *work) require(t *testing.T, byWord map[string][]memoryLine, links map[string]int) {
 	t.Helper()
 	found := byWord[w.word]
@@ -176,7 +180,8 @@ func (w *work) require(t *testing.T, byWord map[string][]memoryLine, links map[s
 	}
 }
 
-// requireRemembered compares what is in a vault with what was acknowledged, and its counters with a recount.
+// requireRemembered compares the content of a vault with the acknowledged works, and its counters
+// with a recount.
 func requireRemembered(t *testing.T, via tool.Invoker, works []*work) {
 	t.Helper()
 	exported := into[struct {
@@ -209,9 +214,9 @@ func requireRemembered(t *testing.T, via tool.Invoker, works []*work) {
 	require.Equal(t, len(ids), counted.MemoryCount)
 }
 
-// TestKilledWithMemories kills a server to which many write memories, again and again, on one data directory: each
-// acknowledged change is there once, no import is half there, no link dangles, the counters of the agent are those of
-// a recount, and the log verifies.
+// TestKilledWithMemories repeatedly kills a server to which many clients write memories, on one
+// data directory: each acknowledged change exists once, no import is partial, no link has a missing
+// target, the counters of the agent are those of a recount, and the log verifies.
 func TestKilledWithMemories(t *testing.T) {
 	t.Parallel()
 	app, dir := openVault(t)

@@ -25,8 +25,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// The variables that make the test binary serve this data directory, or this folder with its state in
-// that directory, instead of running tests.
+// The variables that make the test binary serve this data directory, or this folder with its state
+// in that directory, instead of running tests.
 const (
 	dataVariable   = "ROOKERY_LOCALAPP_DATA"
 	folderVariable = "ROOKERY_LOCALAPP_FOLDER"
@@ -50,7 +50,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// serveForEver serves a directory or a folder and says where, until nothing more comes in.
+// serveForEver serves a directory or a folder and announces its address, until its input ends.
 func serveForEver(cfg localapp.Config) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -82,7 +82,7 @@ func startChild(t *testing.T, dir string) *child {
 	return startChildWith(t, dataVariable+"="+dir)
 }
 
-// startChildWith starts a child with more variables in its environment.
+// startChildWith starts a child with additional variables in its environment.
 func startChildWith(t *testing.T, env ...string) *child {
 	t.Helper()
 	self, err := os.Executable()
@@ -103,20 +103,20 @@ func startChildWith(t *testing.T, env ...string) *child {
 	return c
 }
 
-// kill ends the child with SIGKILL, and waits until it is gone.
+// kill ends the child with SIGKILL, and waits until it has ended.
 func (c *child) kill() {
 	_ = c.cmd.Process.Kill() // it may be gone already
 	_ = c.cmd.Wait()
 }
 
-// stop lets the child end by itself.
+// stop lets the child end normally.
 func (c *child) stop(t *testing.T) {
 	t.Helper()
 	require.NoError(t, c.in.Close())
 	require.NoError(t, c.cmd.Wait())
 }
 
-// A deed is one write that a client of a killed server asked for. Its word is in no other deed.
+// A deed is one write by a client of a killed server. Its word is in no other deed.
 type deed struct {
 	kind  string // set, add, edit, new, delete, import, batch
 	word  string
@@ -125,17 +125,17 @@ type deed struct {
 	acked bool
 }
 
-// kinds of deeds, by how often they are done. A delete makes its note first.
+// kinds are the kinds of deeds, by frequency. A delete creates its note first.
 var kinds = []string{"set", "set", "add", "add", "add", "edit", "new", "delete", "import", "batch", "batch"}
 
-// standing are the notes that all rounds write to.
+// standing are the notes to which all rounds write.
 var standing = []string{"items/a", "items/b", "items/c", "items/d"}
 
-// batchSize is how many notes an import of the kill test brings. Packed they are too much for an
-// item of the table, so that a payload object has to be there before the commit.
+// batchSize is the number of notes in an import of the kill test. They are too large for an item of
+// the table even when they are compressed, so a payload object must exist before the commit.
 const batchSize = 5
 
-// do asks for the deed; nil is an acknowledgement.
+// do makes the call of the deed; nil is an acknowledgement.
 func (d *deed) do(ctx context.Context, via tool.Invoker) error {
 	in := args{"id": d.note}
 	if d.key != "" {
@@ -165,7 +165,7 @@ func (d *deed) do(ctx context.Context, via tool.Invoker) error {
 	return err
 }
 
-// batch are the notes of an import.
+// batch returns the notes of an import.
 func (d *deed) batch() map[string]string {
 	files := map[string]string{}
 	for i := range batchSize {
@@ -178,10 +178,11 @@ func (d *deed) batch() map[string]string {
 	return files
 }
 
-// batchNotes is how many notes a batch of the kill test makes: each with a line that a second operation adds.
+// batchNotes is the number of notes that a batch of the kill test creates, each with a line that a
+// second operation adds.
 const batchNotes = 5
 
-// operations are those of a batch.
+// operations returns the operations of a batch.
 func (d *deed) operations() []args {
 	var all []args
 	for i := range batchNotes {
@@ -193,7 +194,7 @@ func (d *deed) operations() []args {
 	return all
 }
 
-// newDeed is a deed at random. It is refused by nothing but the end of the server.
+// newDeed returns a random deed. Only the end of the server can make it fail.
 func newDeed(word string) *deed {
 	d := &deed{kind: kinds[rand.N(len(kinds))], word: word, note: "own/" + word}
 	switch d.kind {
@@ -207,7 +208,7 @@ func newDeed(word string) *deed {
 }
 
 // murder lets clients write to a child, and kills it when so many of their deeds are acknowledged,
-// whatever the others are about.
+// whatever the state of the others.
 func murder(t *testing.T, dir string, round int, atLeast int) []*deed {
 	t.Helper()
 	c := startChild(t, dir)
@@ -238,7 +239,7 @@ func murder(t *testing.T, dir string, round int, atLeast int) []*deed {
 	return deeds
 }
 
-// write does a deed, and reports whether the server lives.
+// write makes a deed, and reports whether the server is alive.
 func write(t *testing.T, via tool.Invoker, d *deed) bool {
 	if d.kind == "delete" {
 		made := *d
@@ -256,9 +257,9 @@ func write(t *testing.T, via tool.Invoker, d *deed) bool {
 	return d.acked
 }
 
-// TestKilled kills a server that many write to, again and again, on one data directory. Each
-// acknowledged write is there once, no import is half there, no file is torn, and the folder says
-// what the log says (issue 3, §3.2). With ROOKERY_SOAK it is killed three times as often.
+// TestKilled repeatedly kills a server to which many clients write, on one data directory. Each
+// acknowledged write exists once, no import is partial, no file is incomplete, and the folder has
+// the state of the log (issue 3, §3.2). With ROOKERY_SOAK it is killed three times as often.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	rounds := 16
@@ -297,7 +298,8 @@ func TestKilled(t *testing.T) {
 	requireInStep(t, dir)
 }
 
-// requireRepeated repeats what has a key and no known outcome. It then is acknowledged.
+// requireRepeated repeats the deeds that have a key and an unknown outcome. They are acknowledged
+// then.
 func requireRepeated(t *testing.T, via tool.Invoker, deeds []*deed) {
 	t.Helper()
 	for _, d := range deeds {
@@ -309,7 +311,7 @@ func requireRepeated(t *testing.T, via tool.Invoker, deeds []*deed) {
 	}
 }
 
-// requireTold compares log, texts and files with what was acknowledged.
+// requireTold compares the log, the texts and the files with the acknowledged deeds.
 func requireTold(t *testing.T, via tool.Invoker, dir string, deeds []*deed) {
 	t.Helper()
 	told := export(t, via)
@@ -329,7 +331,7 @@ func requireTold(t *testing.T, via tool.Invoker, dir string, deeds []*deed) {
 		require.True(t, ok || strings.HasPrefix(path, ".trash/"), "%s is no file of a note", path)
 	}
 	for _, d := range deeds {
-		d.require(t, found, audit) // what is found is what was told
+		d.require(t, found, audit) // the findings are the acknowledged deeds
 	}
 }
 
@@ -342,8 +344,8 @@ func requireIntact(t *testing.T, via tool.Invoker) {
 	require.Zero(t, told.touched())
 }
 
-// auditOf are the events of an audit log, by op and id, and how often each value was set. No event
-// is there twice.
+// auditOf returns the events of an audit log, by operation and id, and how often each value was
+// set. It requires that no event exists twice.
 func auditOf(t *testing.T, log string) map[string]int {
 	t.Helper()
 	counts, seen := map[string]int{}, map[string]bool{}
@@ -363,7 +365,8 @@ func auditOf(t *testing.T, log string) map[string]int {
 	return counts
 }
 
-// require requires that a deed is done once if it was acknowledged; else at most once, and whole.
+// require requires that a deed took effect once if it was acknowledged; otherwise at most once, and
+// completely.
 func (d *deed) require(t *testing.T, files map[string]string, audit map[string]int) {
 	t.Helper()
 	n := 0

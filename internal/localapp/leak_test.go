@@ -26,8 +26,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
-// identifying are the arguments that name something: who sends one may be told it again, and an audit says it.
-// In every other text of every tool a canary is put.
+// identifying are the arguments that name something: their values may be in answers to the same
+// caller, and in the audit log. All other texts of every tool get a canary.
 var identifying = []string{
 	"vault", "vaults", "id", "path", "name", "type", "trait_type", "parent_type", "parent_id", "to", "target",
 	"reference", "tool", "tools", "principal", "agent", "agent_id", "session", "subject", "issuer", "prefix",
@@ -40,7 +40,7 @@ var identifying = []string{
 	"snapshotId", "a", "b", "targetId",
 }
 
-// withCanaries is a sound call of a tool with canaries in all that may hold one.
+// withCanaries returns a valid call of a tool with canaries in every text that can have one.
 func withCanaries(t testing.TB, made *tool.Tool, dryRun bool) tooltest.Call {
 	c := soundCall(t, made)
 	for _, a := range made.Args {
@@ -54,7 +54,8 @@ func withCanaries(t testing.TB, made *tool.Tool, dryRun bool) tooltest.Call {
 	return c
 }
 
-// canaryFor is a value of a schema with canaries in its texts; ok is false if it has none to take one.
+// canaryFor returns a value of a schema with canaries in its texts; ok is false if no text of it
+// can have one.
 func canaryFor(name string, s *jsonschema.Schema) (v any, ok bool) {
 	switch {
 	case s == nil || len(s.Enum) > 0:
@@ -74,7 +75,7 @@ func canaryFor(name string, s *jsonschema.Schema) (v any, ok bool) {
 	return leaktest.Text + " " + leaktest.Field, true
 }
 
-// canaryObject is an object with canaries in what may hold one.
+// canaryObject returns an object with canaries in its texts.
 func canaryObject(s *jsonschema.Schema) (v any, found bool) {
 	object := map[string]any{}
 	for name, property := range s.Properties {
@@ -87,7 +88,7 @@ func canaryObject(s *jsonschema.Schema) (v any, found bool) {
 	return object, found
 }
 
-// unsound are calls that cannot be read, each with a canary where it is wrong.
+// unsound returns malformed calls, each with a canary in the malformed part.
 func unsound(t testing.TB, made *tool.Tool) []tooltest.Call {
 	var all []tooltest.Call
 	for _, a := range made.Args {
@@ -106,9 +107,9 @@ func unsound(t testing.TB, made *tool.Tool) []tooltest.Call {
 	return append(all, c)
 }
 
-// TestNothingLeaks calls every tool, soundly and not, with canaries in all that may hold text, values or
-// queries, over every way in to a hosted server. None of them comes out in what is refused, in the log at
-// its lowest level, in the metrics, in the audit or in the table of the refusals; and neither does a token.
+// TestNothingLeaks makes valid and invalid calls of every tool over every way in to a hosted
+// server, with canaries in all texts, values and queries. No refusal, log line of the lowest level,
+// metric, audit entry or row of the table of refusals contains a canary or a token.
 func TestNothingLeaks(t *testing.T) {
 	b := besiege(t)
 	admin := auth.LocalCaller()
@@ -136,7 +137,7 @@ func TestNothingLeaks(t *testing.T) {
 	b.requireTight(t)
 }
 
-// leaksNothing makes all calls over one way, and says how many were refused.
+// leaksNothing makes all calls over one way, and returns how many were refused.
 func (b *besieged) leaksNothing(t testing.TB, way tooltest.Way) (refused int64) {
 	t.Helper()
 	for _, made := range b.app.Catalogue.Tools() {
@@ -157,7 +158,7 @@ func (b *besieged) leaksNothing(t testing.TB, way tooltest.Way) (refused int64) 
 	return refused
 }
 
-// showMalformed posts what is no JSON object to every tool, and to the endpoint of MCP.
+// showMalformed posts a body that is not a JSON object to every tool, and to the endpoint of MCP.
 func (b *besieged) showMalformed(t testing.TB, body string) {
 	t.Helper()
 	for _, made := range b.app.Catalogue.Tools() {
@@ -186,8 +187,8 @@ func (b *besieged) show(t testing.TB, path, body string, h http.Header) {
 		slices.Sorted(maps.Keys(h)), ", "))
 }
 
-// TestNoTokenLeaks shows tokens, good, revoked and misshapen ones, where they belong and where they do not:
-// none comes out.
+// TestNoTokenLeaks sends valid, revoked and malformed tokens in the right and in wrong places: no
+// output contains one.
 func TestNoTokenLeaks(t *testing.T) {
 	b := besiege(t)
 	jwt := "eyJhbGciOiJub25lIiwidHlwIjoiSldUIn0.eyJzdWIiOiJhbGljZSIsImlzcyI6IngifQ.c2lnbmF0dXJl"
@@ -210,8 +211,7 @@ func TestNoTokenLeaks(t *testing.T) {
 	b.requireTight(t)
 }
 
-// showAll sends a token in headers, in paths, in queries and in bodies; once beside a good one, and once
-// alone.
+// showAll sends a token in headers, paths, queries and bodies, with and without a valid one.
 func (b *besieged) showAll(t testing.TB, token string, h http.Header) {
 	t.Helper()
 	add := `{"vault":"main","text":"x","to":"inbox"}`
@@ -232,8 +232,8 @@ func (b *besieged) showAll(t testing.TB, token string, h http.Header) {
 	}
 }
 
-// requireTight requires that neither a canary nor a token stands in what the server told about its calls:
-// its log, its metrics, its audit, what it keeps of refusals, and what it says of its address.
+// requireTight requires that the log, the metrics, the audit log, the table of refusals and the
+// address file of the server contain neither a canary nor a token.
 func (b *besieged) requireTight(t testing.TB) {
 	t.Helper()
 	leaktest.Absent(t, b.logs.String(), "the log")
@@ -264,8 +264,8 @@ func (b *besieged) requireTight(t testing.TB) {
 	b.closed = append(b.closed, func() { b.requireTightTable(t) })
 }
 
-// requireTightTable requires the same of the database: what it keeps of refusals, and that no secret of a
-// token stands anywhere in it.
+// requireTightTable requires the same of the database: the rows of refusals contain none, and no
+// row contains the secret of a token.
 func (b *besieged) requireTightTable(t testing.TB) {
 	path := filepath.Join(b.dir, "rookery.db")
 	data, err := os.ReadFile(path)

@@ -28,7 +28,9 @@ func (a *App) limitServer(c config.Config) {
 }
 
 // limited limits the connections of a listener, so that enough open files are left for the store.
-// One connection too many gets the answer 503, or is closed at once if the listener has TLS.
+// One connection too many gets the answer 503, or is closed at once if the listener has TLS,
+// because an answer would need a handshake first. The limit also applies to each address
+// separately; see forwarded.NewCrowd.
 func (a *App) limited(l net.Listener) net.Listener {
 	most := a.server.MaxConnections
 	if files, known := maxFiles(); known {
@@ -42,14 +44,15 @@ func (a *App) limited(l net.Listener) net.Listener {
 }
 
 // connectionsOf returns the largest number of connections of a process that may have that many open
-// files: all but a quarter, and all but minReserve, but at least 1.
+// files: all but a quarter, and all but minReserve, but at least 1. With 1,024 files it is 768.
 func connectionsOf(files uint64) int {
 	const enough = 1 << 20
 	files = min(files, enough)
 	return max(1, int(files)-max(minReserve, int(files)/4)) //nolint:gosec // it is at most a million
 }
 
-// tooMany returns the complete HTTP response for a connection above the limit.
+// tooMany returns the complete HTTP response for a connection above the limit. It is sent without
+// reading the request, so it has no request id, and the connection is closed after it.
 func tooMany() []byte {
 	body := tool.Refusal(fault.New(fault.Unavailable,
 		"too many connections from this address, or to this server").After(time.Second), nil)
@@ -58,7 +61,8 @@ func tooMany() []byte {
 }
 
 // streams returns HTTP/2 limits: the concurrent requests of a connection, and the timeouts after
-// which a connection whose client does not read, or has gone, is closed.
+// which a connection whose client does not read, or has gone, is closed. HTTP/1 connections have
+// the timeouts of newServer.
 func streams() *http.HTTP2Config {
 	return &http.HTTP2Config{
 		MaxConcurrentStreams: maxStreams,

@@ -24,7 +24,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/localapp"
 )
 
-// TestFullDisk holds that /readyz says so, and /healthz does not care.
+// TestFullDisk checks that /readyz reports a full disk, and /healthz does not.
 func TestFullDisk(t *testing.T) {
 	var free atomic.Uint64
 	free.Store(1 << 30)
@@ -57,7 +57,8 @@ func TestFullDisk(t *testing.T) {
 	require.NoError(t, app.Close())
 }
 
-// TestConnectionsOf holds that a reserve of files is left for the store, and that there is a connection.
+// TestConnectionsOf checks that a reserve of files is left for the store, and that there is at
+// least one connection.
 func TestConnectionsOf(t *testing.T) {
 	for files, want := range map[uint64]int{
 		64: 1, 128: 1, 256: 128, 1024: 768, 4096: 3072, 1 << 63: 3 << 18,
@@ -72,8 +73,8 @@ type tenants struct {
 	issuer *authtest.Issuer
 }
 
-// openTenants starts it, with so much room for calls. waited is told how many other calls ran before one that
-// waited; nil: it is not.
+// openTenants starts it, with a limit of concurrent calls. waited is called with the number of
+// other calls that ran before one that waited; it may be nil.
 func openTenants(t *testing.T, room int, waited func(tenant string, passed int)) tenants {
 	t.Helper()
 	i := authtest.NewIssuer(t, "RS256")
@@ -105,7 +106,7 @@ func openTenants(t *testing.T, room int, waited func(tenant string, passed int))
 	return tenants{l.Addr().String(), i}
 }
 
-// head is the beginning of a request of a member of a tenant.
+// head returns the beginning of a request of a member of a tenant.
 func (s tenants) head(line, tenant, subject, more string) string {
 	claims := s.issuer.Claims(subject, loadURL)
 	claims["tenant"] = tenant
@@ -129,8 +130,8 @@ func (s tenants) send(t *testing.T, text string) (net.Conn, int) {
 	return conn, status
 }
 
-// TestSlowTenant holds that a tenant whose members send their bodies slowly, with four tokens, does not keep
-// another one out: none of its calls is refused, one by one and many at once.
+// TestSlowTenant checks that a tenant whose members send their bodies slowly, with four tokens,
+// does not exclude another tenant: none of its calls is refused, one by one and many at once.
 func TestSlowTenant(t *testing.T) {
 	const room = 8
 	s := openTenants(t, room, nil)
@@ -168,7 +169,8 @@ func TestSlowTenant(t *testing.T) {
 	all.Wait()
 }
 
-// TestAddedLinesAreBounded covers how many lines a call adds as items of a list, and that more can be added as text.
+// TestAddedLinesAreBounded checks the limit of lines that a call adds as items of a list, and that
+// more can be added as text.
 func TestAddedLinesAreBounded(t *testing.T) {
 	app, _ := openVault(t)
 	defer func() { require.NoError(t, app.Close()) }()

@@ -39,7 +39,8 @@ types:
       value: { type: string }
 `
 
-// A crowd is all clients of the load, and what they saw. It outlives the servers that it calls.
+// A crowd is all clients of the load, with their observations. It outlives the servers that it
+// calls.
 type crowd struct {
 	dir      string
 	issuer   *authtest.Issuer
@@ -49,8 +50,8 @@ type crowd struct {
 	flown    []string // words of calls in flight, which were answered
 }
 
-// newCrowd makes the clients, who have no tokens yet: of five, one is the eager agent, two show a token of
-// the issuer, each as a person of their own, and two an API token, each as an agent of its own.
+// newCrowd creates the clients, without tokens: of each five, one is the eager agent, two have a
+// token of the issuer, each as another person, and two an API token, each as another agent.
 func newCrowd(t *testing.T) *crowd {
 	t.Helper()
 	c := &crowd{dir: t.TempDir(), issuer: authtest.NewIssuer(t, "RS256")}
@@ -68,8 +69,9 @@ func newCrowd(t *testing.T) *crowd {
 	return c
 }
 
-// config is what the server's file says, with so much room for calls at once. An agent may make 60 calls of
-// each kind at once, and one in two seconds: more than a client alone makes, and less than the eager agent.
+// config returns the configuration of the server, with a limit of concurrent calls. An agent may
+// make 60 calls of each kind at once, and then one in two seconds: more than one client makes, and
+// less than the eager agent does.
 func (c *crowd) config(room int) config.Config {
 	return config.Config{
 		PublicURL: loadURL, Listen: "127.0.0.1:0", MetricsListen: "127.0.0.1:0", MaxCalls: room,
@@ -82,7 +84,7 @@ func (c *crowd) config(room int) config.Config {
 	}
 }
 
-// person is a token of the issuer.
+// person returns a token of the issuer.
 func (c *crowd) person(subject string) string {
 	return c.issuer.Sign(c.issuer.Claims(subject, loadURL))
 }
@@ -118,7 +120,7 @@ func (c *crowd) open(t *testing.T, room int) *site {
 	return s
 }
 
-// requireStopped waits until the server has finished what it had begun, and lets the data go.
+// requireStopped waits until the server has finished its calls and closed the data directory.
 func (s *site) requireStopped(t *testing.T) {
 	t.Helper()
 	require.NoError(t, <-s.done)
@@ -126,7 +128,7 @@ func (s *site) requireStopped(t *testing.T) {
 	require.NoError(t, s.app.Close())
 }
 
-// invoker calls the site by one of its protocols, with a token.
+// invoker returns an Invoker that calls the site by one of its protocols, with a token.
 func (s *site) invoker(v *visitor) tool.Invoker {
 	v.overload = 0
 	h := &http.Client{Transport: &spy{v: v, next: s.transport}}
@@ -136,7 +138,7 @@ func (s *site) invoker(v *visitor) tool.Invoker {
 	return &httptool.Client{Base: "http://" + s.addr, HTTP: h}
 }
 
-// settle makes the vaults, with a note for each client, and the API tokens.
+// settle creates the vaults, with a note for each client, and the API tokens.
 func (c *crowd) settle(t *testing.T, s *site) {
 	t.Helper()
 	root := &visitor{token: c.root(), seen: &c.seen}
@@ -170,7 +172,7 @@ func (c *crowd) settle(t *testing.T, s *site) {
 	}
 }
 
-// call lets all clients call the site until it stops. The function waits for them.
+// call lets all clients call the site until it stops. The function that it returns waits for them.
 func (c *crowd) call(t *testing.T, s *site) func() {
 	t.Helper()
 	failed := make(chan error, loadClients)
@@ -193,13 +195,13 @@ func (c *crowd) call(t *testing.T, s *site) func() {
 	}
 }
 
-// errorLines keeps what the server logs as its errors.
+// An errorLines records the errors that the server logs.
 type errorLines struct {
 	mu    sync.Mutex
 	lines []string
 }
 
-// Write takes one line.
+// Write records one line.
 func (e *errorLines) Write(line []byte) (int, error) {
 	if bytes.Contains(line, []byte(`"level":"ERROR"`)) {
 		e.mu.Lock()
@@ -209,7 +211,7 @@ func (e *errorLines) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// requireQuiet requires that the server has logged no error of its own, and sent none.
+// requireQuiet requires that the server has neither logged nor sent an error of its own.
 func (c *crowd) requireQuiet(t *testing.T) {
 	t.Helper()
 	c.log.mu.Lock()

@@ -14,28 +14,28 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A holder is a connection that wants nothing but the server's time.
+// A holder is a connection that only occupies the server.
 type holder struct {
-	opening string        // what it sends at once
+	opening string        // sent at once
 	drip    bool          // then it sends a byte from time to time
 	cut     bool          // then it resets the connection, and comes again
 	call    bool          // the server has begun a call for it, and waits for its body
-	stop    chan struct{} // closed when it is to leave
+	stop    chan struct{} // closed when it must end
 }
 
-// holders are all of them, until they have left.
+// holders are all of them, until they have ended.
 type holders struct {
 	all   []*holder
 	gone  sync.WaitGroup
 	leave func() // lets those go that a stop would wait for, except in the soak, which sees them cut
 }
 
-// holdEvery is how often a byte comes.
+// holdEvery is the time between two bytes.
 const holdEvery = 200 * time.Millisecond
 
-// hold opens 300 connections to a site: a hundred that send headers byte by byte; sixty that send bodies
-// so, half of them with a token and half without, over both protocols; seventy that send nothing; and
-// seventy that break off in the middle of a call, again and again.
+// hold opens 300 connections to a site: a hundred that send headers byte by byte; sixty that send
+// bodies in this way, half of them with a token and half without, over both protocols; seventy that
+// send nothing; and seventy that disconnect in the middle of a call, again and again.
 func hold(t *testing.T, s *site, token string) *holders {
 	t.Helper()
 	const (
@@ -80,8 +80,8 @@ func (h *holders) let() {
 	}
 }
 
-// requireGone waits until all have left. Of a server that has stopped no connection is left, so none of
-// them waits.
+// requireGone waits until all have ended. A server that has stopped has closed all connections, so
+// none of them waits.
 func (h *holders) requireGone() { h.gone.Wait() }
 
 // run holds one connection after the other until the server stops.
@@ -89,7 +89,7 @@ func (h *holder) run(s *site) {
 	for {
 		conn, err := net.Dial("tcp", s.addr)
 		if err != nil {
-			return // nobody listens any more
+			return // the listener is closed
 		}
 		again := h.one(conn)
 		_ = conn.Close() // it may be closed already
@@ -106,12 +106,12 @@ func (h *holder) run(s *site) {
 	}
 }
 
-// one holds a connection until the server closes it, or it breaks off.
+// one holds a connection until the server closes it, or until the holder disconnects.
 func (h *holder) one(conn net.Conn) (again bool) {
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)
-		_, _ = io.Copy(io.Discard, conn) // what it is answered does not matter
+		_, _ = io.Copy(io.Discard, conn) // its answer does not matter
 	}()
 	defer func() { <-closed }()
 	defer conn.Close()
@@ -134,23 +134,23 @@ func (h *holder) one(conn net.Conn) (again bool) {
 	}
 }
 
-// A flight is calls that the server has begun when it is told to stop.
+// A flight is the calls that the server has begun when it is told to stop.
 type flight struct {
 	addr  string
 	calls []*inFlight
 }
 
-// inFlight is one of them: its body has not been sent.
+// An inFlight is one of these calls. Its body has not been sent.
 type inFlight struct {
 	conn net.Conn
 	in   *bufio.Reader
 	word string
 }
 
-// inFlights is how many there are.
+// inFlights is the number of these calls.
 const inFlights = 8
 
-// begin makes them. The server has seen who sends them.
+// begin makes the calls. The server has authenticated them.
 func (c *crowd) begin(t *testing.T, s *site) *flight {
 	t.Helper()
 	f := &flight{addr: s.addr}
@@ -176,7 +176,7 @@ func (c *crowd) begin(t *testing.T, s *site) *flight {
 
 func (i *inFlight) body() string { return `{"vault":"v0","to":"log","text":"` + i.word + `"}` }
 
-// finish sends the bodies, when nobody listens any more, and requires that all calls are answered.
+// finish sends the bodies when the listener is closed, and requires that all calls are answered.
 func (f *flight) finish(t *testing.T, c *crowd) {
 	t.Helper()
 	for {

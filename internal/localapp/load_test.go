@@ -21,8 +21,8 @@ const (
 	loadCramped = 24
 )
 
-// loadTimes are how long the clients call a server with enough room, and one with too little. The times
-// bound the run; nothing depends on how much is done in them.
+// loadTimes returns how long the clients call a server with a sufficient limit, and one with a low
+// limit. The times bound the run; the checks do not depend on how many calls are made.
 func loadTimes() (wide, cramped time.Duration) {
 	if os.Getenv("ROOKERY_SOAK") != "" {
 		return 110 * time.Second, 10 * time.Second
@@ -30,12 +30,12 @@ func loadTimes() (wide, cramped time.Duration) {
 	return 8 * time.Second, 2 * time.Second
 }
 
-// TestLoad holds that a hosted server, with every limit on, bears 200 clients of both protocols and of both
-// kinds of token, and beside them 300 connections that send a byte at a time, nothing, or half a call.
-// Nobody meets an error of the server. What was acknowledged is there, once, and what was refused is
-// nowhere, over stops under load and starts on the same data. Calls in flight are finished. Who comes too
-// often, or while too many calls run, is told when to come again, and is let in then. Memory does not
-// grow, and nothing is left when all is over.
+// TestLoad checks that a hosted server with all limits serves 200 clients of both protocols and of
+// both kinds of tokens, and 300 more connections that send a byte at a time, nothing, or half a
+// call. No client gets an error of the server. Acknowledged changes exist once and refused ones do
+// not, over stops under load and starts on the same data. Calls in flight are finished. A client
+// that exceeds its rate, or calls while too many calls run, is told when to try again, and is
+// accepted then. The memory does not grow, and nothing remains at the end.
 func TestLoad(t *testing.T) {
 	c := newCrowd(t)
 	before := runtime.NumGoroutine()
@@ -70,8 +70,8 @@ func TestLoad(t *testing.T) {
 	requireNoMore(t, before)
 }
 
-// meet waits until every client was answered once, or was asked to wait: a client keeps what it learns of the server then, which is more
-// than what the server keeps of it.
+// meet waits until every client was answered once, or was asked to wait: clients then store more
+// about the server than the server stores about them, which would disturb the measurement.
 func (c *crowd) meet(t *testing.T) {
 	t.Helper()
 	for _, v := range c.visitors {
@@ -83,14 +83,14 @@ func (c *crowd) meet(t *testing.T) {
 	}
 }
 
-// sees waits until a client was refused with a code, however slowly they call.
+// sees waits until a client was refused with a code, however slow the calls are.
 func (c *crowd) sees(t *testing.T, code fault.Code, otherwise string) {
 	t.Helper()
 	require.Eventually(t, func() bool { return c.seen.of(code) > 0 }, 2*time.Minute, time.Millisecond,
 		otherwise)
 }
 
-// sampleHeap takes the size of what lives on the heap from time to time, for so long.
+// sampleHeap returns the sizes of the live heap at intervals, over a time.
 func sampleHeap(long time.Duration) []uint64 {
 	const samples = 6
 	var all []uint64
@@ -105,8 +105,8 @@ func sampleHeap(long time.Duration) []uint64 {
 	return all
 }
 
-// requireFlat requires that the heap of the second half is about that of the first. What the caches may
-// hold, and what the clients note, is allowed for.
+// requireFlat requires that the heap of the second half is about that of the first. The capacity of
+// the caches and the records of the clients are allowed for.
 func requireFlat(t *testing.T, heap []uint64) {
 	t.Helper()
 	first, second := heap[:len(heap)/2], heap[len(heap)/2:]
@@ -114,7 +114,7 @@ func requireFlat(t *testing.T, heap []uint64) {
 	require.LessOrEqual(t, slices.Max(second), slices.Max(first)*3/2+32<<20)
 }
 
-// requireNoMore waits until there are no more goroutines than there were.
+// requireNoMore waits until there are no more goroutines than before.
 func requireNoMore(t *testing.T, before int) {
 	t.Helper()
 	http.DefaultClient.CloseIdleConnections()

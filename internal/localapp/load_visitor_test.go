@@ -24,7 +24,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// A visitor is one client. It makes one call after the other, and what it was refused, again.
+// A visitor is one client. It makes one call after the other, and repeats refused calls.
 type visitor struct {
 	id           int
 	token, agent string // agent: empty: the principal
@@ -45,7 +45,7 @@ type visitor struct {
 // A change is a call that writes a word that no other call writes.
 type change struct {
 	tool, word string
-	sent       bool // nobody knows whether it had an effect
+	sent       bool // its effect is unknown
 }
 
 // What ended a call without an answer that counts: the server has gone, or goes and has refused it.
@@ -54,7 +54,7 @@ var (
 	errGoing = errors.New("the server goes")
 )
 
-// own is the id of the note that nobody else writes to.
+// own returns the id of the note that only this visitor writes.
 func (v *visitor) own() string { return fmt.Sprintf("items/own-%03d", v.id) }
 
 // visit calls until the server stops.
@@ -75,7 +75,7 @@ func (v *visitor) visit(ctx context.Context, via tool.Invoker, stopped <-chan st
 	}
 }
 
-// one makes one call, first that of which is not known what became of it.
+// one makes one call, first the one whose outcome is unknown.
 func (v *visitor) one(ctx context.Context, via tool.Invoker, stopped <-chan struct{}) error {
 	if v.pending == nil && v.rng.IntN(100) >= v.writes {
 		return v.read(ctx, via, stopped)
@@ -102,7 +102,7 @@ func (v *visitor) one(ctx context.Context, via tool.Invoker, stopped <-chan stru
 	return nil
 }
 
-// args are the arguments of the call.
+// args returns the arguments of the call.
 func (c change) args(v *visitor) args {
 	in := args{"vault": v.vault, "idempotency_key": c.word}
 	switch c.tool {
@@ -116,7 +116,7 @@ func (c change) args(v *visitor) args {
 	return in
 }
 
-// read reads something; its own note has to be as the visitor has left it.
+// read makes a reading call. Its own note must be in the state in which the visitor left it.
 func (v *visitor) read(ctx context.Context, via tool.Invoker, stopped <-chan struct{}) error {
 	list := []struct {
 		tool string
@@ -141,7 +141,7 @@ func (v *visitor) read(ctx context.Context, via tool.Invoker, stopped <-chan str
 	return nil
 }
 
-// ask makes a call until it succeeds. A refusal that says when to come again is followed.
+// ask makes a call until it succeeds. It waits as long as a refusal says.
 func (v *visitor) ask(
 	ctx context.Context, via tool.Invoker, stopped <-chan struct{}, name string, in args,
 ) (answer, error) {
@@ -166,7 +166,7 @@ func (v *visitor) ask(
 	}
 }
 
-// meet notes that the server has answered, if only that the client has to wait.
+// meet records that the server has answered, even if only to make the client wait.
 func (v *visitor) meet() {
 	select {
 	case <-v.met:
@@ -175,7 +175,7 @@ func (v *visitor) meet() {
 	}
 }
 
-// wait is how long a refused call has to wait; an error if it must not have been refused.
+// wait returns how long a refused call must wait, or an error if the refusal is wrong.
 func (v *visitor) wait(err error, stopped <-chan struct{}) (time.Duration, error) {
 	f := fault.Of(err)
 	gone := false
@@ -197,7 +197,7 @@ func (v *visitor) wait(err error, stopped <-chan struct{}) (time.Duration, error
 	return 0, err
 }
 
-// A spy sends a visitor's token and agent, and looks at the answers.
+// A spy sends a visitor's token and agent, and checks the answers.
 type spy struct {
 	v    *visitor
 	next http.RoundTripper
@@ -222,12 +222,12 @@ func (s *spy) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// sightings are what all clients saw.
+// sightings are the observations of all clients.
 type sightings struct {
 	mu       sync.Mutex
 	codes    map[fault.Code]int // of calls; "" is a success
 	statuses map[int]int        // of requests
-	bad      []string           // what must not be
+	bad      []string           // violations
 }
 
 func (s *sightings) note(code fault.Code) {
@@ -245,8 +245,8 @@ func (s *sightings) of(code fault.Code) int {
 	return s.codes[code]
 }
 
-// look notes the status of an answer. Who is refused for now has to be told when to come again, and there
-// is no other error of the server.
+// look records the status of an answer. A temporary refusal must say when to try again, and no
+// other error of the server is allowed.
 func (s *sightings) look(r *http.Response, seconds int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -262,8 +262,8 @@ func (s *sightings) look(r *http.Response, seconds int) {
 
 var loadWord = regexp.MustCompile(`\bw\d{3}-\d{5}\b`)
 
-// requireKept requires, of the data opened anew, that each acknowledged change is there once, and nothing
-// that was refused.
+// requireKept requires, after the data directory is opened again, that each acknowledged change
+// exists once, and no refused one.
 func (c *crowd) requireKept(t *testing.T) {
 	t.Helper()
 	app, err := openApp(t.Context(), localapp.Config{
@@ -296,7 +296,7 @@ func (c *crowd) requireKept(t *testing.T) {
 	}
 }
 
-// requireKept is that of one client. It notes the words that may be there.
+// requireKept checks one client. It records the words that may exist.
 func (v *visitor) requireKept(t *testing.T, lines map[string]int, known map[string]bool) {
 	t.Helper()
 	value := v.value
@@ -324,7 +324,7 @@ type admin struct {
 	vault string
 }
 
-// Invoke calls a tool.
+// Invoke implements tool.Invoker.
 func (a admin) Invoke(ctx context.Context, name string, in json.RawMessage) (json.RawMessage, error) {
 	c := auth.LocalCaller()
 	c.Tenant = loadTenant

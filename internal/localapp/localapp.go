@@ -1,6 +1,32 @@
 // Package localapp is the composition root of one process that opens a data directory, or serves
 // the folder of a person in place. It connects the embedded database, the catalogue of tools, and
 // the server on loopback.
+//
+// Its parts are connected in this order: the place, which is locked (place.go); the database, the
+// bucket and the folder; the tenants, with their workers (localapp.go, jobs.go, memory.go); the
+// catalogue with its middleware (hosting.go); and, if the process serves, the listeners (serve.go,
+// taken.go, direct.go), the address file (address.go) and the operator's listener (operator.go).
+// Close releases them in the opposite order.
+//
+// Two processes never have one place open. The second one learns the address of the first from a
+// file, and calls it. An App can be used in three ways: a command opens it, makes its calls and
+// closes it; a server serves it (Serve); and the process of an MCP client holds it until a server
+// wants it (Hold).
+//
+// # Layout of a data directory
+//
+//	rookery.db                                   the database: the logs of tenants and vaults
+//	serve.json                                   the address file of a running server
+//	tenants/NAME/vaults/VAULT/notes/             the notes of a vault, as files
+//	tenants/NAME/vaults/VAULT/N/segment/         segments of incarnation N of the vault
+//	tenants/NAME/tenant/                         segments of the tenant's own log
+//	tenants/NAME/refusals/                       archives of refused calls
+//	tenants/NAME/~N/                             the same of a later tenant with the name
+//	.rookery/                                    files that are being written, or were displaced
+//
+// The state of a folder that is served has the same layout, without notes, and in addition the
+// directory work, with the files that are being written to the folder. The database and the files
+// beside it belong together: a backup contains both, and they are restored together.
 package localapp
 
 import (
@@ -95,7 +121,8 @@ const database = "rookery.db"
 // (DESIGN §5).
 const lockPatience = 100 * time.Millisecond
 
-// An App is an open data directory, or a folder that is served.
+// An App is an open data directory, or a folder that is served. Its methods may be called
+// concurrently, except Listen, Serve, Hold and Close.
 type App struct {
 	Catalogue *tool.Catalogue
 
@@ -129,7 +156,10 @@ type App struct {
 }
 
 // Open opens a data directory, or a folder to serve it. If another process has it open, the error
-// is an *InUse. The caller must close the App.
+// is an *InUse, and nothing was changed. Other errors are faults with fixes for a person who
+// started the program: a damaged or lost database, a newer format, missing permissions. The caller
+// must close the App. Vaults are opened by the calls that use them, so the time does not depend on
+// their number or size, except the vault of a folder, which is created if it is new.
 func Open(ctx context.Context, cfg Config) (*App, error) {
 	cfg.CacheBytes = cmp.Or(cfg.CacheBytes, DefaultCacheBytes)
 	if cfg.Now == nil {
@@ -166,7 +196,7 @@ func Open(ctx context.Context, cfg Config) (*App, error) {
 }
 
 // openTable opens the database. Unless the vaults are being rebuilt, it first checks that the
-// database has not been lost.
+// database has not been lost. Opening locks the file, which is the lock of the whole place.
 func (a *App) openTable(cfg Config) error {
 	if !cfg.rebuilds {
 		if err := a.checkLoss(); err != nil {
@@ -200,7 +230,12 @@ func (p place) unopened(err error) error {
 	return fmt.Errorf("open the database: %w", err)
 }
 
-// compose creates the parts of the App, connects them, and starts the background work.
+// compose creates the parts of the App, connects them, and starts the background work. The caller
+// has the lock of the database. On an error, Close releases the parts that were created.
+//
+// The tenant `local` is created first, then the vault of a folder, then the tenants of the
+// configuration; Wake finally wakes the workers for the erasures that an earlier process did not
+// finish.
 func (a *App) compose(ctx context.Context, cfg Config) error {
 	if err := a.forget(); err != nil {
 		return err
@@ -251,7 +286,8 @@ func (a *App) stores(cfg Config) (table.Table, blob.Bucket) {
 	return cfg.between(a.table, a.bucket)
 }
 
-// makeTeam creates the tenant if there is none, and the vault of the folder that is served.
+// makeTeam creates the tenant if there is none, and the vault of the folder that is served. It
+// opens the tenant in any case, so that an unreadable log is found at the start.
 func (a *App) makeTeam(ctx context.Context, cfg Config) error {
 	if err := a.teams.Make(ctx, auth.Local); err != nil {
 		return err
@@ -271,7 +307,8 @@ func (a *App) makeTeam(ctx context.Context, cfg Config) error {
 func Tools(t *team.Teams) []*tool.Tool { return hosted.Tools(t, nil) }
 
 // Ready returns an error if the data cannot be read, or if a disk has less than minSpace left. In
-// the second case the error is UNAVAILABLE with the reason "disk".
+// the second case the error is UNAVAILABLE with the reason "disk". It is the readiness check of the
+// server: it costs one read of the database. A disk whose space is unknown counts as ready.
 func (a *App) Ready(ctx context.Context) error {
 	t, err := a.teams.Team(ctx, auth.Local)
 	if err == nil {
@@ -294,7 +331,12 @@ func (a *App) Ready(ctx context.Context) error {
 }
 
 // Close stops the background work, makes all writes durable, and releases the data directory or the
-// folder.
+// folder. It must not be called before Serve has returned. It also closes an App whose opening
+// failed halfway.
+//
+// The order matters: calls first, then jobs, which make calls, then the tenants, whose checkouts
+// write files and the database, then the files, and last the database, whose lock is that of the
+// place.
 func (a *App) Close() error {
 	a.background.Wait()
 	if a.hosted != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// seldomLook are the tools that read and do not go through all notes or memories of a vault, by what they read
-// instead. Of those that are in no list each look at their context counts.
+// seldomLook are the tools that read and do not go through all notes or memories of a vault, by the
+// data that they read instead. For tools that are not listed, each check of the context counts.
 var seldomLook = map[string]string{
 	"memory_recall":     "the best of the memories with a word; TestLongReadingsLook has some with a filter",
 	"memory_check_file": "the memories of a file", "memory_list_chapters": "a page", "raven_validate": "the input of one call", "memory_recall_wisdom": "wisdom",
@@ -37,8 +37,9 @@ var seldomLook = map[string]string{
 	"vault_status": "counts of the index", "vault_tags": "counts of the index", "vault_tree": "counts of the index",
 }
 
-// TestEveryReadingLooks covers that every tool which goes through all notes or memories of a vault looks whether its
-// call has ended while it does: the number of its looks grows with the vault. The others are in seldomLook.
+// TestEveryReadingLooks checks that every tool which goes through all notes or memories of a vault
+// checks meanwhile whether its call has ended: the number of checks grows with the vault. The
+// others are in seldomLook.
 func TestEveryReadingLooks(t *testing.T) {
 	s := newPrepared(t, noon).stage(t)
 	defer s.close(t)

@@ -12,14 +12,14 @@ import (
 	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
-// as is the call of somebody else.
+// as returns the call with the token of another caller.
 func (c lostCall) as(token string) lostCall {
 	c.token = token
 	return c
 }
 
-// TestLostKeyIsSpentByEffects holds that a call that was only tried, refused or failed uses no key: the
-// call that then has an effect is no replay.
+// TestLostKeyIsSpentByEffects checks that a dry run, a refused call and a failed call use no key:
+// the later call that takes effect is no replay.
 func TestLostKeyIsSpentByEffects(t *testing.T) {
 	t.Parallel()
 	s := newPrepared(t, noon).stage(t)
@@ -44,7 +44,7 @@ func TestLostKeyIsSpentByEffects(t *testing.T) {
 	}
 }
 
-// TestLostKeyIsOnesOwn holds that a key of somebody else is another key.
+// TestLostKeyIsOnesOwn checks that equal keys of two callers are different keys.
 func TestLostKeyIsOnesOwn(t *testing.T) {
 	t.Parallel()
 	s := newPrepared(t, noon).stage(t)
@@ -60,8 +60,9 @@ func TestLostKeyIsOnesOwn(t *testing.T) {
 	}
 }
 
-// TestLostAnswerIsToldToWhoMayCall holds that a repetition is answered also when the vault takes no more
-// changes, or what the call was about is gone; but not to who may not make the call any more.
+// TestLostAnswerIsToldToWhoMayCall checks that a repetition is answered even if the vault accepts
+// no more changes, or the target of the call no longer exists, but not if the caller no longer has
+// the permission.
 func TestLostAnswerIsToldToWhoMayCall(t *testing.T) {
 	t.Parallel()
 	s := newPrepared(t, noon).stage(t)

@@ -17,8 +17,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
-// TestLostWithTheProcess holds that every change takes effect once where the process is killed, with
-// SIGKILL, while they are all made at once: their answers are lost, or not there yet.
+// TestLostWithTheProcess checks that every change takes effect once if the process is killed with
+// SIGKILL while all of them are made concurrently: their answers are lost, or not sent yet.
 func TestLostWithTheProcess(t *testing.T) {
 	t.Parallel()
 	c := newControl(t, time.Now())
@@ -28,7 +28,8 @@ func TestLostWithTheProcess(t *testing.T) {
 	}
 }
 
-// murder makes all changes at once, kills the server when so many are answered, and repeats them.
+// murder makes all changes concurrently, kills the server when so many are answered, and repeats
+// them.
 func (c control) murder(t *testing.T, enough int) {
 	t.Helper()
 	dir := t.TempDir()
@@ -53,8 +54,8 @@ func (c control) murder(t *testing.T, enough int) {
 	c.requireCounts(t, dir)
 }
 
-// askAll makes all changes at once, and kills the server when so many are answered. It is what was
-// answered.
+// askAll makes all changes concurrently, and kills the server when so many are answered. It returns
+// the answers.
 func (c control) askAll(t *testing.T, server *child, enough int) map[string]json.RawMessage {
 	t.Helper()
 	var mu sync.Mutex
@@ -86,7 +87,8 @@ func (c control) over(t testing.TB, server *child, name string) (json.RawMessage
 	return via.Invoke(t.Context(), name, marshalled(t, call.with("idempotency_key", call.key).args))
 }
 
-// requireCounts requires that a directory holds as many commits and things as if no answer was lost.
+// requireCounts requires that a directory has as many commits and things as if no answer had been
+// lost.
 func (c control) requireCounts(t *testing.T, dir string) {
 	t.Helper()
 	app, err := openApp(t.Context(), localapp.Config{Data: dir})
@@ -97,7 +99,7 @@ func (c control) requireCounts(t *testing.T, dir string) {
 	require.Equal(t, commits(c.state), commits(state))
 }
 
-// commits are the versions of the tenant and of its vaults in a state.
+// commits returns the versions of the tenant and of its vaults in a state.
 func commits(state []string) []string {
 	for _, text := range state {
 		if strings.Contains(text, `"meta"`) && strings.HasPrefix(text, "{") {

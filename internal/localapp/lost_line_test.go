@@ -13,10 +13,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// everything lets all bytes of an answer through.
+// everything is a number of bytes that lets a whole answer pass.
 const everything = 1 << 30
 
-// A wire is one connection of a client, and what becomes of what goes over it.
+// A wire is one connection of a client, with the points at which it is cut.
 type wire struct {
 	sent   int // bytes of the request that the client sends before it hangs up; everything: it waits
 	passed int // bytes of the answer that arrive
@@ -52,7 +52,8 @@ type wired struct {
 	closing sync.Once
 }
 
-// Write implements net.Conn. The server is not told that nobody hears it: it cannot know.
+// Write implements net.Conn. It returns no error for bytes that do not arrive, because a server
+// cannot know that.
 func (w *wired) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	room := max(0, w.passed-w.said.Len())
@@ -69,7 +70,7 @@ func (w *wired) Close() error {
 	return err
 }
 
-// A said is what a server answered to one call.
+// A said is the answer of a server to one call.
 type said struct {
 	status int
 	body   json.RawMessage
@@ -78,8 +79,9 @@ type said struct {
 // ok reports whether the call was answered with a success.
 func (s said) ok() bool { return s.status == http.StatusOK }
 
-// send sends a request over a wire of its own, hangs up when the wire says so, and waits until the server
-// is done with it. It is what the server said, which the client may not have heard.
+// send sends a request over its own wire, disconnects when the wire says so, and waits until the
+// server has finished with it. It returns the answer of the server, which the client may not have
+// received.
 func (l *line) send(t testing.TB, raw []byte, w *wire) said {
 	t.Helper()
 	l.start(t, raw, w, nil)
@@ -87,7 +89,7 @@ func (l *line) send(t testing.TB, raw []byte, w *wire) said {
 	return w.answer(t)
 }
 
-// start sends a request, and hangs up when the wire or the channel says so.
+// start sends a request, and disconnects when the wire or the channel says so.
 func (l *line) start(t testing.TB, raw []byte, w *wire, hangUp <-chan struct{}) {
 	t.Helper()
 	l.wires <- w
@@ -109,7 +111,7 @@ func (l *line) start(t testing.TB, raw []byte, w *wire, hangUp <-chan struct{}) 
 	require.NoError(t, c.Close())
 }
 
-// answer is what the server said over the wire, if it said something.
+// answer returns the answer of the server over the wire, if there is one.
 func (w *wire) answer(t testing.TB) said {
 	t.Helper()
 	w.mu.Lock()

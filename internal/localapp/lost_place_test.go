@@ -29,10 +29,10 @@ import (
 	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
-// lostHost is what the servers are called whose answers are lost.
+// lostHost is the host name of the servers whose answers are lost.
 const lostHost = "notes.example.test"
 
-// A prepared is a data directory in which every mutation finds what it is about, and tokens of its
+// A prepared is a data directory in which every mutation finds its target, with tokens of its
 // tenant. It is copied for each case.
 type prepared struct {
 	dir          string
@@ -43,7 +43,7 @@ type prepared struct {
 	calls        map[string]args // of every tool that changes something, one that succeeds
 }
 
-// lostConfig is the Config of a server over a directory.
+// lostConfig returns the Config of a server over a directory.
 func lostConfig(dir string, c *clock) localapp.Config {
 	return localapp.Config{
 		Data: dir, Now: c.time, Log: slog.New(slog.DiscardHandler),
@@ -53,8 +53,8 @@ func lostConfig(dir string, c *clock) localapp.Config {
 	}
 }
 
-// newPrepared makes one. Nothing runs between its calls: at which version an image of a log is made does not depend on
-// how fast the machine is.
+// newPrepared creates one. Nothing runs between its calls, so that the version of a log's image
+// does not depend on the speed of the machine.
 func newPrepared(t testing.TB, now time.Time) prepared {
 	t.Helper()
 	f := prepared{dir: t.TempDir(), tenant: auth.Local, now: now, calls: map[string]args{}}
@@ -70,7 +70,7 @@ func newPrepared(t testing.TB, now time.Time) prepared {
 	return f
 }
 
-// fill makes what the calls are about, and the tokens.
+// fill creates the targets of the calls, and the tokens.
 func (f *prepared) fill(t testing.TB, inv tool.Invoker) {
 	t.Helper()
 	furnish(t, inv)
@@ -113,10 +113,10 @@ func (f *prepared) fill(t testing.TB, inv tool.Invoker) {
 // storedMemory is the id of a memory of the vault main.
 const storedMemory = "mem-stored"
 
-// queuedJob is the id of a job that no process takes: nothing says that it is open.
+// queuedJob is the id of a job that no process takes, because it is not in the list of open jobs.
 const queuedJob = "job-06gzts0m7e0000000000000000"
 
-// putJob puts that job into the table of a tenant.
+// putJob adds that job to the table of a tenant.
 func putJob(t testing.TB, own table.Table, now time.Time) {
 	t.Helper()
 	data, err := json.Marshal(job.Item{
@@ -129,7 +129,7 @@ func putJob(t testing.TB, own table.Table, now time.Time) {
 	})))
 }
 
-// newToken makes a token of an admin.
+// newToken creates a token of an admin.
 func newToken(t testing.TB, inv tool.Invoker, name string) string {
 	t.Helper()
 	var out struct{ Data struct{ Token string } }
@@ -140,7 +140,7 @@ func newToken(t testing.TB, inv tool.Invoker, name string) string {
 	return out.Data.Token
 }
 
-// early changes the vault shelf after a snapshot, and is the version that it has then.
+// early changes the vault shelf after a snapshot, and returns its version.
 func (f prepared) early(t testing.TB, inv tool.Invoker) string {
 	t.Helper()
 	done(t, inv, "raven_new", args{"vault": "shelf", "type": "page", "title": "Early", "path": "early"})
@@ -150,7 +150,8 @@ func (f prepared) early(t testing.TB, inv tool.Invoker) string {
 	return changed.Meta.Version
 }
 
-// call says which call of each tool succeeds. A tool that is not named has one that its schema tells.
+// call sets a call of each tool that succeeds. For a tool that is not named, the call follows from
+// its schema.
 func (f prepared) call(t testing.TB, inv tool.Invoker, token string) {
 	t.Helper()
 	done(t, inv, "raven_add", args{
@@ -242,7 +243,7 @@ func (f prepared) call(t testing.TB, inv tool.Invoker, token string) {
 // twoParts is a note with two sections.
 const twoParts = "# Tree\n\n## One\n\n## Two\n"
 
-// bigBatch are notes that are too big for an item of the table when they are packed.
+// bigBatch returns notes that are too large for an item of the table even when they are compressed.
 func bigBatch() map[string]string {
 	d := deed{word: "w", note: "own"}
 	return d.batch()
@@ -269,7 +270,7 @@ func (f prepared) stage(t testing.TB) *stage {
 	return s
 }
 
-// open opens the server. Its first call is answered before anything is disturbed.
+// open opens the server. Its first call is answered before anything fails.
 func (s *stage) open(t testing.TB) {
 	t.Helper()
 	var err error
@@ -297,7 +298,7 @@ func (s *stage) close(t testing.TB) {
 	s.app = nil
 }
 
-// kill ends the server as if it was killed: nothing that it does from now on reaches the stores.
+// kill ends the server as if it was killed: later calls do not reach the stores.
 func (s *stage) kill() {
 	s.stores.die()
 	s.server.Close()
@@ -306,22 +307,22 @@ func (s *stage) kill() {
 	s.stores.heal()
 }
 
-// own calls the tools of the server in this process.
+// own returns an Invoker that calls the tools of the server in this process.
 func (s *stage) own() tool.Invoker { return tooltest.As(s.app.Catalogue, auth.LocalCaller()) }
 
-// A lostCall is a call of which the answer may be lost.
+// A lostCall is a call whose answer may be lost.
 type lostCall struct {
 	tool, token, key string
 	args             args
 	mcp              bool // over MCP instead of the route by name
 }
 
-// lost is the call of a tool, with a key.
+// lost returns the call of a tool, with a key.
 func (f prepared) lost(name string) lostCall {
 	return lostCall{tool: name, token: f.admin, key: "key of " + name, args: f.calls[name]}
 }
 
-// with is the call with one more argument.
+// with returns the call with one more argument.
 func (c lostCall) with(name string, value any) lostCall {
 	more := args{name: value}
 	for k, v := range c.args {
@@ -333,7 +334,7 @@ func (c lostCall) with(name string, value any) lostCall {
 	return c
 }
 
-// request is the whole request, as it goes over a connection that is used once.
+// request returns the bytes of the whole request, for a connection that is used once.
 func (c lostCall) request(t testing.TB) []byte {
 	t.Helper()
 	r := c.post(t)
@@ -375,7 +376,7 @@ func (s *stage) ask(t testing.TB, c lostCall) said {
 	return c.said(t, s.line.send(t, c.request(t), newWire(everything, everything)))
 }
 
-// said is the envelope of an answer.
+// said returns the envelope of an answer.
 func (c lostCall) said(t testing.TB, a said) said {
 	t.Helper()
 	if len(a.body) == 0 {
@@ -396,7 +397,7 @@ func (c lostCall) said(t testing.TB, a said) said {
 	return a
 }
 
-// must is ask where the answer has to be a success.
+// must is ask for a call that must succeed.
 func (s *stage) must(t testing.TB, c lostCall) said {
 	t.Helper()
 	a := s.ask(t, c)
@@ -411,7 +412,7 @@ var (
 	replayedIs = regexp.MustCompile(`"replayed":true,?`)
 )
 
-// same is an answer without what two answers to one call may differ in.
+// same returns an answer without the parts in which two answers to one call may differ.
 func same(body json.RawMessage) string {
 	text := tokenTexts.ReplaceAllString(tooltest.Comparable(body), `"token":…`)
 	return strings.ReplaceAll(replayedIs.ReplaceAllString(text, ""), ",}", "}")
@@ -420,15 +421,15 @@ func same(body json.RawMessage) string {
 // replayed reports whether an answer is a replay.
 func replayed(body json.RawMessage) bool { return replayedIs.Match(body) }
 
-// state is all that there is, in an order that says nothing: how many commits the tenant and its vaults
-// have, what they say of whom, and each note and event of those vaults that can be read. Which commit made
-// what it does not say, and of a new token the id is anybody's.
+// state returns everything that exists, sorted: how many commits the tenant and its vaults have,
+// who made how many, and each readable note and event of these vaults. It does not say which commit
+// made which, and the ids of new tokens are omitted.
 func (s *stage) state(t testing.TB) []string {
 	t.Helper()
 	return stateOf(t, s.own(), s.prepared)
 }
 
-// stateOf is the same as whoever calls sees it.
+// stateOf returns the same as the caller sees it.
 func stateOf(t testing.TB, inv tool.Invoker, s prepared) []string {
 	t.Helper()
 	all := []string{tooltest.Comparable(done(t, inv, "team_vault_list", args{"limit": 200}))}
@@ -458,7 +459,7 @@ func stateOf(t testing.TB, inv tool.Invoker, s prepared) []string {
 
 func punctuation(r rune) bool { return strings.ContainsRune(",[]{}", r) }
 
-// has reports whether a token was there from the beginning.
+// has reports whether a token existed at the beginning.
 func (f prepared) has(id string) bool {
 	return f.calls["team_token_revoke"]["id"] == id ||
 		strings.Contains(f.admin, id) || strings.Contains(f.other, id)

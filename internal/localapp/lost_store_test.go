@@ -11,14 +11,14 @@ import (
 	"github.com/rookeryhq/rookery/internal/tabletest"
 )
 
-// A disturbance is what goes wrong with the stores: one call, or that and each that follows.
+// A disturbance is a failure of the stores: of one call, or of that and all later ones.
 type disturbance struct {
 	at    int // the call, from 1, since the stores were disturbed
 	fault tabletest.Fault
 	dies  bool // nothing is done after it
 }
 
-// stores stand between an App and its table and bucket, also between those that follow it over the same
+// stores are wrappers of the table and the bucket of an App, also of its successors over the same
 // directory.
 type stores struct {
 	flaky *tabletest.Flaky
@@ -38,7 +38,7 @@ func newStores() *stores {
 	return s
 }
 
-// between gives an App its stores.
+// between returns the wrapped stores of an App.
 func (s *stores) between(t table.Table, b blob.Folder) (table.Table, blob.Folder) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -46,7 +46,7 @@ func (s *stores) between(t table.Table, b blob.Folder) (table.Table, blob.Folder
 	return s.flaky, flakyFolder{b, s}
 }
 
-// disturb plans a disturbance. The channel is closed when it comes.
+// disturb plans a disturbance. The channel is closed when it occurs.
 func (s *stores) disturb(d disturbance) <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,7 +54,7 @@ func (s *stores) disturb(d disturbance) <-chan struct{} {
 	return s.hit
 }
 
-// heal ends the disturbance, and tells how many calls there were since it began.
+// heal ends the disturbance, and returns the number of calls since it began.
 func (s *stores) heal() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,12 +62,12 @@ func (s *stores) heal() int {
 	return s.calls
 }
 
-// die lets every further call fail: nothing more is done, as if the process was killed.
+// die lets every later call fail without an effect, as if the process was killed.
 func (s *stores) die() {
 	s.disturb(disturbance{at: 1, fault: tabletest.Before, dies: true})
 }
 
-// next is what happens to the next call.
+// next returns the fault of the next call.
 func (s *stores) next() tabletest.Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,7 +84,7 @@ func (s *stores) next() tabletest.Fault {
 	return tabletest.None
 }
 
-// deliver does what is late.
+// deliver makes the late changes.
 func (s *stores) deliver(ctx context.Context) {
 	s.flaky.Deliver(ctx)
 	s.mu.Lock()
@@ -96,7 +96,7 @@ func (s *stores) deliver(ctx context.Context) {
 	}
 }
 
-// change does what a fault leaves of a change of the bucket.
+// change makes a change of the bucket, as far as a fault permits.
 func (s *stores) change(fault tabletest.Fault, do func(blob.Folder)) error {
 	s.mu.Lock()
 	b := s.bucket
@@ -142,8 +142,8 @@ func (r relay) Commit(ctx context.Context, ops ...table.Op) error {
 	return r.now().Commit(ctx, ops...)
 }
 
-// A flakyFolder fails as its stores plan it, where logs are kept: what is done to the files of people is
-// done.
+// A flakyFolder fails as its stores plan it, for the objects of logs; changes of notes always take
+// effect.
 type flakyFolder struct {
 	blob.Folder
 	stores *stores

@@ -19,7 +19,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
-// lostSeed is a new seed, or the one that ROOKERY_SEED names. It is logged.
+// lostSeed returns a new seed, or that of ROOKERY_SEED, and logs it.
 func lostSeed(t *testing.T) uint64 {
 	t.Helper()
 	seed := uint64(time.Now().UnixNano())
@@ -32,7 +32,7 @@ func lostSeed(t *testing.T) uint64 {
 	return seed
 }
 
-// An ending is what becomes of the process between the call whose answer is lost and its repetition.
+// An ending is the end of the process between the call whose answer is lost and its repetition.
 type ending string
 
 const (
@@ -43,11 +43,11 @@ const (
 
 var endings = []ending{goesOn, restarted, killed}
 
-// A ruin makes one call in such a way that its answer is lost. It is what the server said all the same,
-// if it said something.
+// A ruin makes one call in such a way that its answer is lost. It returns the answer of the server,
+// if there is one.
 type ruin func(t testing.TB, s *stage, c lostCall) said
 
-// A round makes every change there is on one server, loses the answers, and asks for them again.
+// A round makes every change on one server, loses the answers, and repeats the calls.
 type round struct {
 	ending ending
 	order  []string // of the tools
@@ -55,7 +55,7 @@ type round struct {
 	early  bool // what is late comes before the repetition, not after it
 }
 
-// A control is what comes of every change where no answer is lost.
+// A control is the effect of every change if no answer is lost.
 type control struct {
 	prepared
 	state []string
@@ -77,14 +77,16 @@ func newControl(t *testing.T, now time.Time) control {
 	return c
 }
 
-// tools are the names of all that change something, but that which erases the tenant: no token is good after it.
-// What becomes of such a call whose answer is lost is tested by the erasures of internal/team.
+// tools returns the names of all tools that change something, except the one that erases the
+// tenant: no token is valid after it. Lost answers of that call are tested with the erasures of
+// internal/team.
 func (p prepared) tools() []string {
 	all := slices.Sorted(maps.Keys(p.calls))
 	return slices.DeleteFunc(all, func(name string) bool { return name == "team_tenant_erase" })
 }
 
-// requireAgain requires that a call is answered as before, whose key can be used for nothing else.
+// requireAgain requires that a repeated call has the same answer, and that its key cannot be used
+// for another call.
 func (s *stage) requireAgain(t testing.TB, c lostCall, first said) {
 	t.Helper()
 	again := s.must(t, c)
@@ -95,7 +97,7 @@ func (s *stage) requireAgain(t testing.TB, c lostCall, first said) {
 	require.Equal(t, fault.KeyReused, tooltest.CodeOf(t, other.body), "%s: %s", c.tool, other.body)
 }
 
-// another is a call that is not the same. A call of the tree is the same whatever version it builds on.
+// another returns a different call. The version of a call of the tree makes no difference.
 func (c lostCall) another() lostCall {
 	switch {
 	case c.tool == "tree_update_nodes":
@@ -116,7 +118,7 @@ func (c lostCall) another() lostCall {
 	return c.with("if_version", "v1")
 }
 
-// run makes a round: each change takes effect once, and who repeats a call gets the first answer.
+// run makes a round: each change takes effect once, and a repeated call has the first answer.
 func (c control) run(t *testing.T, r round) {
 	s := c.stage(t)
 	firsts := map[string]said{}
@@ -154,7 +156,7 @@ func (s *stage) end(t testing.TB, r round) {
 	}
 }
 
-// settle repeats a call until its outcome is known, which takes one time.
+// settle repeats a call until its outcome is known, which takes one repetition.
 func (s *stage) settle(t testing.TB, r round, c lostCall, first said) {
 	t.Helper()
 	if r.early {
@@ -168,7 +170,8 @@ func (s *stage) settle(t testing.TB, r round, c lostCall, first said) {
 	s.requireAgain(t, c, again)
 }
 
-// ended makes a call again until its job, if it has one, does not run any more: the server goes on with it by itself.
+// ended repeats a call until its job, if it has one, has ended; the server runs the job in the
+// background.
 func (s *stage) ended(t testing.TB, c lostCall) said {
 	t.Helper()
 	for {
@@ -192,9 +195,9 @@ var cuts = []struct {
 	{"in the answer", func(int) *wire { return newWire(everything, 100) }},
 }
 
-// TestLostConnection holds that a change whose answer is lost with the connection takes effect once, and
-// is answered the same when it is repeated with its key, wherever the connection was cut and whatever
-// became of the server.
+// TestLostConnection checks that a change whose answer is lost with the connection takes effect
+// once, and that its repetition with the same key has the same answer, wherever the connection was
+// cut and however the server ended.
 func TestLostConnection(t *testing.T) {
 	t.Parallel()
 	c := newControl(t, noon)
@@ -213,16 +216,16 @@ func TestLostConnection(t *testing.T) {
 	}
 }
 
-// shuffled are names in another order.
+// shuffled returns names in another order.
 func shuffled(chance *rand.Rand, names []string) []string {
 	chance.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
 	return names
 }
 
-// soaked reports whether everything is to be tried, and not some of it.
+// soaked reports whether all cases must be run, and not a sample.
 func soaked() bool { return os.Getenv("ROOKERY_SOAK") != "" }
 
-// rounds are so many: all of them with ROOKERY_SOAK.
+// rounds returns the number of rounds: all of them with ROOKERY_SOAK.
 func rounds(all, some int) int {
 	if soaked() {
 		return all
@@ -230,13 +233,13 @@ func rounds(all, some int) int {
 	return some
 }
 
-// faults are what goes wrong with one call of the stores.
+// faults are the failures of one call of the stores.
 var faults = []tabletest.Fault{
 	tabletest.Before, tabletest.After, tabletest.Late, tabletest.LateNext,
 }
 
-// TestLostInStores holds the same where the stores fail at each call in turn, and nobody knows what came of
-// it; or where the server loses them there, and its client gives up.
+// TestLostInStores checks the same for stores that fail at each call in turn with an unknown
+// outcome, and for a server that loses the stores there while its client disconnects.
 func TestLostInStores(t *testing.T) {
 	t.Parallel()
 	c := newControl(t, noon)
@@ -264,7 +267,8 @@ func TestLostInStores(t *testing.T) {
 	}
 }
 
-// plan is the n-th disturbance of the call of a tool. After the last comes the first again.
+// plan returns the n-th disturbance of the call of a tool. After the last one, the first follows
+// again.
 func (c control) plan(name string, n int) disturbance {
 	kind := n / 2 % len(faults)
 	return disturbance{
@@ -272,8 +276,8 @@ func (c control) plan(name string, n int) disturbance {
 	}
 }
 
-// disturbed makes a call while the stores are disturbed, which they go on to be where the server is then
-// killed. Where they do no more the client gives up.
+// disturbed makes a call while the stores are disturbed. With stays, they remain disturbed, because
+// the server is killed next. If they stop to work, the client disconnects.
 func (s *stage) disturbed(t testing.TB, c lostCall, d disturbance, stays bool) said {
 	t.Helper()
 	hit := s.stores.disturb(d)
@@ -284,7 +288,7 @@ func (s *stage) disturbed(t testing.TB, c lostCall, d disturbance, stays bool) s
 	w := newWire(everything, everything)
 	s.line.start(t, c.request(t), w, hit)
 	if c.mcp {
-		s.stores.heal() // nobody who hangs up ends a call over MCP
+		s.stores.heal() // over MCP, a client that disconnects does not end its call
 	}
 	<-w.ended
 	if !stays {

@@ -18,7 +18,8 @@ const (
 	wisdomA                   = "wisdom_a"
 )
 
-// memories are lines of an import: three memories that share a tag and a file, two chapters of them, and their wisdom.
+// memories are lines of an import: three memories that share a tag and a file, two chapters of
+// them, and their wisdom.
 var memories = func() string {
 	var lines strings.Builder
 	for i, id := range []string{memoryA, memoryB, memoryC} {
@@ -36,7 +37,7 @@ var memories = func() string {
 	return lines.String()
 }()
 
-// remember puts memories into the vault main, and counts an access of one.
+// remember imports memories into the vault main, and counts an access of one.
 func remember(t testing.TB, inv tool.Invoker) {
 	t.Helper()
 	answer := done(t, inv, "memory_import", args{
@@ -62,7 +63,8 @@ var memoryCalls = map[string]args{
 		`"intent":{"goal":"g","task_type":"other"},"outcome":{"success":true,"summary":"s"}}`}}},
 }
 
-// memoryReadings are arguments of the tools that read memories, beside those that their schemas require.
+// memoryReadings are arguments of the tools that read memories, in addition to those that their
+// schemas require.
 var memoryReadings = map[string]args{
 	"memory_recall":        {"intent": "mend a wheel", "depth": "full"},
 	"memory_complete":      {"kind": "memory", "prefix": "none has it"},

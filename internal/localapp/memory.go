@@ -10,7 +10,8 @@ import (
 )
 
 // memoryOf returns the bound of the memory of open vaults: the configured one, or half of the
-// available memory. It returns nil, no bound, for a folder that is served, which is one vault.
+// available memory. It returns nil, no bound, if the memory is unknown, and for a folder that is
+// served, which is one vault.
 func memoryOf(cfg Config) *team.Memory {
 	if cfg.Folder != "" {
 		return nil
@@ -19,7 +20,8 @@ func memoryOf(cfg Config) *team.Memory {
 }
 
 // available returns the memory that the process may use, in bytes: the least of that of the
-// machine, of its control group and GOMEMLIMIT. It returns 0 if it is unknown.
+// machine, of its control group and GOMEMLIMIT. It returns 0 if it is unknown. The memory that
+// other processes use is not subtracted.
 func available() int64 {
 	most := machineMemory()
 	if soft := debug.SetMemoryLimit(-1); soft < math.MaxInt64 && (most == 0 || soft < most) {
@@ -29,7 +31,7 @@ func available() int64 {
 }
 
 // limitsOf returns the limits of each vault. The index of a vault may be larger if only this
-// machine can reach the server.
+// machine can reach the server, because its users then share the memory with no other user.
 func limitsOf(cfg Config) repo.Limits {
 	things := repo.MaxThings
 	if !cfg.Server.Local(false) {

@@ -12,7 +12,8 @@ import (
 const controlGroup = "/sys/fs/cgroup/memory.max"
 
 // machineMemory returns the memory of the machine, or of the container if that is less, in bytes.
-// It returns 0 if it is unknown.
+// It returns 0 if it is unknown. The limit of a control group is read where version 2 has it in a
+// container; outside one, the file does not exist.
 func machineMemory() int64 {
 	var most int64
 	var info unix.Sysinfo_t

@@ -23,7 +23,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/table"
 )
 
-// heapBytes is how many bytes are in use.
+// heapBytes returns the number of bytes in use.
 func heapBytes() int64 {
 	var m runtime.MemStats
 	runtime.GC()
@@ -32,10 +32,11 @@ func heapBytes() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// TestImportsOfHeadings requires that notes of nothing but headings, each 1 MB, do not fill the memory, now and
-// after each restart: seven imports of them had killed a server of 2 GiB, and each restart did it again. In CI
-// each is 160 KB, with twice the headings that are indexed, so that no call comes near its deadline on a
-// machine with much other work. Indexed, the seven would hold 73 MB, three times the bytes allowed.
+// TestImportsOfHeadings checks that notes of 1 MB that contain only headings do not fill the
+// memory, now and after each restart: seven imports of them once killed a server of 2 GiB, and each
+// restart killed it again. In CI each note has 160 KB, with twice the number of headings that are
+// indexed, so that no call comes near its deadline on a busy machine. If all were indexed, the
+// seven would use 73 MB, three times the permitted bytes.
 func TestImportsOfHeadings(t *testing.T) {
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(2 << 30))
 	app, dir := openVault(t)
@@ -68,7 +69,8 @@ func TestImportsOfHeadings(t *testing.T) {
 	runtime.KeepAlive(headings)
 }
 
-// requireUnindexed requires that so many notes of headings are readable, searchable as text, and counted.
+// requireUnindexed requires that so many notes of headings can be read and searched as text, and
+// are counted.
 func requireUnindexed(t *testing.T, via local, notes int) {
 	t.Helper()
 	var hits struct{ Items []json.RawMessage }
@@ -85,8 +87,8 @@ func requireUnindexed(t *testing.T, via local, notes int) {
 	require.Len(t, stats.Paths, notes)
 }
 
-// TestTheQuotaOfIndexedThings holds that a write beyond it is refused, that less is taken, and that
-// team_usage shows it.
+// TestTheQuotaOfIndexedThings checks that a write beyond the quota is refused, that a smaller one
+// is accepted, and that team_usage shows the quota.
 func TestTheQuotaOfIndexedThings(t *testing.T) {
 	app, err := openApp(t.Context(), localapp.Config{
 		Data: t.TempDir(), Log: leaktest.Logger(t, nil),
@@ -119,7 +121,7 @@ func TestTheQuotaOfIndexedThings(t *testing.T) {
 	require.Equal(t, 9, usage.Items[0].Indexed)
 }
 
-// A countingTable counts what is read of each partition.
+// A countingTable counts the reads of each partition.
 type countingTable struct {
 	table.Table
 	mu   sync.Mutex
@@ -142,7 +144,7 @@ func (c *countingTable) Query(ctx context.Context, part, from, to string) iter.S
 	return c.Table.Query(ctx, part, from, to)
 }
 
-// ofVaults are the partitions of vaults of which something was read.
+// ofVaults returns the partitions of vaults that were read.
 func (c *countingTable) ofVaults() map[string]int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -151,8 +153,8 @@ func (c *countingTable) ofVaults() map[string]int {
 	return read
 }
 
-// TestAStartOpensNothing holds that a server whose vaults do not fit into memory starts without reading
-// anything of them, refuses the one that does not fit, and serves the others.
+// TestAStartOpensNothing checks that a server whose vaults do not fit into memory starts without
+// reading them, refuses the one that does not fit, and serves the others.
 func TestAStartOpensNothing(t *testing.T) {
 	app, dir := openVault(t)
 	via := local{app}

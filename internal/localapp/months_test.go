@@ -18,8 +18,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/repotest"
 )
 
-// years makes a data directory in which a vault was written to in several months, and returns what
-// lies in its folder.
+// years creates a data directory in which a vault was written in several months, and returns the
+// files of its folder.
 func years(t *testing.T) (string, map[string]string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -40,7 +40,7 @@ func years(t *testing.T) (string, map[string]string) {
 	return dir, folder(t, folderOf(dir))
 }
 
-// remembered are ids and times of every object and trait of a vault.
+// remembered returns the ids and times of every object and trait of a vault.
 func remembered(t *testing.T, dir string) string {
 	t.Helper()
 	app := openAt(t, dir, later)
@@ -64,12 +64,12 @@ func remembered(t *testing.T, dir string) string {
 	return string(text)
 }
 
-// later is a time after all that the months have.
+// later returns a time after all times in the months.
 func later() time.Time { return time.Date(2032, 5, 1, 9, 0, 0, 0, time.UTC) }
 
-// TestClosedMonths holds that the months of an audit log verify, leave as one file, and come into
-// another vault from its folder, in one call or many, with the ids and times that they tell; and that
-// the folder tells the vault itself nothing new.
+// TestClosedMonths checks that the months of an audit log verify, are exported as one file, and are
+// imported into another vault from its folder, in one call or many, with their ids and times; and
+// that the folder adds nothing to the vault itself.
 func TestClosedMonths(t *testing.T) {
 	dir, files := years(t)
 	require.Subset(t, slices.Collect(maps.Keys(files)), []string{
@@ -114,7 +114,7 @@ func TestClosedMonths(t *testing.T) {
 	}
 }
 
-// TestClosedMonthIsDamaged holds that a closed month that somebody cut is told by the tool and by the
+// TestClosedMonthIsDamaged checks that a truncated closed month is reported by the tool and by the
 // doctor, with its name and line.
 func TestClosedMonthIsDamaged(t *testing.T) {
 	dir, files := years(t)

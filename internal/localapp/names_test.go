@@ -11,8 +11,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 )
 
-// TestNamesReorderNothing holds that no tool makes a thing whose name has a control character, or one that
-// reorders text, and that a note which has such a name is read, changed and deleted as any other.
+// TestNamesReorderNothing checks that no tool creates a thing whose name has a control character,
+// or a character that reorders text, and that a note which has such a name can be read, changed and
+// deleted like any other.
 func TestNamesReorderNothing(t *testing.T) {
 	app, _ := openVault(t)
 	defer func() { require.NoError(t, app.Close()) }()
@@ -36,8 +37,8 @@ func TestNamesReorderNothing(t *testing.T) {
 	}
 }
 
-// TestNotesWithOddNames holds that a note which has a name that reorders text, since before or from an
-// editor, is read, changed and deleted as any other.
+// TestNotesWithOddNames checks that a note whose name reorders text, created by an earlier release
+// or by an editor, can be read, changed and deleted like any other.
 func TestNotesWithOddNames(t *testing.T) {
 	const odd = "a\u202eb"
 	p := newPerson(t, map[string]string{odd + ".md": "# Old\n"})

@@ -11,8 +11,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
-// TestAuditOfLargeCommits covers that a page of the audit log reads a bounded part of commits with large texts,
-// whatever it is asked for, and that the pages together have each commit once.
+// TestAuditOfLargeCommits checks that a page of the audit log reads a limited part of commits with
+// large texts, whatever its arguments, and that the pages together have each commit once.
 func TestAuditOfLargeCommits(t *testing.T) {
 	app, _ := openVault(t)
 	defer func() { require.NoError(t, app.Close()) }()

@@ -20,15 +20,16 @@ import (
 	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
-// maxObjects is how many objects a call may allocate: what counts its work.
+// maxObjects is the maximum number of objects that a call may allocate, as a measure of its work.
 const maxObjects = 3_000_000
 
-// readsAll are the tools whose work is a whole vault, so that no bound for a call is possible: raven_reindex parses
-// every note again, and team_audit_verify reads every commit. What they cost for each byte of the vault is bounded
-// by TestWholeVaults. They read it note by note and run by run.
+// readsAll are the tools that read a whole vault, so that their cost per call cannot be limited:
+// raven_reindex parses every note again, and team_audit_verify reads every commit. TestWholeVaults
+// limits their cost per byte of the vault. They read it note by note and run by run.
 var readsAll = []string{"raven_reindex", "team_audit_verify"}
 
-// maxPerByte is how many bytes the tools of readsAll allocate for each byte of the notes that were ever written.
+// maxPerByte is the maximum number of bytes that the tools of readsAll allocate for each byte of
+// all notes and their history.
 const maxPerByte = 100
 
 // TestWholeVaults covers that the tools which read a whole vault cost what it has in bytes, with the nastiest notes,
@@ -225,7 +226,7 @@ func newNastyVault(t testing.TB, in local) nastyVault {
 	return v
 }
 
-// restore makes the notes what they were before a call changed them.
+// restore restores the notes after a call that changed them.
 func (v nastyVault) restore(t testing.TB) {
 	t.Helper()
 	for path, text := range nastyNotes() {
@@ -236,8 +237,9 @@ func (v nastyVault) restore(t testing.TB) {
 	}
 }
 
-// cost is what a call costs, and its answer. What goes on in the background is counted too, such as folding after
-// restore, so a call that seems to cost too much is made again, on the same notes, when nothing goes on any more.
+// cost returns the cost of a call, and its answer. Background work is counted too, such as a
+// compaction after restore, so a call that seems to be too expensive is repeated on the same notes
+// when no background work runs.
 func (v nastyVault) cost(t testing.TB, c nastyCall) (objects, bytes uint64, answer json.RawMessage) {
 	t.Helper()
 	in := c.args()
@@ -255,7 +257,7 @@ func (v nastyVault) cost(t testing.TB, c nastyCall) (objects, bytes uint64, answ
 	return objects, bytes, answer
 }
 
-// settle waits until nothing goes on in the background.
+// settle waits until no background work runs.
 func settle(t testing.TB) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -264,9 +266,9 @@ func settle(t testing.TB) {
 	}, time.Minute, time.Millisecond, "something in the background goes on allocating")
 }
 
-// TestNastyCalls makes each nasty call on a vault with the nastiest notes, whatever the calls before changed. Each
-// stays within what a call may cost, and another caller is answered beside it. CI draws a sample by seed; the soak
-// makes them all.
+// TestNastyCalls makes each expensive call on a vault with the most expensive notes, whatever
+// earlier calls changed. Each stays within the limits of a call, and another caller is answered
+// meanwhile. CI runs a sample by seed; ROOKERY_SOAK runs all.
 func TestNastyCalls(t *testing.T) {
 	app, _ := openVault(t)
 	defer func() { require.NoError(t, app.Close()) }()
@@ -301,7 +303,8 @@ func TestNastyCalls(t *testing.T) {
 	}
 }
 
-// TestManyEvents covers what calls cost that write or read an event for each of 20,000 things of a note.
+// TestManyEvents checks the cost of calls that write or read an event for each of 20,000 things of
+// a note.
 func TestManyEvents(t *testing.T) {
 	app, _ := openVault(t)
 	defer func() { require.NoError(t, app.Close()) }()

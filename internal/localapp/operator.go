@@ -24,14 +24,15 @@ const backupPath = "/backup"
 
 // An Operator is a listener on loopback for programs of the user who runs a server. Its key is in
 // the address file beside the database. A program that can read that file can read the whole
-// directory.
+// directory, so the key grants nothing that the program does not have. It is not reachable through
+// the public listener, whatever its configuration.
 type Operator struct {
 	URL string `json:"url"`
 	Key string `json:"key"`
 }
 
-// operate opens the listener of the Operator. The function that it returns closes the listener and
-// waits for a running backup.
+// operate opens the listener of the Operator, on a free port of loopback. The function that it
+// returns closes the listener and waits for a running backup, which its connection's end cuts off.
 func (a *App) operate(ctx context.Context) (*Operator, func(), error) {
 	l, err := address{hostport: "127.0.0.1:0", option: "--listen"}.listen(ctx)
 	if err != nil {
@@ -64,7 +65,8 @@ func (o *Operator) keyed(next http.Handler) http.Handler {
 }
 
 // answerBackup answers with a backup as its body. It cuts the connection off if the backup fails
-// after its first byte was sent, and otherwise answers an error with status 500.
+// after its first byte was sent, so that the client does not take a part for the whole, and
+// otherwise answers an error with status 500.
 func (a *App) answerBackup(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/zstd")
 	sent := &counted{to: w}
@@ -81,7 +83,8 @@ func (a *App) answerBackup(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// A refused is the body of an answer without a backup.
+// A refused is the body of an answer without a backup: the fault of the server, from which the
+// client makes its own.
 type refused struct {
 	Code    fault.Code `json:"code"`
 	Message string     `json:"message"`
@@ -101,9 +104,10 @@ func (c *counted) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Backup writes a consistent copy of the data directory while calls go on. It returns
-// INVALID_PARAMETER for a folder that is served, because its notes are outside the directory, and
-// UNAVAILABLE while another backup is running.
+// Backup writes a consistent copy of the data directory while calls go on: the database as of one
+// moment, and files that are at least as new. It returns INVALID_PARAMETER for a folder that is
+// served, because its notes are outside the directory, and UNAVAILABLE while another backup is
+// running. The address file and temporary copies of the database are left out.
 func (a *App) Backup(ctx context.Context, to io.Writer) (*backup.Manifest, error) {
 	if a.folder != nil {
 		return nil, fault.New(fault.InvalidParameter, "a backup needs a data directory; the notes of a "+
@@ -130,8 +134,13 @@ func (a *App) Backup(ctx context.Context, to io.Writer) (*backup.Manifest, error
 }
 
 // CreateBackup writes a backup of a data directory to a new file, through the process that has the
-// directory open if there is one, and verifies it. The file gets its name only when it is complete.
-// CreateBackup returns CONFLICT if the file exists.
+// directory open if there is one, and verifies it. The file gets its name only when it is complete
+// and verified. CreateBackup returns CONFLICT if the file exists, and FILE_ERROR if it cannot be
+// written. A process that is killed leaves a hidden file whose name contains ".part-".
+//
+// A backup of a running server is made by that server, because only it can take a snapshot of the
+// database; it sends the backup as the body of a response. Verifying reads the whole file again, so
+// that a disk that lost data is noticed now and not when the backup is needed.
 func CreateBackup(ctx context.Context, cfg Config, file string) (m *backup.Manifest, err error) {
 	if _, err := os.Lstat(file); err == nil {
 		return nil, fault.New(fault.Conflict, "the file exists already").Fix("name a new file: backups " +
@@ -169,7 +178,8 @@ func unbacked(err error) error {
 }
 
 // writeBackup writes a backup of a data directory: through this process, or through the Operator of
-// the process that has it open.
+// the process that has it open. A process without an Operator, such as a command, is the *InUse
+// that Open returned.
 func writeBackup(ctx context.Context, cfg Config, to io.Writer) error {
 	a, err := Open(ctx, cfg)
 	var busy *InUse
@@ -213,7 +223,9 @@ func (o *Operator) backup(ctx context.Context, to io.Writer) error {
 	return nil
 }
 
-// VerifyBackup reads a whole backup, compares it with its manifest and returns the manifest.
+// VerifyBackup reads a whole backup, compares it with its manifest and returns the manifest. It
+// writes nothing. A damaged or incomplete backup is INDEX_ERROR; one that cannot be opened is
+// NOT_FOUND.
 func VerifyBackup(ctx context.Context, file string) (*backup.Manifest, error) {
 	f, err := openBackup(file)
 	if err != nil {
@@ -232,8 +244,9 @@ func openBackup(file string) (*os.File, error) {
 	return f, nil
 }
 
-// RestoreBackup restores a backup into a new data directory, after all of its data was examined. It
-// returns the findings of the examination too, also when it refuses the backup.
+// RestoreBackup restores a backup into a new data directory, after all of its data was examined in
+// a directory beside it. It returns the findings of the examination too, also when it refuses the
+// backup. A backup with a failure in it is INDEX_ERROR, and dir is not created.
 func RestoreBackup(ctx context.Context, file, dir string) (m *backup.Manifest, found []repo.Finding, err error) {
 	f, err := openBackup(file)
 	if err != nil {

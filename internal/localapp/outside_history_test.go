@@ -14,7 +14,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/localapp"
 )
 
-// A past is what raven_history answers.
+// A past is the answer of raven_history.
 type past struct {
 	Items []struct {
 		Version, Op, Found, Path string
@@ -23,9 +23,9 @@ type past struct {
 	}
 }
 
-// TestHistoryOfOutsideEdits holds that what was changed outside is told in the history of the note, of
-// its sections and of its traits, and by the audit log as the document says; that ids and times of what
-// did not change stay; and that what was found is as old as the commit that found it.
+// TestHistoryOfOutsideEdits checks that outside edits are in the history of the note, of its
+// sections and of its traits, and in the audit log as the document says; that the ids and times of
+// unchanged things stay; and that new things have the time of the commit that found them.
 func TestHistoryOfOutsideEdits(t *testing.T) {
 	dir, clock := t.TempDir(), newClock()
 	app, err := openApp(t.Context(), localapp.Config{
@@ -119,7 +119,7 @@ func traitsOf(t *testing.T, via local, in args) []dated {
 	return all
 }
 
-// traitOf is the trait whose line says something.
+// traitOf returns the trait whose line has a text.
 func traitOf(t *testing.T, via local, says string) dated {
 	t.Helper()
 	for _, tr := range traitsOf(t, via, nil) {
@@ -131,7 +131,8 @@ func traitOf(t *testing.T, via local, says string) dated {
 	return dated{}
 }
 
-// requireReindexLine requires that the last line of an audit log is what the document shows.
+// requireReindexLine requires that the last line of an audit log has the form that the document
+// shows.
 func requireReindexLine(t *testing.T, log, removed, discovered, modified string) {
 	t.Helper()
 	lines := strings.Split(strings.TrimSpace(log), "\n")

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPiped covers what people pipe into the commands that write prose.
+// TestPiped checks the commands that read prose from a pipe.
 func TestPiped(t *testing.T) {
 	p := newPlace(t)
 	piped := func(stdin string, line ...string) string {

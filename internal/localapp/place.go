@@ -14,7 +14,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/vaultdir"
 )
 
-// A place is where the database of an App is: in a data directory, or in the state of a folder.
+// A place is where the database of an App is: in a data directory, or in the state of a folder. It
+// has what messages need to name it on a command line.
 type place struct {
 	dir    string
 	option string // the option that names it on a command line
@@ -33,13 +34,14 @@ const workDir = "work"
 // dataPlace returns the place of a data directory.
 func dataPlace(dir string) place { return place{dir: dir, option: dataOption} }
 
-// folderPlace returns the place of the state of a folder.
+// folderPlace returns the place of the state of a folder. vault is the name of the folder's vault.
 func folderPlace(state, vault string) place {
 	return place{dir: state, option: folderOption, vault: vault}
 }
 
 // enter creates the data directory if needed, or claims the folder. The error is an *InUse if
-// another process serves the folder.
+// another process serves the folder; that of a data directory is found when its database is opened.
+// A data directory and a folder together are INVALID_PARAMETER.
 func (a *App) enter(cfg Config) error {
 	switch {
 	case cfg.Folder == "" && vaultdir.IsState(cfg.Data):
@@ -78,7 +80,8 @@ func isState() *fault.Fault {
 }
 
 // servedElsewhere returns the error for a folder that another process serves. It contains the name
-// of the folder's vault, for calls to that process.
+// of the folder's vault, for calls to that process. If the folder cannot be found any more, it
+// returns that error.
 func servedElsewhere(cfg Config, busy *vaultdir.InUse) error {
 	f, err := vaultdir.Find(cfg.Folder, cfg.State)
 	if err != nil {
@@ -88,7 +91,8 @@ func servedElsewhere(cfg Config, busy *vaultdir.InUse) error {
 }
 
 // serveFolder opens the folder that is served, if there is one, and sets the options of the tenant
-// for it. For a data directory it sets only the watcher of its vaults.
+// for it. For a data directory it sets only the watcher of its vaults. Temporary files are written
+// to the state of the folder, so that the folder has only its own files.
 func (a *App) serveFolder(o *team.Options, cfg Config) error {
 	f := a.folder
 	if f == nil {
@@ -115,7 +119,8 @@ func (a *App) serveFolder(o *team.Options, cfg Config) error {
 }
 
 // away returns a function that reports whether path no longer leads to the folder that it leads to
-// now. It returns nil if there is no such folder.
+// now: the folder was moved or removed, or another one is in its place. It returns nil if there is
+// no such folder.
 func away(path string) func() bool {
 	was, err := os.Stat(path)
 	if err != nil {

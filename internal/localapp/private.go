@@ -23,7 +23,8 @@ const others fs.FileMode = 0o077
 
 // exposed returns the first directory or file of the place that other users of the machine have
 // permissions for, its mode, and the number of such paths. first is relative to the place. Symbolic
-// links are not followed. It returns zero values on Windows.
+// links are not followed. It returns zero values on Windows. Only the paths of ours are examined,
+// so its cost depends on the number of vaults, not on that of notes.
 func (p place) exposed() (first string, mode fs.FileMode, count int, err error) {
 	if runtime.GOOS == "windows" {
 		return "", 0, 0, nil
@@ -52,7 +53,9 @@ func (p place) exposed() (first string, mode fs.FileMode, count int, err error) 
 	return first, mode, count, nil
 }
 
-// shield returns FILE_ERROR if other users of the machine have permissions for files of the place.
+// shield returns FILE_ERROR if other users of the machine have permissions for files of the place,
+// or if the permissions cannot be read. It names the first of these files and the command that
+// corrects them.
 func (p place) shield() error {
 	name, mode, count, err := p.exposed()
 	if err != nil {
@@ -66,7 +69,8 @@ func (p place) shield() error {
 		Fix("or serve it as it is: --shared-data")
 }
 
-// openTo returns the message about the permissions of other users.
+// openTo returns the message about the permissions of other users: the first path, its mode, and
+// how many more there are.
 func (p place) openTo(name string, mode fs.FileMode, count int) string {
 	what := "the directory of the data"
 	if name != "." {

@@ -14,8 +14,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/localapp"
 )
 
-// TestPrivate holds that everything in a data directory is made for its owner alone, that what others have
-// permissions for is refused where that is asked, and only there.
+// TestPrivate checks that everything in a data directory has permissions only for its owner, and
+// that a directory with permissions for others is refused only if that is requested.
 func TestPrivate(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("its permissions are of another kind")
@@ -51,8 +51,8 @@ func TestPrivate(t *testing.T) {
 	require.NoError(t, app.Close())
 }
 
-// TestPrivateFolder holds that a folder which is served in place keeps the modes of its owner, and that
-// only the state of it is looked at.
+// TestPrivateFolder checks that a folder which is served in place keeps its modes, and that only
+// the modes of its state are checked.
 func TestPrivateFolder(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("its permissions are of another kind")

@@ -13,14 +13,14 @@ import (
 	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
-// sharedNames are the arguments that CONTRACT §3 gives to many tools.
+// sharedNames are the arguments that CONTRACT §3 defines for many tools.
 var sharedNames = []string{
 	"vault", "limit", "page_token", "if_version", "idempotency_key", "dry_run", "agent_id",
 	"session", "only", "envelope", "as_of",
 	"pageToken", "versionToken", "idempotencyKey", "dryRun", // as the tree family spells them
 }
 
-// ownArgs are the arguments of a tool that are its own.
+// ownArgs returns the arguments of a tool that are not shared.
 func ownArgs(made *tool.Tool) []string {
 	own := []string{}
 	for _, a := range made.Args {
@@ -32,8 +32,8 @@ func ownArgs(made *tool.Tool) []string {
 	return own
 }
 
-// TestPromises covers that each tool of the documents is there with its arguments, or is not there
-// at all, as the list says.
+// TestPromises checks that each tool of the documents exists with its arguments, or does not exist,
+// as the list says.
 func TestPromises(t *testing.T) {
 	promised := map[string]bool{}
 	for _, p := range tooltest.Promises {
@@ -66,7 +66,7 @@ func TestPromises(t *testing.T) {
 	}
 }
 
-// known is the tool of a name or alias, if there is one.
+// known returns the tool with a name or alias, or nil.
 func known(name string) *tool.Tool {
 	for _, made := range allTools() {
 		if made.Name == name || slices.Contains(made.Aliases, name) {
@@ -84,7 +84,7 @@ func wordsOf(made *tool.Tool) []string {
 	return words
 }
 
-// TestSharedArguments covers the arguments of CONTRACT §3 that many tools take.
+// TestSharedArguments checks the arguments of CONTRACT §3 that many tools have.
 func TestSharedArguments(t *testing.T) {
 	paged := []string{"raven_object_list", "raven_trait_list", "raven_search", "raven_backlinks",
 		"raven_outlinks", "raven_type", "raven_tag", "raven_date", "raven_untyped", "raven_history", "raven_log", "raven_trash_list",
@@ -114,8 +114,8 @@ func TestSharedArguments(t *testing.T) {
 	}
 }
 
-// TestLaterCommands covers that a command which is to come is no command yet, and that those which
-// are here are promised.
+// TestLaterCommands checks that a planned command does not exist yet, and that the existing ones
+// are in the documents.
 func TestLaterCommands(t *testing.T) {
 	for words, why := range tooltest.LaterCommands {
 		require.NotEmpty(t, why)
@@ -127,7 +127,7 @@ func TestLaterCommands(t *testing.T) {
 	}
 }
 
-// TestCodes covers that the codes are those of CONTRACT §2, each with its status.
+// TestCodes checks that the codes are those of CONTRACT §2, each with its status.
 func TestCodes(t *testing.T) {
 	var all []string
 	for _, row := range tooltest.Codes {
@@ -146,8 +146,8 @@ func TestCodes(t *testing.T) {
 	require.ElementsMatch(t, all, has)
 }
 
-// TestWarnings covers that a tool that is here says in its document which warnings it gives, and
-// gives none that CONTRACT §1 does not have.
+// TestWarnings checks that the document of each tool lists its warnings, and that all of them are
+// in CONTRACT §1.
 func TestWarnings(t *testing.T) {
 	prose := ""
 	for _, made := range allTools() {
@@ -160,7 +160,7 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// resources are the words that the routes of the families begin with (CONTRACT §4).
+// resources are the words with which the routes of the families begin (CONTRACT §4).
 var resources = map[string]string{
 	"raven": "objects traits schema queries log batch validate check reindex backlinks outlinks " +
 		"dates tagged types untyped stats files trash resolve object-search complete prompts",
@@ -171,8 +171,8 @@ var resources = map[string]string{
 	"team":   "vaults tokens members issuers webhooks audit usage whoami jobs tenant complete",
 }
 
-// TestRoutes covers the rule of CONTRACT §5: list and get are GET, create POST, update PATCH, delete
-// DELETE, and any other verb POST on a word of its own.
+// TestRoutes checks the rule of CONTRACT §5: list and get are GET, create is POST, update is PATCH,
+// delete is DELETE, and any other verb is POST on its own word.
 func TestRoutes(t *testing.T) {
 	bases := map[string]string{
 		"raven": "/v1/vaults/{vault}", "notes": "/v1/vaults/{vault}", "orient": "/v1/vaults/{vault}",
@@ -198,8 +198,8 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
-// settledRoutes are routes that reference/memory-build.md §2.35 and reference/families-build.md §4.3 settle: the names of the tools are those of their
-// document, which the rule does not know.
+// settledRoutes are routes that reference/memory-build.md §2.35 and reference/families-build.md
+// §4.3 define: the tools have the names of their documents, to which the rule does not apply.
 var settledRoutes = map[string]string{
 	"memory_store": "POST /memories", "memory_list": "GET /memories",
 	"memory_update_memory": "PATCH /memories/{memory_id}", "memory_delete_memory": "DELETE /memories/{memory_id}",
@@ -237,7 +237,7 @@ func verbOf(made *tool.Tool) string {
 	return made.Name[strings.LastIndexByte(made.Name, '_')+1:]
 }
 
-// isCreation reports whether a verb puts something into a collection.
+// isCreation reports whether a verb adds something to a collection.
 func isCreation(verb string) bool {
 	return slices.Contains([]string{"new", "create", "import", "write"}, verb)
 }
@@ -250,7 +250,7 @@ func structured(a tool.Arg) bool {
 	return !a.Shared && (free || s.Type == "object" || items)
 }
 
-// methodOf is the method that the rule gives a tool.
+// methodOf returns the method of a tool by the rule.
 func methodOf(made *tool.Tool) string {
 	switch verb := verbOf(made); {
 	case made.Kind == tool.View, !made.Kind.Mutates() && slices.ContainsFunc(made.Args, structured):

@@ -18,7 +18,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// realVault is the folder of a vault that people wrote. The test is skipped where there is none.
+// realVault returns the folder of a vault that people wrote. The test is skipped if there is none.
 func realVault(t *testing.T) string {
 	t.Helper()
 	dir := os.Getenv("ROOKERY_TEST_VAULT")
@@ -31,7 +31,7 @@ func realVault(t *testing.T) string {
 	return dir
 }
 
-// command runs a command line on an App, as the user types it.
+// command runs a command line on an App, as a user would.
 func command(t *testing.T, app *localapp.App, line ...string) (out, errs string, code int) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -45,8 +45,8 @@ func command(t *testing.T, app *localapp.App, line ...string) (out, errs string,
 	return stdout.String(), stderr.String(), code
 }
 
-// TestRealNotes brings in a real vault and writes it back: what was taken is the same to the byte,
-// and nothing else is written but `.raven/` (issue 3, §3.4).
+// TestRealNotes imports a real vault and exports it again: the imported files are the same to the
+// byte, and nothing else is written except `.raven/` (issue 3, §3.4).
 func TestRealNotes(t *testing.T) {
 	source := realVault(t)
 	app, dir := openVault(t)
@@ -76,7 +76,8 @@ func TestRealNotes(t *testing.T) {
 	requireTaken(t, notes, folder(t, filepath.Join(dir, "tenants/local/vaults/real/notes")))
 }
 
-// requireTaken requires that a folder has these notes, to the byte, and beside them only .raven/.
+// requireTaken requires that a folder has these notes, to the byte, and nothing else except
+// .raven/.
 func requireTaken(t *testing.T, notes, found map[string]string) {
 	t.Helper()
 	maps.DeleteFunc(found, func(path, _ string) bool { return strings.HasPrefix(path, ".raven/") })
@@ -98,8 +99,8 @@ func (v vaultNamed) call(t *testing.T, name string, in args) answer {
 	return must(t, v.via, name, in)
 }
 
-// requireReadable requires that each note can be read and found, those in quarantine too, and that
-// these are told.
+// requireReadable requires that each note can be read and found, including quarantined ones, and
+// that these are reported.
 func requireReadable(t *testing.T, v vaultNamed, notes map[string]string) {
 	t.Helper()
 	report := into[struct {

@@ -18,7 +18,8 @@ import (
 
 // Rebuild rebuilds the vaults that are in the folder of a data directory but not in its database:
 // all of them, if the database is lost. For a folder that is served it rebuilds the vault from the
-// segments in its state. It returns no vaults if there is nothing to rebuild.
+// segments in its state. It returns no vaults if there is nothing to rebuild. Only vaults of the
+// tenant `local` are rebuilt.
 func Rebuild(ctx context.Context, cfg Config) ([]team.Rebuilt, error) {
 	cfg.rebuilds = true
 	if cfg.Folder != "" {
@@ -35,7 +36,7 @@ func Rebuild(ctx context.Context, cfg Config) ([]team.Rebuilt, error) {
 }
 
 // rebuild rebuilds the vaults of an open App. It returns READ_ONLY if the folder cannot be written,
-// because the audit log has to be generated again.
+// because the audit log has to be generated again. It is called before any vault is opened.
 func (a *App) rebuild(ctx context.Context) ([]team.Rebuilt, error) {
 	if a.folder != nil && a.folder.ReadOnly {
 		return nil, fault.New(fault.ReadOnly, "the folder cannot be written, and its audit log must be "+
@@ -51,7 +52,8 @@ func (a *App) rebuild(ctx context.Context) ([]team.Rebuilt, error) {
 }
 
 // checkLoss returns INDEX_NOT_FOUND if a place has vaults but no database, or an empty file in its
-// place. A new database would hide those vaults.
+// place. A new database would hide those vaults, and their names could be given to new ones. It
+// looks at the tenant `local` only.
 func (p place) checkLoss() error {
 	file, err := os.Stat(filepath.Join(p.dir, database))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) || err == nil && file.Size() > 0 {
@@ -85,7 +87,8 @@ func (p place) checkLoss() error {
 		Fix("or restore %s from a backup", database)
 }
 
-// holdsVault reports whether a folder of a vault contains notes or segments.
+// holdsVault reports whether a folder of a vault contains notes or segments, in any of its
+// incarnations. An empty folder is not a vault that was lost.
 func holdsVault(dir string) bool {
 	for _, what := range []string{"notes", "*/segment"} {
 		found, err := filepath.Glob(filepath.Join(dir, what, "*"))

@@ -14,8 +14,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 )
 
-// TestRebuildAfterAnErasedTenant holds that what is made anew when the database is lost is what the tenant had that began
-// anew, and nothing of the one that was erased, from segments and from notes alone.
+// TestRebuildAfterAnErasedTenant checks that a rebuild after the loss of the database restores the
+// data of the new tenant, and nothing of the erased one with the same name, from segments and from
+// notes alone.
 func TestRebuildAfterAnErasedTenant(t *testing.T) {
 	for name, folded := range map[string]bool{"from segments": true, "from notes": false} {
 		t.Run(name, func(t *testing.T) {
@@ -60,7 +61,7 @@ func TestRebuildAfterAnErasedTenant(t *testing.T) {
 	}
 }
 
-// foldAll folds everything of a vault.
+// foldAll compacts a vault completely.
 func foldAll(t *testing.T, app *localapp.App, name string) {
 	t.Helper()
 	own, err := app.Teams().Team(t.Context(), auth.Local)

@@ -12,7 +12,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
-// reindexed is what raven_reindex answers.
+// reindexed is the answer of raven_reindex.
 type reindexed struct {
 	DryRun     bool `json:"dry_run"`
 	Indexed    int  `json:"files_indexed"`
@@ -33,13 +33,13 @@ type reindexed struct {
 	}
 }
 
-// touched is how many files the call took in or wrote again.
+// touched returns the number of files that the call ingested or wrote again.
 func (r *reindexed) touched() int {
 	return r.Deleted + r.Created + r.Changed + r.Moved + r.Restored + r.Conflicts
 }
 
-// TestReindex holds the answer of a reindex to what it took in, that a dry run tells the same and
-// writes nothing, and that a repetition answers what the first did.
+// TestReindex checks the answer of a reindex against the ingested edits, that a dry run has the
+// same answer and writes nothing, and that a repetition has the answer of the first call.
 func TestReindex(t *testing.T) {
 	app, dir := openVault(t)
 	defer func() { require.NoError(t, app.Close()) }()
@@ -78,7 +78,7 @@ func TestReindex(t *testing.T) {
 	require.Empty(t, into[reindexed](t, must(t, via, "raven_reindex", args{"full": true})).Errors)
 }
 
-// TestPendingByEveryWay holds that a batch is held, told and ended over every way in.
+// TestPendingByEveryWay checks that a batch is held, reported and decided about over every way in.
 func TestPendingByEveryWay(t *testing.T) {
 	for _, way := range waysIn() {
 		t.Run(way.name, func(t *testing.T) {

@@ -20,7 +20,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/sqsqueue"
 )
 
-// backgroundHead is what is between the two tables of the page.
+// backgroundHead is the text between the two tables of the page.
 const backgroundHead = `
 ## In the background
 
@@ -31,7 +31,7 @@ and nothing is due: a sweep sends one LIST for each 1,000 files, and reads what 
 | --- | --- | ---: | --- | ---: |
 `
 
-// A mailbox keeps the messages that functions send.
+// A mailbox records the messages that functions send.
 type mailbox struct {
 	mu  sync.Mutex
 	all []job.Message
@@ -52,7 +52,7 @@ type yard struct {
 	line  *mailbox
 }
 
-// options are those of a function whose requests are counted.
+// options returns the options of a function whose requests are counted.
 func (y yard) options(t *testing.T, m *awstest.Meter) awsapp.Options {
 	t.Helper()
 	o := awsapp.Options{
@@ -63,7 +63,7 @@ func (y yard) options(t *testing.T, m *awstest.Meter) awsapp.Options {
 	return o
 }
 
-// janitor returns a new process of the janitor, which looks at all tenants.
+// janitor returns a new process of the janitor, which checks all tenants.
 func (y yard) janitor(t *testing.T, m *awstest.Meter) (run func()) {
 	t.Helper()
 	j := awsapp.NewJanitor(y.options(t, m))
@@ -74,7 +74,7 @@ func (y yard) janitor(t *testing.T, m *awstest.Meter) (run func()) {
 	}
 }
 
-// worker returns a new process that works on messages about the vault main.
+// worker returns a new process that handles messages about the vault main.
 func (y yard) worker(t *testing.T, m *awstest.Meter) (work func(kind string)) {
 	t.Helper()
 	url, _ := y.backend.Queue(t, 60)
@@ -88,7 +88,7 @@ func (y yard) worker(t *testing.T, m *awstest.Meter) (work func(kind string)) {
 	}
 }
 
-// newYard makes the tenant acme with the vault main, whose files are in step.
+// newYard creates the tenant acme with the vault main, whose files are up to date.
 func newYard(t *testing.T) (yard, sender) {
 	t.Helper()
 	b := awstest.Start(t)
@@ -117,7 +117,7 @@ func (s sender) call(t *testing.T, name, in string) {
 	require.NoError(t, err, string(answer))
 }
 
-// spent returns what a call costs of which a process has made none, and what the next one does.
+// spent returns the cost of a call in a new process, and that of the next one.
 func spent(m *awstest.Meter, do func()) string {
 	count := func() string {
 		m.Reset()

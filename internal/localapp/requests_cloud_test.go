@@ -28,10 +28,10 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// cloudPage is the page of how many requests each tool sends to DynamoDB and S3.
+// cloudPage is the page with the number of requests that each tool sends to DynamoDB and S3.
 const cloudPage = "../../docs/benchmarks-requests-cloud.md"
 
-// cloudHead is what stands before the table.
+// cloudHead is the text before the table.
 const cloudHead = `# Requests of each tool in AWS
 
 This page is written by ` + "`make cloud-docs`" + `, and tests hold it. It lists the requests that a function sends to DynamoDB
@@ -64,10 +64,11 @@ type cloudStores struct {
 	table, bucket string
 }
 
-// patient is the time that an attempt may take: on a machine that is busy, none is sent again.
+// patient is the time limit of an attempt. It is so long that no request is repeated on a busy
+// machine.
 const patient = time.Minute
 
-// open opens the stores through a meter, with the time of a clock.
+// open opens the stores through a meter, with a clock.
 func (s cloudStores) open(t testing.TB, m *awstest.Meter, c *clock) (table.Table, blob.Bucket) {
 	t.Helper()
 	return dynamotable.New(s.backend.DynamoDB(m), s.table, dynamotable.Options{Now: c.time, Attempt: patient}),
@@ -81,12 +82,12 @@ type metered struct {
 	meter *awstest.Meter
 }
 
-// isNote reports whether a request notes the use of a token, which no call waits for.
+// isNote reports whether a request records the use of a token, for which no call waits.
 func isNote(operation string, body []byte) bool {
 	return operation == "PutItem" && bytes.Contains(body, []byte("token-uses"))
 }
 
-// function begins a function over stores.
+// function starts a function over stores.
 func (s cloudStores) function(t testing.TB, c *clock) *metered {
 	t.Helper()
 	m := &metered{meter: &awstest.Meter{Ignore: isNote}}
@@ -103,7 +104,7 @@ func (s cloudStores) function(t testing.TB, c *clock) *metered {
 	return m
 }
 
-// firstToken makes a tenant and the token of an admin, as an operator does.
+// firstToken creates a tenant and the token of an admin, as an operator does.
 func (m *metered) firstToken(t testing.TB, tenant string) string {
 	t.Helper()
 	answer, err := m.app.Invoke(t.Context(), marshalled(t, args{
@@ -132,8 +133,8 @@ func (s sender) Invoke(ctx context.Context, name string, in json.RawMessage) (js
 	return json.RawMessage(got.body), nil
 }
 
-// newCloudPrepared makes the tenant of all calls in a table and a bucket, whose logs have left the table but for
-// the newest change, and returns what is in them.
+// newCloudPrepared creates the tenant of all calls in a table and a bucket, whose logs have left
+// the table except for the newest change, and returns the content of both.
 func newCloudPrepared(t testing.TB) (prepared, *awstest.Snapshot) {
 	t.Helper()
 	b := awstest.Start(t)
@@ -155,7 +156,7 @@ func newCloudPrepared(t testing.TB) (prepared, *awstest.Snapshot) {
 	return f, b.Snapshot(t, s.table, s.bucket)
 }
 
-// restored are new stores with what was in others.
+// restored returns new stores with the content of others.
 func restored(t testing.TB, from *awstest.Snapshot) cloudStores {
 	t.Helper()
 	s := cloudStores{backend: awstest.Start(t)}
@@ -163,15 +164,15 @@ func restored(t testing.TB, from *awstest.Snapshot) cloudStores {
 	return s
 }
 
-// A costing finds out what calls cost. Calls that change nothing have stores in common: one for cold processes, and
-// one for warm ones.
+// A costing determines the cost of calls. Calls that change nothing share stores: one pair for cold
+// processes, and one for warm ones.
 type costing struct {
 	prepared
 	from             *awstest.Snapshot
 	coldest, warmest cloudStores
 }
 
-// stores are those for a call.
+// stores returns the stores for a call.
 func (c costing) stores(t testing.TB, b budget, shared cloudStores) cloudStores {
 	t.Helper()
 	if _, changes := c.calls[b.tool]; changes {
@@ -180,7 +181,7 @@ func (c costing) stores(t testing.TB, b budget, shared cloudStores) cloudStores 
 	return shared
 }
 
-// cost is a row of the page.
+// cost returns a row of the page.
 func (c costing) cost(t testing.TB, b budget) string {
 	t.Helper()
 	at := func() *clock { return &clock{now: c.now.Add(aDay * time.Hour)} }
@@ -196,8 +197,9 @@ func (c costing) cost(t testing.TB, b budget) string {
 	return fmt.Sprintf("| %s | %s | %s |\n", b.name, spent(m), cold)
 }
 
-// TestGeneratedCloudRequests holds how many requests a call of each tool sends to DynamoDB and S3, in a process that
-// has just begun and in one that is warm, and likewise each run of functions that answer no requests.
+// TestGeneratedCloudRequests checks how many requests a call of each tool sends to DynamoDB and S3,
+// in a new process and in a warm one, and the same for each run of functions that answer no
+// requests.
 func TestGeneratedCloudRequests(t *testing.T) {
 	f, from := newCloudPrepared(t)
 	c := costing{f, from, restored(t, from), restored(t, from)}
@@ -217,20 +219,21 @@ func TestGeneratedCloudRequests(t *testing.T) {
 
 var kibibytes = regexp.MustCompile(`\| \d+\.\d `)
 
-// withoutBytes is a page without the columns that differ from run to run.
+// withoutBytes returns a page without the columns that differ from run to run.
 func withoutBytes(page string) string { return kibibytes.ReplaceAllString(page, "| ") }
 
-// costlier are the tools about a vault that send more requests in a warm process than others of their kind: those
-// that read commits of the log or texts that are not cached, and the one that claims a new agent before its commit
-// (docs/design/0070).
+// costlier are the tools about a vault that send more requests in a warm process than others of
+// their kind: those that read commits of the log or texts that are not cached, and the one that
+// claims a new agent before its commit (docs/design/0070).
 var costlier = []string{
 	"raven_history", "raven_undo", "raven_reindex", "raven_log", "raven_trash_list", "raven_restore", "team_audit_verify",
 	"memory_identity", "memory_update_memory", "memory_history",
 	"tree_snapshot_list", "tree_snapshot_get", "tree_snapshot_diff", "tree_snapshot_restore", // labels are beside the log
 }
 
-// TestCloudRequestsPage holds that the page has every tool, and that those about one vault cost what they may: a
-// read one Query, a change one Query and one PutItem, and a large change one PUT more.
+// TestCloudRequestsPage checks that the page has every tool, and that the tools about one vault
+// have the permitted cost: a read one Query, a change one Query and one PutItem, and a large change
+// one PUT more.
 func TestCloudRequestsPage(t *testing.T) {
 	data, err := os.ReadFile(cloudPage)
 	require.NoError(t, err)

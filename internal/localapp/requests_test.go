@@ -24,10 +24,10 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// requestsPage is the page of how many requests each tool asks of the stores.
+// requestsPage is the page with the number of requests that each tool sends to the stores.
 const requestsPage = "../../docs/benchmarks-requests.md"
 
-// requestsHead is what stands before the table.
+// requestsHead is the text before the table.
 const requestsHead = `# Requests of each tool
 
 This page is written by ` + "`make docs`" + `, and a test holds it. It says how many requests of the table and of the bucket
@@ -56,7 +56,7 @@ type budget struct {
 	token string // empty: that of the admin
 }
 
-// budgets are a call of every tool that succeeds, and some that differ.
+// budgets returns a call of every tool that succeeds, and some variants.
 func (f prepared) budgets(t testing.TB) []budget {
 	t.Helper()
 	var all []budget
@@ -95,7 +95,8 @@ func (f prepared) budgets(t testing.TB) []budget {
 	return all
 }
 
-// long is a text that has more than 16 KB however it is packed: a change with it has an object of its own.
+// long returns a text of more than 16 KB in every compression: a change with it has an object of
+// its own.
 func long() string {
 	text, r := make([]byte, 20_000), rand.New(rand.NewPCG(1, 1))
 	for i := range text {
@@ -104,10 +105,10 @@ func long() string {
 	return hex.EncodeToString(text)
 }
 
-// aDay is how many hours after everything was made the calls are made.
+// aDay is the number of hours between the preparation and the calls.
 const aDay = 24
 
-// process opens a process over a directory, whose stores are counted.
+// process opens a process over a directory, whose calls of the stores are counted.
 func (f prepared) process(t testing.TB, dir string) *counted {
 	t.Helper()
 	c := &counted{clock: &clock{now: f.now.Add(aDay * time.Hour)}, later: &[]func(){}}
@@ -126,7 +127,7 @@ func (f prepared) process(t testing.TB, dir string) *counted {
 	return c
 }
 
-// folded moves the logs of the directory out of the table, and adds one change behind them.
+// folded moves the logs of the directory out of the table, and adds one change after that.
 func (f *prepared) folded(t testing.TB) {
 	t.Helper()
 	c := f.process(t, f.dir)
@@ -136,7 +137,8 @@ func (f *prepared) folded(t testing.TB) {
 	f.change(t, &c.hosted)
 }
 
-// foldThrice moves logs of a tenant out of the table: into segments, behind the images, and an hour later away.
+// foldThrice moves the logs of a tenant out of the table in three steps: into segments, then the
+// data before the images, and an hour later the rest.
 func foldThrice(t testing.TB, teams *team.Teams, tenant string, c *clock) {
 	t.Helper()
 	own, err := teams.Team(t.Context(), tenant)
@@ -151,8 +153,8 @@ func foldThrice(t testing.TB, teams *team.Teams, tenant string, c *clock) {
 	}
 }
 
-// change makes a change behind the image, and the token that is bound to one vault. Both kinds of rates of the admin
-// are there then.
+// change makes a change after the image, and creates the token that is bound to one vault. After
+// it, both kinds of rates of the admin exist.
 func (f *prepared) change(t testing.TB, h *hosted) {
 	t.Helper()
 	f.ask(t, h, budget{tool: "raven_stats", args: args{"vault": "main"}})
@@ -178,7 +180,7 @@ func (f prepared) ask(t testing.TB, h *hosted, b budget) reply {
 	return got
 }
 
-// spent makes a call, and says what it asked of the stores.
+// spent makes a call, and returns its calls of the stores.
 func (f prepared) spent(t testing.TB, c *counted, b budget) string {
 	t.Helper()
 	c.reset()
@@ -201,7 +203,7 @@ func (f prepared) spent(t testing.TB, c *counted, b budget) string {
 	return fmt.Sprintf("%d | %s", all, strings.Join(parts, ", "))
 }
 
-// copied is a copy of the directory.
+// copied returns a copy of the directory.
 func (f prepared) copied(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -209,7 +211,7 @@ func (f prepared) copied(t testing.TB) string {
 	return dir
 }
 
-// catchUp does what calls have left to be done.
+// catchUp does the work that calls leave.
 func (c *counted) catchUp() {
 	for _, do := range *c.later {
 		do()
@@ -217,7 +219,8 @@ func (c *counted) catchUp() {
 	*c.later = nil
 }
 
-// warm makes the calls of a client that has worked for a while before its call: vaults are open, and texts at hand.
+// warm makes the calls of a client that has worked for a while before its call, so that vaults are
+// open and texts are cached.
 func (f prepared) warm(t testing.TB, h *hosted, b budget) {
 	t.Helper()
 	in := args{"vault": "main"}
@@ -233,8 +236,8 @@ func (f prepared) warm(t testing.TB, h *hosted, b budget) {
 	}
 }
 
-// TestGeneratedRequests holds how many requests of the stores a call of each tool makes, in a process that has just
-// begun and in one that is warm.
+// TestGeneratedRequests checks how many requests to the stores a call of each tool makes, in a new
+// process and in a warm one.
 func TestGeneratedRequests(t *testing.T) {
 	t.Parallel()
 	f := newPrepared(t, noon)

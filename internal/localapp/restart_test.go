@@ -12,10 +12,10 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// took is what may differ between two answers of the same version (CONTRACT §1).
+// took matches the parts that may differ between two answers about the same version (CONTRACT §1).
 var took = regexp.MustCompile(`"query_time_ms":\d+`)
 
-// everyAnswer are the answers of all reading tools about everything in the vault "v", by the call.
+// everyAnswer returns the answers of all reading tools about everything in the vault "v", by call.
 func everyAnswer(t *testing.T, via tool.Invoker) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -62,8 +62,8 @@ func everyAnswer(t *testing.T, via tool.Invoker) map[string]string {
 	return all
 }
 
-// TestOneStatePerVersion holds that the answers of all reading tools are the same, to the byte,
-// after a restart, and after the index was made anew from the first commit on (DESIGN §9).
+// TestOneStatePerVersion checks that the answers of all reading tools are the same, to the byte,
+// after a restart, and after the index was rebuilt from the first commit (DESIGN §9).
 func TestOneStatePerVersion(t *testing.T) {
 	app, dir := openVault(t)
 	via := local{app}

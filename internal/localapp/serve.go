@@ -16,8 +16,8 @@ import (
 // DefaultListen is the default address of a server.
 const DefaultListen = "127.0.0.1:7780"
 
-// Listen opens a listener on a loopback address. It refuses any other address, because
-// authentication is off.
+// Listen opens a listener on a loopback address. It refuses any other address with
+// INVALID_PARAMETER, because authentication is off. addr is HOST:PORT; port 0 is a free one.
 func Listen(addr string) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -33,8 +33,9 @@ func Listen(addr string) (net.Listener, error) {
 	return address{hostport: addr, option: "--listen"}.listen(context.Background())
 }
 
-// Handler returns the handler of all requests of the server. hosts are the accepted names of the
-// server.
+// Handler returns the handler of all requests of the server: HTTP, MCP, documentation and health.
+// hosts are the accepted names of the server; a request with another Host is refused, so that a web
+// page cannot reach a server on loopback under a name of its own.
 func (a *App) Handler(version string, hosts []string) http.Handler {
 	return a.hosted.Handler(hosted.Serving{
 		Version: version, Hosts: hosts, Server: a.server, Authenticate: a.admit, Ready: a.Ready,
@@ -42,7 +43,8 @@ func (a *App) Handler(version string, hosts []string) http.Handler {
 	})
 }
 
-// hostsOf returns the names of a listener on loopback.
+// hostsOf returns the names of a listener on loopback: the three by which programs of the machine
+// reach it, with its port.
 func hostsOf(l net.Listener) []string {
 	_, port, _ := net.SplitHostPort(l.Addr().String())
 	return []string{"localhost:" + port, "127.0.0.1:" + port, "[::1]:" + port}
@@ -54,7 +56,12 @@ const grace = 30 * time.Second
 // Serve serves requests of a listener until the context ends. l was opened by a.Listen, or is
 // another listener, without TLS and metrics. Serve then waits for the calls in flight, and cuts off
 // those that take longer than the grace, such as a call whose body does not arrive. It returns an
-// error if serving fails earlier.
+// error if serving fails earlier. The address file exists while it serves. The App stays open; the
+// caller closes it.
+//
+// It announces the server before the first request is accepted, warms up the vault of a folder
+// meanwhile, and logs the start, the stop and the end. At the stop, new connections are refused at
+// once, and idle ones closed.
 func (a *App) Serve(ctx context.Context, l net.Listener, version string) error {
 	leave, err := a.announce(ctx, l, "")
 	if err != nil {
@@ -89,7 +96,8 @@ func (a *App) Serve(ctx context.Context, l net.Listener, version string) error {
 	return nil
 }
 
-// newServer returns an HTTP server with the timeouts of all servers of this package.
+// newServer returns an HTTP server with the timeouts of all servers of this package. They bound how
+// long a slow client can occupy a connection; the limits of package access bound the rest.
 func (a *App) newServer(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler:           h,
@@ -107,7 +115,8 @@ func (a *App) newServer(h http.Handler) *http.Server {
 	}
 }
 
-// warmUp starts warm in the background. The function that it returns cancels it.
+// warmUp starts warm in the background. The function that it returns cancels it and does not wait;
+// Close of the App does.
 func (a *App) warmUp(ctx context.Context) (stop func()) {
 	ctx, stop = context.WithCancel(ctx)
 	a.background.Go(func() { a.warm(ctx) })

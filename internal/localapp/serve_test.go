@@ -33,16 +33,16 @@ func busy(t *testing.T, dir string) string {
 	return in.Server
 }
 
-// TestTwoProcesses holds that one process at a time has a directory, and that the other one is told
-// where it serves, while it does and only then.
+// TestTwoProcesses checks that one process at a time has a directory open, and that the error of
+// another one has the address of its server, while it serves and not before or after.
 func TestTwoProcesses(t *testing.T) {
 	app, dir := openVault(t)
 	require.Empty(t, busy(t, dir), "it does not serve")
 	require.NoError(t, app.Close())
 
 	c := startChild(t, dir)
-	// The child says where it listens before it leaves its address: the answer to a call says that it
-	// has.
+	// The child prints its address before it writes the address file: when it answers a call, the
+	// file exists.
 	must(t, client(c.url), "team_whoami", nil)
 	require.Equal(t, c.url, busy(t, dir))
 	must(t, client(busy(t, dir)), "raven_stats", nil)
@@ -75,8 +75,8 @@ func TestServesOnLoopbackOnly(t *testing.T) {
 	}
 }
 
-// TestStopFinishesCalls holds that a call that the server has begun is answered, and durable,
-// though the server is told to stop.
+// TestStopFinishesCalls checks that a call that the server has begun is answered and durable,
+// although the server is told to stop.
 func TestStopFinishesCalls(t *testing.T) {
 	app, dir := openVault(t)
 	put(t, local{app}, map[string]string{"a.md": "one\n"})
@@ -102,7 +102,7 @@ func TestStopFinishesCalls(t *testing.T) {
 	require.NoError(t, err)
 
 	stop()
-	for { // until nobody listens any more
+	for { // until the listener is closed
 		other, err := net.Dial("tcp", l.Addr().String())
 		if err != nil {
 			break
@@ -134,7 +134,7 @@ func TestReadOnlyDeployment(t *testing.T) {
 	require.Equal(t, "one\n", read(t, local{app}, "a"))
 }
 
-// TestDemo holds that a newcomer's vault is whole, of the right types, and made once.
+// TestDemo checks that the demo vault is complete, has the right types, and is created once.
 func TestDemo(t *testing.T) {
 	dir := t.TempDir()
 	app := open(t, dir)
@@ -190,7 +190,7 @@ func (d demo) Invoke(
 	return d.local.Invoke(ctx, name, data)
 }
 
-// TestDemoAfterACrash holds that a demo vault that was made, but not filled, is filled.
+// TestDemoAfterACrash checks that a demo vault that was created and not filled is filled.
 func TestDemoAfterACrash(t *testing.T) {
 	app := open(t, t.TempDir())
 	defer func() { require.NoError(t, app.Close()) }()
@@ -199,7 +199,7 @@ func TestDemoAfterACrash(t *testing.T) {
 	require.NotEmpty(t, read(t, demo{local{app}}, "index"))
 }
 
-// TestNoDemoBesideOthers holds that who has a vault gets no other.
+// TestNoDemoBesideOthers checks that no demo vault is created if there is another vault.
 func TestNoDemoBesideOthers(t *testing.T) {
 	app, _ := openVault(t)
 	defer func() { require.NoError(t, app.Close()) }()
@@ -207,8 +207,8 @@ func TestNoDemoBesideOthers(t *testing.T) {
 	refused(t, fault.NotFound, demo{local{app}}, "raven_stats", nil)
 }
 
-// TestEditedByHand holds that an edit in the data directory is taken in, and merged with what was
-// written meanwhile (reference/log.md §5).
+// TestEditedByHand checks that an edit in the data directory is ingested, and merged with changes
+// that were written meanwhile (reference/log.md §5).
 func TestEditedByHand(t *testing.T) {
 	app, dir := openVault(t)
 	via := local{app}
@@ -228,7 +228,7 @@ func TestEditedByHand(t *testing.T) {
 	requireInStep(t, dir)
 }
 
-// TestFilesOfAnEarlierVault holds that the tool tells of the files that somebody changed.
+// TestFilesOfAnEarlierVault checks that the tool reports files that were changed outside.
 func TestFilesOfAnEarlierVault(t *testing.T) {
 	dir := t.TempDir()
 	clock := newClock()

@@ -13,7 +13,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 )
 
-// unwatched waits until raven_stats says why changes may not be noticed; "" waits until freshness is fresh.
+// unwatched waits until raven_stats gives the reason why changes may not be noticed; "" waits until
+// freshness is fresh.
 func unwatched(t *testing.T, app *localapp.App, why repo.Unwatched) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -30,7 +31,7 @@ func unwatched(t *testing.T, app *localapp.App, why repo.Unwatched) {
 	}, time.Minute, 20*time.Millisecond)
 }
 
-// warns reports whether a write of a note warns that its file is not where it is served.
+// warns reports whether a write of a note warns that its file is missing.
 func warns(t *testing.T, app *localapp.App, text string) bool {
 	t.Helper()
 	out, err := local{app}.Invoke(t.Context(), "raven_add", json.RawMessage(
@@ -46,8 +47,8 @@ func warns(t *testing.T, app *localapp.App, text string) bool {
 	return false
 }
 
-// TestServedFolderIsAwayAndBack holds that a served folder which is moved away, or unmounted, is told by freshness and
-// by every write, and found again with what was done meanwhile on both sides.
+// TestServedFolderIsAwayAndBack checks that freshness and every write report a served folder which
+// is moved away or unmounted, and that it is found again with the changes of both sides.
 func TestServedFolderIsAwayAndBack(t *testing.T) {
 	t.Parallel()
 	for name, way := range map[string]struct{ served, away, back func(p person) }{
@@ -113,16 +114,17 @@ func mountAt(p person) {
 	p.Cleanup(func() { _ = syscall.Unmount(p.path("v"), syscall.MNT_DETACH) })
 }
 
-// refusedNow requires that there is no note of a name.
+// refusedNow requires that there is no note with a name.
 func refusedNow(t *testing.T, app *localapp.App, path string) {
 	t.Helper()
 	_, err := call(t.Context(), local{app}, "raven_read", args{"path": path})
 	require.Error(t, err)
 }
 
-// TestServedFolderComesBackAsAnotherDevice holds that a served folder whose file system is unmounted, and in whose place
-// there is an empty folder and then another file system with the same files, loses no note: freshness says that the
-// folder is away until the next start, which finds all notes as they were.
+// TestServedFolderComesBackAsAnotherDevice checks a served folder whose file system is unmounted,
+// so that its path is an empty folder, and then another file system with the same files. No note is
+// lost: freshness reports the folder as missing until the next start, which finds all notes
+// unchanged.
 func TestServedFolderComesBackAsAnotherDevice(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t, nil)

@@ -23,13 +23,14 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// mayLie is what may lie in a person's folder: what they put there, the notes that agents write, the
-// trash, the audit log, and the id.
+// mayLie matches the files that may be in a person's folder: the person's own, the notes that
+// agents write, the trash, the audit log, and the id.
 var mayLie = regexp.MustCompile(`^(schema\.yaml|picture\.png|\.obsidian(/app\.json)?|` +
 	`(\.trash/)?(own|shared)(/[^./]+\.md)?|\.trash|` +
 	`\.raven(/audit(\.\d{4}-\d\d)?\.log)?|\.rookery(/id)?)$`)
 
-// strangers are the names of all else that lies in the folder "v" now. What goes while this looks is gone.
+// strangers returns the names of all other files in the folder "v". Files that disappear meanwhile
+// are not among them.
 func (p person) strangers() []string {
 	var found []string
 	_ = filepath.WalkDir(p.path("v"), func(path string, _ fs.DirEntry, err error) error {
@@ -43,25 +44,25 @@ func (p person) strangers() []string {
 	return found
 }
 
-// A turn is one call of a tool that changes something, or some calls that end in one.
+// A turn is one call of a tool that changes something, or several calls that end with one.
 type turn struct {
 	context.Context
 	via tool.Invoker
 	n   int // no other turn has this number
 }
 
-// do makes a call, and answers the data of the answer.
+// do makes a call, and returns its answer.
 func (u turn) do(name string, in args) (answer, error) { return call(u.Context, u.via, name, in) }
 
-// own is the id of a note that no other turn has.
+// own returns the id of a note that no other turn has.
 func (u turn) own(what string) string { return fmt.Sprintf("own/%s-%d", what, u.n) }
 
-// note makes a note of the turn's own.
+// note creates a note that only this turn uses.
 func (u turn) note(what string) (answer, error) {
 	return u.do("raven_new", args{"type": "page", "title": what, "path": u.own(what)})
 }
 
-// on makes a note of the turn's own, and calls a tool on it.
+// on creates a note that only this turn uses, and calls a tool on it.
 func (u turn) on(name, what string) error {
 	made, err := u.note(what)
 	if err != nil {
@@ -75,7 +76,7 @@ func (u turn) on(name, what string) error {
 	return err
 }
 
-// trait makes a trait in a note of the turn's own, and calls a tool on it.
+// trait creates a trait in a note that only this turn uses, and calls a tool on it.
 func (u turn) trait(name string, in args) error {
 	if _, err := u.note("trait"); err != nil {
 		return err
@@ -96,7 +97,7 @@ func (u turn) trait(name string, in args) error {
 	return err
 }
 
-// unlessGone turns a refusal that a tool always has here into none.
+// unlessGone ignores a refusal that a tool always has here.
 func unlessGone(_ answer, err error) error {
 	if fault.Is(err, fault.Unavailable) {
 		return err
@@ -104,7 +105,8 @@ func unlessGone(_ answer, err error) error {
 	return nil
 }
 
-// onNode calls a tool of the tree with the newest version token. Who loses to another one has changed nothing.
+// onNode calls a tool of the tree with the newest version token. A call that loses to a concurrent
+// one has changed nothing.
 func (u turn) onNode(name string, in args) error {
 	root, err := u.do("tree_get_node", args{"nodeId": "/"})
 	if err != nil {
@@ -118,8 +120,8 @@ func (u turn) onNode(name string, in args) error {
 	return err
 }
 
-// mutations calls every tool that changes something, by its name: on notes that only one client has, and
-// on those that all have.
+// mutations calls every tool that changes something, by its name: on notes that only one client
+// uses, and on shared ones.
 var mutations = map[string]func(u turn) error{
 	"raven_new": func(u turn) error { _, err := u.note("new"); return err },
 	"raven_upsert": func(u turn) error {
@@ -330,7 +332,7 @@ var mutations = map[string]func(u turn) error{
 	"team_vault_erase": func(u turn) error { // its name is free an hour later only
 		return unlessGone(u.do("team_vault_erase", args{"name": "w", "confirm": "w", "dry_run": true}))
 	},
-	"team_tenant_erase": func(u turn) error { // a folder that is served is not the server's to erase
+	"team_tenant_erase": func(u turn) error { // the server cannot erase a served folder
 		if _, err := u.do("team_tenant_erase", args{"confirm": auth.Local}); !fault.Is(err, fault.InvalidParameter) {
 			return fmt.Errorf("the tenant of a served folder is erased: %w", err)
 		}
@@ -339,7 +341,7 @@ var mutations = map[string]func(u turn) error{
 	"team_job_cancel": func(u turn) error {
 		return unlessGone(u.do("team_job_cancel", args{"id": "job-" + strings.Repeat("0", 26)}))
 	},
-	"team_token_create": func(u turn) error { // with a token the server would ask everybody for one
+	"team_token_create": func(u turn) error { // with a token the server would require one from every caller
 		_, err := u.do("team_token_create", args{"name": "t", "role": "reader", "dry_run": true})
 		return err
 	},
@@ -358,9 +360,9 @@ var mutations = map[string]func(u turn) error{
 	"team_issuer_remove": func(u turn) error { return unlessGone(u.do("team_issuer_remove", args{"name": "i"})) },
 }
 
-// TestNothingElseInTheFolder lets eight clients call every tool that changes something, kills the server
-// in the midst of it, and again, and all the while looks into the folder: nothing lies there but what a
-// person is told of (issue 6, §1.2).
+// TestNothingElseInTheFolder lets eight clients call every tool that changes something, kills the
+// server twice meanwhile, and lists the folder all the time: it never contains a file that is not
+// documented (issue 6, §1.2).
 func TestNothingElseInTheFolder(t *testing.T) {
 	t.Parallel()
 	var names []string
@@ -399,8 +401,8 @@ func TestNothingElseInTheFolder(t *testing.T) {
 	require.Equal(t, "\x89PNG", folder(t, p.path("v"))["picture.png"])
 }
 
-// crowd serves the folder "v" from another process to eight clients, until each has called every tool;
-// or, to be killed, until half of that is done.
+// crowd serves the folder "v" from another process to eight clients, until each has called every
+// tool; with kill, until half of that is done.
 func (p person) crowd(round int, names []string, kill bool) {
 	p.Helper()
 	c := startChildWith(p.T, folderVariable+"="+p.path("v"), stateVariable+"="+p.states)

@@ -14,7 +14,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 )
 
-// examine looks a folder over.
+// examine examines a folder.
 func (p person) examine(folder string) []repo.Finding {
 	p.Helper()
 	return localapp.Examine(p.Context(), localapp.Examination{
@@ -22,7 +22,7 @@ func (p person) examine(folder string) []repo.Finding {
 	})
 }
 
-// state is the only state that there is.
+// state returns the directory of the only state.
 func (p person) state() string {
 	p.Helper()
 	all, err := os.ReadDir(p.states)
@@ -31,7 +31,7 @@ func (p person) state() string {
 	return filepath.Join(p.states, all[0].Name())
 }
 
-// healthy requires that nothing is wrong.
+// healthy requires that all findings are good.
 func healthy(t *testing.T, found []repo.Finding) {
 	t.Helper()
 	require.NotEmpty(t, found)
@@ -40,8 +40,8 @@ func healthy(t *testing.T, found []repo.Finding) {
 	}
 }
 
-// TestExamineFolder looks a folder over that was never served, was, is, was edited, moved and copied. It
-// changes nothing, in the folder or beside it.
+// TestExamineFolder examines a folder that was never served, was served, is served, was edited,
+// moved and copied. Nothing is changed, in the folder or beside it.
 func TestExamineFolder(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t, vaultOfNotes)
@@ -87,8 +87,8 @@ func TestExamineFolder(t *testing.T) {
 	requireFinding(t, found, repo.Worrying, "", "moved here from "+p.path("v"))
 }
 
-// TestRebuildFolder loses the database of a folder, and makes its vault anew: with its whole history where
-// that is in segments, and what was edited since; from the notes where there are none.
+// TestRebuildFolder deletes the database of a folder, and rebuilds its vault: with its whole
+// history if that is in segments, and the later edits; or from the notes.
 func TestRebuildFolder(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t, vaultOfNotes)
@@ -124,7 +124,7 @@ func TestRebuildFolder(t *testing.T) {
 	healthy(t, p.examine("v"))
 }
 
-// eventuallySegments waits until a part of the log lies in segments.
+// eventuallySegments waits until a part of the log is in segments.
 func eventuallySegments(t *testing.T, state string) {
 	t.Helper()
 	require.Eventually(t, func() bool {

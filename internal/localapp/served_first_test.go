@@ -23,13 +23,14 @@ import (
 	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
-// A firstReading is that of a folder with 1200 notes and a schema, stopped when 500 notes are read.
+// A firstReading is the first reading of a folder with 1200 notes and a schema, which stops when
+// 500 notes are read.
 type firstReading struct {
 	person
 	app    *localapp.App
 	goOn   func()
 	shut   func()             // closes the App
-	told   []int              // what the progress was
+	told   []int              // reported progress
 	waited chan time.Duration // how long calls would have waited
 }
 
@@ -69,7 +70,7 @@ func readHalf(t *testing.T, waits bool) *firstReading {
 	var err error
 	f.app, err = openApp(t.Context(), cfg)
 	require.NoError(t, err)
-	opened := make(chan error, 1) // the vault is opened by who asks for it first
+	opened := make(chan error, 1) // the first call opens the vault
 	go func() {
 		_, err := call(context.WithoutCancel(t.Context()), local{f.app}, "raven_type", args{"list": true})
 		opened <- err
@@ -84,13 +85,13 @@ func readHalf(t *testing.T, waits bool) *firstReading {
 	return f
 }
 
-// updating is the warning of an answer that the vault is being read.
+// updating is the warning in an answer that the vault is being read.
 type updating struct {
 	Vault       string
 	Read, Total int
 }
 
-// beside is what an answer has beside its data.
+// beside is the part of an answer without its data.
 type beside struct {
 	OK       bool
 	Data     json.RawMessage
@@ -106,9 +107,9 @@ type beside struct {
 	}
 }
 
-// TestServesWhatItHasRead stops the first reading of a folder after its first piece: what was read is
-// served over every way in, and every answer says how much that is; nothing that is not found is said
-// not to be there.
+// TestServesWhatItHasRead stops the first reading of a folder after its first piece: the notes that
+// were read are served over every way in, and every answer says how much that is; no answer says
+// that a note does not exist.
 func TestServesWhatItHasRead(t *testing.T) {
 	t.Parallel()
 	f := readHalf(t, false)
@@ -178,15 +179,15 @@ func TestServesWhatItHasRead(t *testing.T) {
 	require.Equal(t, []int{500, 1000, 1200}, f.told)
 }
 
-// files is how many notes the vault has.
+// files returns the number of notes of the vault.
 func (f *firstReading) files() int {
 	return into[struct {
 		Count int `json:"file_count"`
 	}](f.T, must(f.T, local{f.app}, "raven_stats", nil)).Count
 }
 
-// TestCallsWaitForTheFirstReading holds that a call is not answered before the folder is read, if that is
-// soon, and then knows of no reading.
+// TestCallsWaitForTheFirstReading checks that a call waits for the end of the first reading, if
+// that is soon, and that its answer then does not mention it.
 func TestCallsWaitForTheFirstReading(t *testing.T) {
 	t.Parallel()
 	f := readHalf(t, true)
@@ -215,7 +216,7 @@ func TestCallsWaitForTheFirstReading(t *testing.T) {
 	require.Empty(t, a.Warnings)
 }
 
-// A slowFolder cannot be listed until it may.
+// A slowFolder cannot be listed until a test permits it.
 type slowFolder struct {
 	blob.Folder
 	may <-chan struct{}
@@ -228,8 +229,8 @@ func (f slowFolder) Walk(
 	return f.Folder.Walk(ctx, prefix, enter)
 }
 
-// TestFirstReadingOfADataDirectory holds that the answers of a vault in a data directory are as careful
-// while its notes/ is being read.
+// TestFirstReadingOfADataDirectory checks the same warnings for a vault in a data directory while
+// its notes/ is being read.
 func TestFirstReadingOfADataDirectory(t *testing.T) {
 	t.Parallel()
 	app, dir := openVault(t)
@@ -255,7 +256,7 @@ func TestFirstReadingOfADataDirectory(t *testing.T) {
 	require.NoError(t, app.Close())
 }
 
-// TestReadOnce holds that a folder which nobody changed is not read again by the next process.
+// TestReadOnce checks that a folder that has not changed is not read again by the next process.
 func TestReadOnce(t *testing.T) {
 	t.Parallel()
 	f := readHalf(t, false)
@@ -270,8 +271,9 @@ func TestReadOnce(t *testing.T) {
 	f.close(app)
 }
 
-// TestBusyFolder serves a folder of thousands of notes, in which a program appends to a file without
-// pause from before the first reading on: all is read, and an edit of another file is synced.
+// TestBusyFolder serves a folder of thousands of notes, in which a program appends to a file
+// without pause, also during the first reading: all notes are read, and an edit of another file is
+// synced.
 func TestBusyFolder(t *testing.T) {
 	t.Parallel()
 	const notes = 3000
@@ -301,7 +303,7 @@ func TestBusyFolder(t *testing.T) {
 	eventually(t, via, "log", "line 30")
 }
 
-// append has a program append to a file four times a second, until the function is called.
+// append appends to a file four times a second, until stop is called.
 func (p person) append(name string) (stop func()) {
 	p.Helper()
 	p.write(name, "# Log\n")
@@ -328,8 +330,8 @@ func (p person) append(name string) (stop func()) {
 	}
 }
 
-// TestClosedWhileItReads ends a server in the midst of the first read: the next start goes on, and takes
-// nothing in twice.
+// TestClosedWhileItReads ends a server during the first reading: the next start continues, and
+// ingests nothing twice.
 func TestClosedWhileItReads(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t, nil)
@@ -357,5 +359,5 @@ func TestClosedWhileItReads(t *testing.T) {
 	}
 }
 
-// discovered is what an audit log tells of an object that was found in the folder.
+// discovered matches the objects that were found in the folder, in an audit log.
 var discovered = regexp.MustCompile(`"discovered":\["object:[^"]*"\]`)

@@ -17,7 +17,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// movedVault is a folder of notes that refer to each other, beside a file that is no note.
+// movedVault returns a folder of notes that refer to each other, with a file that is not a note.
 func movedVault() map[string]string {
 	return map[string]string{
 		"old/only.md":   "# Only\n\n![](pic.png)\n",
@@ -29,7 +29,7 @@ func movedVault() map[string]string {
 	}
 }
 
-// spellings are the names in a folder, as the disk has them.
+// spellings returns the names in a folder, as they are on the disk.
 func (p person) spellings(dir string) []string {
 	p.Helper()
 	entries, err := os.ReadDir(p.path(dir))
@@ -50,8 +50,9 @@ func moveTo(t *testing.T, via tool.Invoker, source, destination string) {
 	must(t, via, "raven_move", args{"source": source, "destination": destination})
 }
 
-// TestFilesFollowMoves covers single and bulk moves in a folder: the files are at the new paths, folders that become
-// empty are gone, files that are no notes stay, and names that differ by case are spelled as the move says.
+// TestFilesFollowMoves checks single and bulk moves in a folder: the files are at the new paths,
+// empty folders are removed, files that are not notes stay, and names that differ by case are
+// spelled as in the move.
 func TestFilesFollowMoves(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t, movedVault())
@@ -87,7 +88,7 @@ func TestFilesFollowMoves(t *testing.T) {
 	require.Equal(t, notes, p.texts("v"))
 }
 
-// planToken is the plan token of a dry run.
+// planToken returns the plan token of a dry run.
 func planToken(t *testing.T, a answer) string {
 	t.Helper()
 	var out struct {
@@ -98,10 +99,10 @@ func planToken(t *testing.T, a answer) string {
 	return out.Token
 }
 
-// texts are the notes in a folder by path, without those that vanish while they are read.
+// texts returns the notes in a folder by path, without those that disappear meanwhile.
 func (p person) texts(dir string) map[string]string {
 	texts := map[string]string{}
-	_ = filepath.WalkDir(p.path(dir), func(path string, d fs.DirEntry, err error) error { // what vanishes is left out
+	_ = filepath.WalkDir(p.path(dir), func(path string, d fs.DirEntry, err error) error { // files that disappear are omitted
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".md") {
 			return nil
 		}
@@ -114,7 +115,7 @@ func (p person) texts(dir string) map[string]string {
 	return texts
 }
 
-// holds reports whether a file of a folder has a text.
+// holds reports whether a file of a folder contains a text.
 func holds(files map[string]string, text string) bool {
 	for _, has := range files {
 		if strings.Contains(has, text) {
@@ -124,8 +125,9 @@ func holds(files map[string]string, text string) bool {
 	return false
 }
 
-// TestMovesBesideEdits covers notes that a person edits, renames and makes in the folder while tools move notes: every
-// text is in a file and in a note afterwards, and what the person did not touch is moved.
+// TestMovesBesideEdits checks notes that a person edits, renames and creates in the folder while
+// tools move notes: every text is in a file and in a note at the end, and notes that the person did
+// not change are moved.
 func TestMovesBesideEdits(t *testing.T) {
 	t.Parallel()
 	files := movedVault()
@@ -207,7 +209,7 @@ func TestMovesBesideEdits(t *testing.T) {
 	}
 }
 
-// noteTexts are the texts of the notes of the vault "v", by path.
+// noteTexts returns the texts of the notes of the vault "v", by path.
 func noteTexts(t *testing.T, via tool.Invoker) map[string]string {
 	t.Helper()
 	texts := map[string]string{}

@@ -23,8 +23,8 @@ func (p person) mount(to string, flags uintptr) {
 	require.NoError(p, err)
 }
 
-// TestReadOnlyFolder serves a folder that cannot be written: what is in it and what somebody else does
-// there is read, no tool changes anything, and nothing is written.
+// TestReadOnlyFolder serves a folder that cannot be written: its notes and the changes of other
+// programs are read, no tool changes anything, and nothing is written.
 func TestReadOnlyFolder(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"a.md": "# A\n", ".raven/audit.log": ravenLog}

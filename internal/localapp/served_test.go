@@ -17,13 +17,13 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// A person has folders of notes, and elsewhere the states of those that they serve.
+// A person has folders of notes, and in another directory the states of those that are served.
 type person struct {
 	*testing.T
 	home, states string
 }
 
-// newPerson is somebody with a folder "v" of these files.
+// newPerson returns a person with a folder "v" of these files.
 func newPerson(t *testing.T, files map[string]string) person {
 	t.Helper()
 	home := t.TempDir()
@@ -35,7 +35,7 @@ func newPerson(t *testing.T, files map[string]string) person {
 	return p
 }
 
-// path is that of a thing in the person's home.
+// path returns the path of a file in the person's home directory.
 func (p person) path(name string) string { return filepath.Join(p.home, name) }
 
 func (p person) mkdir(name string) {
@@ -43,7 +43,7 @@ func (p person) mkdir(name string) {
 	require.NoError(p, os.MkdirAll(p.path(name), 0o755))
 }
 
-// write writes a file, as an editor does that has never heard of us.
+// write writes a file, as any editor does.
 func (p person) write(name, text string) {
 	p.Helper()
 	p.mkdir(filepath.Dir(name))
@@ -54,7 +54,7 @@ func (p person) config(folder string) localapp.Config {
 	return localapp.Config{Folder: p.path(folder), State: p.states}
 }
 
-// open serves a folder in this process, and waits until all is read.
+// open serves a folder in this process, and waits until it is read.
 func (p person) open(folder string) *localapp.App {
 	p.Helper()
 	app, err := openApp(p.Context(), p.config(folder))
@@ -79,7 +79,7 @@ func (p person) requireFault(cfg localapp.Config, code fault.Code, says string) 
 	return f
 }
 
-// eventually waits until a note says something.
+// eventually waits until a note has a text.
 func eventually(t *testing.T, via tool.Invoker, id, says string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -88,7 +88,7 @@ func eventually(t *testing.T, via tool.Invoker, id, says string) {
 	}, time.Minute, 10*time.Millisecond, "%s does not say %q", id, says)
 }
 
-// ids are those of all objects of the vault "v".
+// ids returns the ids of all objects of the vault "v".
 func ids(t *testing.T, via tool.Invoker) []string {
 	t.Helper()
 	list := into[struct{ Items []struct{ ID string } }](t, must(t, via, "raven_object_list", nil))
@@ -104,7 +104,8 @@ var vaultOfNotes = map[string]string{
 	".git/HEAD": "ref: x\n", "picture.png": "\x89PNG",
 }
 
-// TestServed goes from the first start of a folder over an edit in it, and a write to it, to the second.
+// TestServed checks the first start of a folder, an edit in it, a write to it, and the second
+// start.
 func TestServed(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t, vaultOfNotes)
@@ -141,7 +142,7 @@ func TestServed(t *testing.T) {
 	require.Len(t, files, len(vaultOfNotes)+3, "the new note, the audit log and the id")
 }
 
-// TestEditedWhileNobodyServes holds that a start takes in what was done before.
+// TestEditedWhileNobodyServes checks that a start ingests earlier edits.
 func TestEditedWhileNobodyServes(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t, vaultOfNotes)
@@ -158,8 +159,8 @@ func TestEditedWhileNobodyServes(t *testing.T) {
 	require.Contains(t, history, "reindex", "what was taken away is in the history")
 }
 
-// TestSecondServer holds that a folder is served once, and that who comes second is told where; also by
-// another path.
+// TestSecondServer checks that a folder is served by one process, and that the error of a second
+// one has its address, also by another path.
 func TestSecondServer(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t, vaultOfNotes)
@@ -210,7 +211,7 @@ func TestMovedFolder(t *testing.T) {
 	p.close(app)
 }
 
-// TestCopiedFolder serves a folder and a copy of it at once: each goes its own way.
+// TestCopiedFolder serves a folder and a copy of it at once: their vaults are independent.
 func TestCopiedFolder(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t, vaultOfNotes)
@@ -239,13 +240,13 @@ func TestCopiedFolder(t *testing.T) {
 	}
 }
 
-// ravenLog is the audit log of a Raven, of long ago; its last line lacks its end.
+// ravenLog is an old audit log of a Raven; its last line is incomplete.
 const ravenLog = `{"ts":"2024-03-01T10:00:00Z","op":"create","entity":"object","id":"a","type":"page"}
 {"ts":"2024-03-02T10:00:00Z","op":"create","entity":"trait","id":"a.md:trait:7","parent":"a","trait":"due"}
 {"ts":"2024-04-01T10:00:00Z","op":"update","entity":"object","id":"a","type":"page"}`
 
-// TestAuditLogOfARaven holds that what the audit log of a folder tells is kept: ids and times, and its
-// lines, before the first note is taken in.
+// TestAuditLogOfARaven checks that the data in the audit log of a folder is kept: ids, times and
+// lines, before the first note is ingested.
 func TestAuditLogOfARaven(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t, map[string]string{
@@ -267,8 +268,8 @@ func TestAuditLogOfARaven(t *testing.T) {
 	}
 }
 
-// TestAuditLogThatIsNone holds that what stands in the place of an audit log, and cannot be taken in, is
-// not written over.
+// TestAuditLogThatIsNone checks that a file with the name of an audit log that cannot be ingested
+// is not overwritten.
 func TestAuditLogThatIsNone(t *testing.T) {
 	t.Parallel()
 	log := strings.Repeat("x", repo.MaxNote+1)
@@ -285,7 +286,7 @@ func TestAuditLogThatIsNone(t *testing.T) {
 	p.close(app)
 }
 
-// TestNamesOfFolders holds how the vault of a folder is called, however that is named.
+// TestNamesOfFolders checks the name of a folder's vault, for all kinds of folder names.
 func TestNamesOfFolders(t *testing.T) {
 	t.Parallel()
 	for name, vault := range map[string]string{
@@ -303,7 +304,8 @@ func TestNamesOfFolders(t *testing.T) {
 	}
 }
 
-// TestNotServed holds what can be no folder that is served, and that nothing is made then.
+// TestNotServed checks the paths that cannot be served as folders, and that nothing is created
+// then.
 func TestNotServed(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t, vaultOfNotes)
@@ -327,7 +329,8 @@ func TestNotServed(t *testing.T) {
 	require.Equal(t, []string{"name the folder: rookery serve --vault DIR"}, f.Fixes)
 }
 
-// TestOneVault holds that beside the vault of a folder there is no other, and that it stays.
+// TestOneVault checks that a folder has one vault, that no other can be created, and that it cannot
+// be deleted.
 func TestOneVault(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t, vaultOfNotes)

@@ -45,7 +45,7 @@ types:
       value: { type: string }
 `
 
-// A noteState is what the model knows of one note: when it changed, and what is in it.
+// A noteState is the model of one note: when it changed, and its content.
 type noteState struct {
 	version uint64
 	reads   int      // that have seen it so
@@ -54,7 +54,7 @@ type noteState struct {
 	lines   []string // added at the end
 }
 
-// text is the whole file of a note in this state.
+// text returns the whole file of a note in this state.
 func (s noteState) text() string {
 	return "---\ntype: item\ntitle: Item\nvalue: " + s.value + "\n---\n\n# Item\n\ntoken=" +
 		s.token + ".\n\n- begin\n" + strings.Join(s.lines, "")
@@ -72,28 +72,28 @@ const (
 type op struct {
 	kind      int
 	note      string
-	word      string // what it writes, which no other op writes
+	word      string // the word that it writes, and no other op
 	old       string // of an edit: the token that it replaces
 	ifVersion uint64
 	key       string
 }
 
-// An outcome is what an op was answered.
+// An outcome is the answer to an op.
 type outcome struct {
 	code    fault.Code // empty: it succeeded
 	version uint64
 	line    int    // of an add
 	text    string // of a read
 
-	// What the versions of all answers tell: the acknowledged write of the same note before this op,
-	// and, of a write, how many reads saw what that one made. Without it the search for an order
-	// would have to try too many.
+	// What follows from the versions of all answers: the acknowledged write of the same note before
+	// this op and, for a write, how many reads saw its effect. Without it the search for an order
+	// would have too many cases.
 	before uint64
 	reads  int
 }
 
-// model is one note, made at a version. Versions are part of what the product promises, so writes
-// are linearized in their order: each follows the acknowledged one before it.
+// model returns the model of one note, created at a version. Versions are part of the contract, so
+// writes are linearized in their order: each follows the acknowledged one before it.
 func model(made uint64) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return noteState{version: made, value: "none", token: "none"} },
@@ -107,7 +107,7 @@ func model(made uint64) porcupine.Model {
 	}
 }
 
-// step reports whether a note in this state can answer so, and its state then.
+// step reports whether a note in this state can give this answer, and returns its next state.
 func step(s noteState, in op, out outcome) (bool, noteState) {
 	stale := in.ifVersion != 0 && s.version > in.ifVersion
 	switch {
@@ -174,7 +174,7 @@ func (o op) do(ctx context.Context, i tool.Invoker) (outcome, bool, error) {
 	return out, a.Meta.Replayed, err
 }
 
-// A recorder takes down what the clients saw.
+// A recorder records the observations of the clients.
 type recorder struct {
 	mu    sync.Mutex
 	start time.Time
@@ -190,7 +190,7 @@ func (r *recorder) add(client int, o op, called time.Duration, out outcome) {
 	})
 }
 
-// soaker is one client of the soak.
+// A soaker is one client of the soak.
 type soaker struct {
 	id    int
 	notes []string
@@ -202,7 +202,7 @@ type soaker struct {
 	version map[string]uint64 // as last seen, by note
 }
 
-// run makes so many edits, and reads in between.
+// run makes n edits, with reads between them.
 func (s *soaker) run(ctx context.Context, n int) error {
 	for i := range n {
 		o := op{note: s.notes[s.rng.IntN(len(s.notes))]}
@@ -227,8 +227,8 @@ func (s *soaker) run(ctx context.Context, n int) error {
 	return nil
 }
 
-// do makes a call and records it. One with a key is made again, at once or by a twin: however
-// often, it has one effect and one answer.
+// do makes a call and records it. A call with a key is repeated, afterwards or concurrently: it has
+// one effect and one answer.
 func (s *soaker) do(ctx context.Context, o op) error {
 	called := time.Since(s.rec.start)
 	out, err := s.answered(ctx, o)
@@ -282,8 +282,8 @@ func (s *soaker) answered(ctx context.Context, o op) (outcome, error) {
 }
 
 // TestNothingLost lets many clients edit one note, and many notes, over HTTP. Every acknowledged
-// edit is in the text, in the log and in the index; every refused one is nowhere; and what each
-// note's clients saw is linearizable.
+// edit is in the text, in the log and in the index; no refused one is; and the observations of each
+// note's clients are linearizable.
 func TestNothingLost(t *testing.T) {
 	t.Parallel()
 	for name, notes := range map[string][]string{
@@ -322,8 +322,8 @@ func TestNothingLost(t *testing.T) {
 	}
 }
 
-// opened waits until the vault's log is read. A call that comes while it is, longer than the call may
-// last, is UNAVAILABLE, and the reading goes on.
+// opened waits until the vault's log is read. A call during a longer reading is UNAVAILABLE, and
+// the reading continues.
 func opened(t *testing.T, app *localapp.App) {
 	t.Helper()
 	for range 10 {
@@ -352,8 +352,8 @@ func soak(t *testing.T, rec *recorder, via tool.Invoker, notes []string) {
 	}
 }
 
-// requireNothingLost compares what the clients of a note saw with each other, and with what it has
-// become: that is its text.
+// requireNothingLost compares the observations of the clients of a note with each other, and with
+// its text at the end.
 func requireNothingLost(
 	t *testing.T, via tool.Invoker, id string, made uint64, ops []porcupine.Operation,
 ) string {
@@ -386,8 +386,8 @@ func requireNothingLost(
 	return last.text()
 }
 
-// chain tells each op which acknowledged write came before it, and returns the writes in the order
-// of their versions.
+// chain sets the acknowledged write before each op, and returns the writes in the order of their
+// versions.
 func chain(made uint64, ops []porcupine.Operation) []porcupine.Operation {
 	versions, reads := []uint64{made}, map[uint64]int{}
 	for _, o := range ops {
@@ -413,7 +413,7 @@ func chain(made uint64, ops []porcupine.Operation) []porcupine.Operation {
 	return writes(ops, reads)
 }
 
-// writes are the acknowledged writes by version, each with the number of reads before it.
+// writes returns the acknowledged writes by version, each with the number of reads before it.
 func writes(ops []porcupine.Operation, reads map[uint64]int) []porcupine.Operation {
 	var all []porcupine.Operation
 	for i, o := range ops {
@@ -429,13 +429,13 @@ func writes(ops []porcupine.Operation, reads map[uint64]int) []porcupine.Operati
 	return all
 }
 
-// An auditLine is one line of the audit log, as far as the soak looks into it.
+// An auditLine is one line of the audit log, with the members that the soak uses.
 type auditLine struct {
 	Op, ID, Version string
 	Changes         map[string]json.RawMessage
 }
 
-// requireAudited requires that the log tells of each acknowledged write, once, and of nothing else.
+// requireAudited requires that the log has each acknowledged write once, and nothing else.
 func requireAudited(t *testing.T, log string, ops map[string][]porcupine.Operation) {
 	t.Helper()
 	told := map[string]auditLine{}

@@ -20,7 +20,7 @@ import (
 
 // A listing is the content of the file that names the directory of the server on a port. The file
 // belongs to the user who runs the server. It can be stale, so it is compared with the address file
-// in that directory.
+// in that directory. It contains nothing secret.
 type listing struct {
 	Dir   string `json:"dir"`   // the directory with the address file
 	Place string `json:"place"` // the data directory, or the folder, as the user named it
@@ -29,9 +29,9 @@ type listing struct {
 // listed returns the path of the listing of a port.
 func listed(servers, port string) string { return filepath.Join(servers, port+".json") }
 
-// list writes a listing for each port that the server listens on. The function that it returns
-// removes them. Listings only improve an error message, so errors are ignored: the user of a server
-// may have no home directory.
+// list writes a listing for each port that the server listens on; nil listeners are skipped. The
+// function that it returns removes them. Listings only improve an error message, so errors are
+// ignored: the user of a server may have no home directory.
 func (a *App) list(listeners ...net.Listener) (remove func()) {
 	data, err := json.Marshal(listing{Dir: absolute(a.dir), Place: absolute(a.shown)})
 	if err != nil || a.servers == "" || os.MkdirAll(a.servers, 0o700) != nil {
@@ -63,7 +63,8 @@ func absolute(path string) string {
 	return path
 }
 
-// An address is an address to listen on, and the option that sets it.
+// An address is an address to listen on, and the option that sets it, for messages. The zero value
+// of servers means that no other server is looked up.
 type address struct {
 	hostport string
 	option   string // the option, for a fix with another address
@@ -71,7 +72,8 @@ type address struct {
 }
 
 // listen opens a listener. Its error is a fault with the reason, and with the program that has the
-// address if it is in use.
+// address if it is in use: INVALID_PARAMETER for an address that this user or machine cannot have,
+// otherwise UNAVAILABLE.
 func (a address) listen(ctx context.Context) (net.Listener, error) {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", a.hostport)
 	var name *net.DNSError
@@ -97,7 +99,9 @@ func (a address) free() string {
 	return fmt.Sprintf("choose another port, or 0 for a free one: %s 127.0.0.1:0", a.option)
 }
 
-// taken returns the fault for an address that is in use.
+// taken returns the fault for an address that is in use. It names the server of this user that is
+// listed for the port, if it answers; otherwise it asks the port itself whether it is a Rookery
+// server.
 func (a address) taken(ctx context.Context) *fault.Fault {
 	in := fault.New(fault.Unavailable, "%s: address already in use, by ", a.hostport)
 	at, place := a.server()
@@ -112,8 +116,9 @@ func (a address) taken(ctx context.Context) *fault.Fault {
 	return in.Fix("%s", a.free())
 }
 
-// server returns the server of this user that is listed for the port, and its place. It returns a
-// zero Address if none is listed, or if the listing is stale.
+// server returns the server of this user that is listed for the port, and its place as near returns
+// it. It returns a zero Address if none is listed, or if the listing is stale: the server in that
+// directory has another port now.
 func (a address) server() (Address, string) {
 	_, port, _ := net.SplitHostPort(a.hostport)
 	data, err := os.ReadFile(listed(a.servers, port))
@@ -138,7 +143,8 @@ func portOf(text string) string {
 }
 
 // near returns a path as its user would write it: relative to the working directory, else to the
-// home directory, else only its last part. It is never absolute.
+// home directory, else only its last part. It is never absolute, because messages may be copied
+// into reports.
 func near(path string) string {
 	here, _ := os.Getwd()
 	home, _ := os.UserHomeDir()
@@ -164,7 +170,8 @@ func (at Address) process() string {
 	return ""
 }
 
-// pid returns the process id of the server, or 0 if it ran on another machine or in a container.
+// pid returns the process id of the server, or 0 if it ran on another machine or in a container,
+// where the number means another process.
 func (at Address) pid() int {
 	if host, err := os.Hostname(); err != nil || host != at.Host {
 		return 0
@@ -173,7 +180,8 @@ func (at Address) pid() int {
 }
 
 // healthy reports whether the program that listens on an address answers /healthz as a Rookery
-// server does. That page contains no other information about the server.
+// server does. That page contains no other information about the server. It is asked over plain
+// HTTP, with a short timeout and a small limit of the answer, because any program may be there.
 func healthy(ctx context.Context, hostport string) bool {
 	host, port, err := net.SplitHostPort(hostport)
 	if ip := net.ParseIP(host); err != nil || host == "" || ip != nil && ip.IsUnspecified() {

@@ -19,7 +19,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/localapp"
 )
 
-// A port is a server of a test, with metrics, that leaves its ports in a directory.
+// A port is a server of a test, with metrics, that writes its ports to a directory.
 type port struct {
 	servers     string
 	dir         string
@@ -64,7 +64,7 @@ func servesAt(t *testing.T, dir, servers string) port {
 	return p
 }
 
-// names are the files of a directory.
+// names returns the files of a directory.
 func names(t *testing.T, dir string) []string {
 	t.Helper()
 	files, err := os.ReadDir(dir)
@@ -76,7 +76,7 @@ func names(t *testing.T, dir string) []string {
 	return all
 }
 
-// refusedAt is the fault of a server that is to listen at these addresses.
+// refusedAt returns the fault of a server that is started at these addresses.
 func refusedAt(t *testing.T, servers, listen, metrics string) *fault.Fault {
 	t.Helper()
 	app, err := openApp(t.Context(), localapp.Config{
@@ -90,9 +90,9 @@ func refusedAt(t *testing.T, servers, listen, metrics string) *fault.Fault {
 	return fault.Of(err)
 }
 
-// TestAddressTaken requires that a server whose address is taken says by which program: by the
-// server of which directory and process, by a Rookery server that is not listed here, or by another
-// program.
+// TestAddressTaken checks that the error for an address that is in use names the program that uses
+// it: the server with its directory and process, a Rookery server that is not listed here, or
+// another program.
 func TestAddressTaken(t *testing.T) {
 	t.Chdir(t.TempDir())
 	servers := filepath.Join(t.TempDir(), "servers")
@@ -120,8 +120,8 @@ func TestAddressTaken(t *testing.T) {
 	require.Empty(t, names(t, servers), "a server that ends is not listed")
 }
 
-// TestStaleListing requires that a listing whose server was killed is not taken for the program
-// that has its port now.
+// TestStaleListing checks that the listing of a server that was killed is not taken for the program
+// that now uses its port.
 func TestStaleListing(t *testing.T) {
 	dir, servers := t.TempDir(), t.TempDir()
 	other := httptest.NewServer(http.NotFoundHandler())
@@ -135,8 +135,8 @@ func TestStaleListing(t *testing.T) {
 	}
 }
 
-// TestAddressOfAnother requires that an address that no program of this machine can listen on is
-// told apart from one that is taken.
+// TestAddressOfAnother checks that the error for an address that does not belong to this machine
+// differs from that for one in use.
 func TestAddressOfAnother(t *testing.T) {
 	f := refusedAt(t, "", "127.0.0.1:0", "192.0.2.1:0")
 	require.Equal(t, fault.InvalidParameter, f.Code)

@@ -9,19 +9,20 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// maxToolAllocs is how many allocations a tool may make at start, on average. A function of a cloud makes all
-// tools of the product before its first request (docs/design/0032).
+// maxToolAllocs is the maximum average number of allocations for creating a tool. A function in the
+// cloud creates all tools of the product before its first request (docs/design/0032).
 const maxToolAllocs = 60
 
-// TestToolsAllocateLittle covers that tools are made without their schemas, which are made when one is needed.
+// TestToolsAllocateLittle checks that tools are created without their schemas, which are built when
+// they are first needed.
 func TestToolsAllocateLittle(t *testing.T) {
 	var tools []*tool.Tool
 	n := testing.AllocsPerRun(5, func() { tools = localapp.Tools(nil) })
 	require.LessOrEqual(t, int(n)/len(tools), maxToolAllocs, "%v allocations for %d tools", n, len(tools))
 }
 
-// TestEverySchemaIsMade covers that every argument and every answer has a schema: they are made when they are
-// first needed, so that a type without one is not found at start.
+// TestEverySchemaIsMade checks that every argument and every answer has a schema. Schemas are built
+// when they are first needed, so a type without one is not found at the start.
 func TestEverySchemaIsMade(t *testing.T) {
 	for _, made := range localapp.Tools(nil) {
 		require.NotNil(t, made.OutputSchema(), made.Name)
@@ -36,7 +37,7 @@ func TestEverySchemaIsMade(t *testing.T) {
 	}
 }
 
-// BenchmarkTools measures the making of all tools.
+// BenchmarkTools measures the creation of all tools.
 func BenchmarkTools(b *testing.B) {
 	for b.Loop() {
 		localapp.Tools(nil)

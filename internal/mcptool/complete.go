@@ -12,6 +12,8 @@ import (
 )
 
 // complete returns completion suggestions for an argument of a prompt or a variable of a template.
+// The protocol's completion has no other arguments than those of prompts and templates; tools are
+// completed by the command line only.
 func (x *exchange) complete(ctx context.Context, r *mcp.CompleteRequest) (mcp.Result, error) {
 	if r.Params == nil || r.Params.Ref == nil {
 		return nil, x.failed(jsonrpc.CodeInvalidParams,
@@ -28,7 +30,8 @@ func (x *exchange) complete(ctx context.Context, r *mcp.CompleteRequest) (mcp.Re
 	return &mcp.CompleteResult{Completion: values}, nil
 }
 
-// unfinished returns the argument that a reference and a name denote.
+// unfinished returns the argument that a reference and a name denote, in the view of the request.
+// An argument that does not exist is an error with the available names.
 func (x *exchange) unfinished(ref *mcp.CompleteReference, name string) (tool.Arg, error) {
 	var t *tool.Tool
 	var names []string
@@ -57,7 +60,8 @@ func (x *exchange) unfinished(ref *mcp.CompleteReference, name string) (tool.Arg
 	return a, nil
 }
 
-// template returns the tool of a template and the names of its variables, or nil.
+// template returns the tool of a template and the names of its variables, or nil. uri is the
+// template itself, as it is listed, and not a URI that matches it.
 func (x *exchange) template(uri string) (*tool.Tool, []string) {
 	for _, t := range x.view.offered(x.caller) {
 		for _, r := range t.Resources {
@@ -70,7 +74,9 @@ func (x *exchange) template(uri string) (*tool.Tool, []string) {
 }
 
 // valuesOf returns the suggestions for an argument: the values of its enumeration, or those of the
-// tool that completes its kind.
+// tool that completes its kind, in the vault that is given with the request. HasMore is set if the
+// tool has more pages; the protocol has no cursor for them, so a client asks again with a longer
+// prefix.
 func (x *exchange) valuesOf(
 	ctx context.Context, a tool.Arg, p *mcp.CompleteParams,
 ) (mcp.CompletionResultDetails, *fault.Fault) {
@@ -89,7 +95,7 @@ func (x *exchange) valuesOf(
 
 // completed calls the tool that completes a kind of value. It returns no suggestions instead of a
 // fault if the caller is not allowed to see the values, or if the arguments given so far are not
-// sufficient.
+// sufficient: a person who is typing must not get an error. An invalid cursor is an error.
 func (x *exchange) completed(
 	ctx context.Context, u tool.Unfinished,
 ) (tool.Completed, *fault.Fault) {

@@ -9,7 +9,7 @@ import (
 )
 
 // count counts a message that does not call a tool. It returns an error if the caller has made too
-// many requests.
+// many requests. The remaining allowance is recorded for the headers of the response.
 func (x *exchange) count(ctx context.Context) error {
 	x.counted.Store(true)
 	caller := x.caller
@@ -19,7 +19,9 @@ func (x *exchange) count(ctx context.Context) error {
 	return err
 }
 
-// calls reports whether a message calls a tool. Such a message is counted by the call.
+// calls reports whether a message calls a tool. Such a message is counted by the call, and must not
+// be counted twice. Reading a resource, getting a prompt, listing resources for each value, and
+// completing may be calls.
 func (x *exchange) calls(r mcp.Request) bool {
 	switch r := r.(type) {
 	case *mcp.CallToolRequest:

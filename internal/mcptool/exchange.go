@@ -20,7 +20,13 @@ import (
 // description: five minutes. They change with roles, headers and releases.
 const listTTL = 5 * 60 * 1000
 
-// An exchange is the state of one request: the caller and its view of the tools.
+// An exchange is the state of one request: the caller and its view of the tools. The SDK may handle
+// the messages of a batch concurrently; their calls run one after another.
+//
+// It stands between the SDK and the catalogue in both directions. The SDK gives it each message
+// through receive, and calls a tool through call. It gives the catalogue the caller, and calls
+// tools for resources, prompts and completions too, so all of them have the limits, the audit log
+// and the faults of ordinary calls.
 type exchange struct {
 	*endpoint
 	view   *view
@@ -35,7 +41,8 @@ type exchange struct {
 var _ tool.Invoker = (*exchange)(nil)
 
 // Invoke waits for the request's turn, calls a tool, and records the outcome for the headers and
-// the status of the response. It implements tool.Invoker.
+// the status of the response. It implements tool.Invoker. Fixes in a fault are spelled with the
+// names of this view. If the answers of the request are too large together, the call is not made.
 func (x *exchange) Invoke(
 	ctx context.Context, name string, args json.RawMessage,
 ) (json.RawMessage, error) {
@@ -59,7 +66,8 @@ func (x *exchange) Invoke(
 	return tool.Respell(data, err, x.spell)
 }
 
-// notRun returns the answer of a call that is not made.
+// notRun returns the answer of a call that is not made: an envelope with the fault, as the
+// catalogue would return it.
 func (x *exchange) notRun(err error) (json.RawMessage, error) {
 	f := *fault.Of(err)
 	f.RequestID = x.caller.RequestID
@@ -67,14 +75,16 @@ func (x *exchange) notRun(err error) (json.RawMessage, error) {
 }
 
 // noRoom returns the fault of a call in a batch whose earlier answers have reached the size limit.
-// The answers of a batch therefore have at most twice the size of one answer.
+// The answers of a batch therefore have at most twice the size of one answer: the memory for
+// one request stays bounded.
 func noRoom() *fault.Fault {
 	return fault.New(fault.BatchTooLarge,
 		"the call was not run: the answers before it in the request have more than %d bytes", tool.MaxBody).
 		Fix("send it again, in a request of its own")
 }
 
-// spell returns a call in a fix, with the name under which the tool is listed in this view.
+// spell returns a call in a fix, with the name under which the tool is listed in this view. A tool
+// outside the view keeps its long name.
 func (x *exchange) spell(c fault.Call) string {
 	if t, ok := x.cat.Find(c.Tool); ok && slices.Contains(x.view.tools, t) {
 		c.Tool = x.view.nameOf(t)
@@ -84,7 +94,11 @@ func (x *exchange) spell(c fault.Call) string {
 
 // server returns an MCP server for this request; this package lists and calls its tools. The
 // capabilities are set explicitly, because otherwise the SDK would announce notifications of list
-// changes and keep a `subscriptions/listen` request open.
+// changes and keep a `subscriptions/listen` request open. The SDK does the protocol: versions,
+// framing, and the methods without a meaning for tools.
+//
+// The SDK reads only resources that are registered. One template that matches every URI is enough,
+// because find decides which resources exist.
 func (x *exchange) server() *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "rookery", Title: "Rookery", Version: x.opt.Version},
 		&mcp.ServerOptions{
@@ -101,7 +115,8 @@ func (x *exchange) server() *mcp.Server {
 	return s
 }
 
-// instructions returns the text for a model that connects with this request.
+// instructions returns the text for a model that connects with this request: it depends on the
+// tools that the path, the headers and the role allow. It is empty without Options.Instructions.
 func (x *exchange) instructions() string {
 	if x.opt.Instructions == nil {
 		return ""
@@ -110,7 +125,7 @@ func (x *exchange) instructions() string {
 }
 
 // private marks an answer as cacheable for this caller only. A resource that was read must not be
-// cached.
+// cached, because it is a note, which may change at any time.
 func private(_ context.Context, r mcp.Request, c *mcp.Cacheable) {
 	c.CacheScope, c.TTLMs = "private", listTTL
 	if _, ok := r.(*mcp.ReadResourceRequest); ok {
@@ -118,8 +133,10 @@ func private(_ context.Context, r mcp.Request, c *mcp.Cacheable) {
 	}
 }
 
-// offer registers the tools with these names in the SDK, so that they can be called. The SDK needs
-// the schema only to know which arguments have headers; list returns the full schemas.
+// offer registers the tools with these names in the SDK, so that they can be called. Only the tools
+// that the body calls are registered, because registering all for each request would cost more than
+// most calls. The SDK needs the schema only to know which arguments have headers; list returns the
+// full schemas.
 //
 // The header of the vault argument is required, as in the protocol since 2026-07-28, only if the
 // tool is called by the name under which it is listed. A client that calls it by another name, or
@@ -147,7 +164,8 @@ var (
 )
 
 // receive handles lists and completions, refuses requests outside the view, and passes all others
-// to the SDK.
+// to the SDK. It first counts messages that call no tool, so that a caller over its rate gets an
+// error for them too.
 func (x *exchange) receive(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
 		ctx = auth.WithCaller(ctx, x.caller)
@@ -183,7 +201,8 @@ func (x *exchange) receive(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// list returns all tools that the caller may see, on one page.
+// list returns all tools that the caller may see, on one page. A cursor is an error. Each tool has
+// the name under which this view lists it.
 func (x *exchange) list(ctx context.Context, r *mcp.ListToolsRequest) (mcp.Result, error) {
 	if r.Params != nil && r.Params.Cursor != "" {
 		return nil, x.noCursor()
@@ -199,7 +218,8 @@ func (x *exchange) list(ctx context.Context, r *mcp.ListToolsRequest) (mcp.Resul
 }
 
 // page returns the list entry of a tool for this request. It omits arguments with which the
-// caller's call would be refused.
+// caller's call would be refused. Entries for callers without such limits are built once and
+// shared.
 func (x *exchange) page(t *tool.Tool) *mcp.Tool {
 	if hidden := t.Hidden(x.caller); len(hidden) > 0 {
 		return pageWithout(t, hidden, x.view.short)
@@ -213,8 +233,10 @@ func (x *exchange) page(t *tool.Tool) *mcp.Tool {
 	return x.pages[t]()
 }
 
-// briefly returns the arguments of a call with `slim` set, unless they set it already. They are
-// returned unchanged if the tool has no such argument or if they are not a JSON object.
+// briefly returns the arguments of a call with `slim` set, unless they set it already: at Path,
+// mutations answer briefly unless asked otherwise, because an answer stays in the context of the
+// model. They are returned unchanged if the tool has no such argument or if they are not a JSON
+// object.
 func briefly(t *tool.Tool, args json.RawMessage) json.RawMessage {
 	given := map[string]json.RawMessage{}
 	if !t.Briefs() || len(args) > 0 && json.Unmarshal(args, &given) != nil || given == nil {
@@ -231,7 +253,9 @@ func briefly(t *tool.Tool, args json.RawMessage) json.RawMessage {
 	return brief
 }
 
-// call calls a tool. The only content of the result is the envelope, even if the call fails.
+// call calls a tool. The only content of the result is the envelope, even if the call fails: a
+// model reads the fault and its fixes there. Only a call without an envelope, because it could not
+// be made, is an error of the protocol.
 func (x *exchange) call(
 	ctx context.Context, r *mcp.CallToolRequest,
 ) (*mcp.CallToolResult, error) {
@@ -255,7 +279,7 @@ func (x *exchange) call(
 }
 
 // notServed returns the fault of a name that denotes no tool of this view, or several; nil if it
-// denotes one.
+// denotes one. The fix of a tool that exists elsewhere is the path at which it is served.
 func (x *exchange) notServed(name string) *fault.Fault {
 	found, several := x.view.find(name)
 	if found != nil {
@@ -284,7 +308,8 @@ func ambiguous(several []*tool.Tool) *fault.Fault {
 		strings.Join(names, " or ")).With("matches", names)
 }
 
-// unknown returns the fault of a name that no tool has, with the most similar name.
+// unknown returns the fault of a name that no tool has, with the most similar name among those that
+// the caller can see as its fix.
 func (x *exchange) unknown(name string) *fault.Fault {
 	var names []string
 	for _, t := range x.view.listed(x.caller) {
@@ -297,7 +322,8 @@ func (x *exchange) unknown(name string) *fault.Fault {
 	return f
 }
 
-// protocolError returns a JSON-RPC error with a fault as its data.
+// protocolError returns a JSON-RPC error with a fault as its data, so that a client gets the code,
+// the details and the fixes. code is that of the protocol.
 func protocolError(code int64, f *fault.Fault) *jsonrpc.Error {
 	data, err := tool.Marshal(f)
 	if err != nil {
@@ -306,7 +332,7 @@ func protocolError(code int64, f *fault.Fault) *jsonrpc.Error {
 	return &jsonrpc.Error{Code: code, Message: f.Message, Data: data}
 }
 
-// takesVault reports whether a tool has the vault argument.
+// takesVault reports whether a tool has the vault argument, which a header repeats.
 func takesVault(t *tool.Tool) bool {
 	_, ok := t.Arg(vaultArg)
 	return ok
@@ -314,7 +340,7 @@ func takesVault(t *tool.Tool) bool {
 
 // agree reports whether the vault header, if it is sent, equals the vault argument. The SDK checks
 // this only in the newest protocol, but a proxy that routes by the header does not know which
-// protocol is used.
+// protocol is used. A tool without the argument agrees with any header.
 func agree(h http.Header, t *tool.Tool, args json.RawMessage) bool {
 	sent := h.Get(vaultHeader)
 	if sent == "" || !takesVault(t) {

@@ -19,7 +19,11 @@ const (
 
 // headersAgree returns the fault of a header that is sent twice, or that differs from the method or
 // the name in a message of the body. The SDK checks this only in the newest protocol, but a proxy
-// that routes by a header does not know which protocol is used.
+// that routes by a header does not know which protocol is used. In a batch, every message must
+// agree.
+//
+// Without this check, a caller could name a harmless method in the header, which a proxy permits,
+// and another one in the body. Therefore all values of a duplicate key are compared.
 func headersAgree(h http.Header, body []byte) *fault.Fault {
 	for _, name := range []string{"MCP-Protocol-Version", methodHeader, nameHeader, vaultHeader} {
 		if len(h.Values(name)) > 1 {
@@ -41,7 +45,8 @@ func headersAgree(h http.Header, body []byte) *fault.Fault {
 // nameKeys maps the methods with the header Mcp-Name to the parameter that it repeats.
 var nameKeys = map[string]string{"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 
-// namesOf returns the values of a parameter of a message.
+// namesOf returns the values of a parameter of a message, with "" if it has none, so that a header
+// without the parameter differs.
 func namesOf(message json.RawMessage, key string) []string {
 	var all []json.RawMessage
 	for _, params := range membersOf(message, "params") {
@@ -51,7 +56,8 @@ func namesOf(message json.RawMessage, key string) []string {
 }
 
 // membersOf returns all values of a key in a JSON object; keys are compared exactly. Of a duplicate
-// key, two parsers may use different values, so all are returned.
+// key, two parsers may use different values, so all are returned. It returns nil for anything but
+// an object.
 func membersOf(object json.RawMessage, key string) []json.RawMessage {
 	dec := json.NewDecoder(bytes.NewReader(object))
 	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
@@ -72,7 +78,7 @@ func membersOf(object json.RawMessage, key string) []json.RawMessage {
 }
 
 // textsOf decodes JSON strings. A value of another type becomes "", and an empty list becomes one
-// "".
+// "", so the result is never empty.
 func textsOf(all []json.RawMessage) []string {
 	texts := make([]string, max(1, len(all)))
 	for i, raw := range all {
@@ -81,7 +87,8 @@ func textsOf(all []json.RawMessage) []string {
 	return texts
 }
 
-// differs reports whether a header is sent and differs from one of the texts.
+// differs reports whether a header is sent and differs from one of the texts. A header that cannot
+// be decoded differs from every text.
 func differs(h http.Header, name string, texts []string) bool {
 	sent := h.Get(name)
 	if sent == "" {
@@ -91,8 +98,8 @@ func differs(h http.Header, name string, texts []string) bool {
 	return !ok || slices.ContainsFunc(texts, func(text string) bool { return text != plain })
 }
 
-// plainHeader decodes the value of a header: Base64 between =?base64? and ?=, otherwise the literal
-// value. It returns false if the Base64 is invalid.
+// plainHeader decodes the value of a header: Base64 between =?base64? and ?=, for values that a
+// header cannot contain, otherwise the literal value. It returns false if the Base64 is invalid.
 func plainHeader(value string) (plain string, ok bool) {
 	coded, begins := strings.CutPrefix(value, "=?base64?")
 	coded, ends := strings.CutSuffix(coded, "?=")

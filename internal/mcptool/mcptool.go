@@ -1,5 +1,4 @@
-// Package mcptool serves a catalogue of tools over the Model Context Protocol, and contains a
-// client for such an endpoint (CONTRACT §6).
+// Package mcptool serves a catalogue of tools over the Model Context Protocol (CONTRACT §6).
 //
 // The endpoint is stateless: each POST is answered by a server object that exists only for that
 // request, so that any instance can answer any request. Both generations of the protocol are
@@ -13,6 +12,22 @@
 // cannot be called. A tool that the caller's role, or a read-only path or header, does not permit
 // is not listed, but a call of it reaches the catalogue, which refuses it with PERMISSION_DENIED or
 // READ_ONLY.
+//
+// The paths are /mcp, with a short list of the tools that most agents need; /mcp/x/{set}[,{set}…]
+// and /mcp/x/all, with the tools of some families or all; and the same below /mcp/readonly. Lists
+// are short because every model reads them: arguments that are rarely used, and members of optional
+// objects, are left out, but accepted.
+//
+// The SDK speaks the protocol. This package authenticates a request (mcptool.go, refusal.go),
+// determines its view (view.go), answers lists from the catalogue (page.go, prompt.go,
+// resources.go), and calls tools for the SDK (exchange.go, resource.go, complete.go). message.go
+// and outcome.go turn refusals of the SDK and of tools into responses with the right status.
+//
+// A request is refused in two ways. Before its messages are handled, it gets an HTTP status and a
+// JSON-RPC error. After that, a call that fails is a successful response with an envelope, because
+// a model can read only that. There is one exception: a call that a better token would permit
+// makes the whole request 401 or 403 with a challenge, so that the client can ask its user for that
+// token.
 package mcptool
 
 import (
@@ -44,7 +59,8 @@ const maxBody = tool.MaxBody
 // maxName is the maximum length, in bytes, of an agent or a session in a header.
 const maxName = 128
 
-// Options configure an endpoint. The zero value works.
+// Options configure an endpoint. The zero value works. Functions in it must be safe for concurrent
+// use.
 type Options struct {
 	// First names the tools that Path itself lists, in this order. Unknown names are ignored, so
 	// that one list serves catalogues of different sizes.
@@ -83,7 +99,8 @@ type Offer struct {
 	Writes bool     // at least one of them changes something
 }
 
-// A Meter counts refused requests. It must be safe for concurrent use.
+// A Meter counts refused requests. It must be safe for concurrent use. Calls are counted by the
+// catalogue.
 type Meter interface {
 	Refused(why access.Reason)
 }
@@ -108,7 +125,7 @@ type endpoint struct {
 }
 
 // newEndpoint returns an endpoint with defaults for missing options. List entries are built on
-// first use.
+// first use, because a function in the cloud serves few requests before it ends.
 func newEndpoint(cat *tool.Catalogue, o Options) *endpoint {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -138,7 +155,8 @@ func newEndpoint(cat *tool.Catalogue, o Options) *endpoint {
 	return e
 }
 
-// Serves reports whether a path belongs to the endpoint.
+// Serves reports whether a path belongs to the endpoint. It implements httptool.Resource: each such
+// path is a resource of OAuth.
 func (e *endpoint) Serves(path string) bool {
 	if path != Path && !strings.HasPrefix(path, Path+"/") {
 		return false
@@ -150,6 +168,9 @@ func (e *endpoint) Serves(path string) bool {
 // ServeHTTP answers one request. It authenticates before it reads the body. The body of a refused
 // request is read only far enough to find its JSON-RPC id, because a client that cannot match a
 // refusal to a call closes the connection.
+//
+// The order is: the path, the method, the caller and its headers, the share of its tenant, and then
+// the messages. Every refusal is a JSON-RPC error with the HTTP status of its fault.
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out := &answer{ResponseWriter: w, request: access.RequestID(
 		cmp.Or(w.Header().Get("X-Request-Id"), r.Header.Get("X-Request-Id")))}
@@ -189,7 +210,8 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // exchange answers the messages of an authenticated request. They run as one call, which has ended
-// when the response begins.
+// when the response begins. A request that is refused before a message was counted is counted here,
+// so that malformed requests count against the rate limit.
 func (e *endpoint) exchange(out *answer, r *http.Request, x *exchange) {
 	httpbody.Count(r, out.flight.Take)
 	body, f := read(r)
@@ -223,7 +245,9 @@ func faultOf(err error) *fault.Fault {
 	return fault.Of(err)
 }
 
-// serve passes a valid HTTP request to the SDK.
+// serve passes a valid HTTP request to the SDK. The answer of the SDK is replaced if a call was
+// refused for lack of a better token; see outcome. Everything that the SDK would do for browsers
+// and sessions is off, because the HTTP server does it, or because there are none.
 func (e *endpoint) serve(out *answer, r *http.Request, x *exchange, body []byte) {
 	ctx, cancel := context.WithTimeout(r.Context(), turnTimeout)
 	defer cancel()
@@ -246,7 +270,9 @@ func (e *endpoint) serve(out *answer, r *http.Request, x *exchange, body []byte)
 	}
 }
 
-// admit authenticates a request, and narrows the view by the headers.
+// admit authenticates a request, and narrows the view by the headers. The caller gets the agent and
+// the session of the headers, and is read-only if the path or a header says so. The error is a
+// fault.
 func (e *endpoint) admit(r *http.Request, v *view) (auth.Caller, error) {
 	caller, err := e.opt.Authenticate(r)
 	if err != nil {

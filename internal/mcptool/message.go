@@ -14,7 +14,8 @@ import (
 )
 
 // idOf returns the id of the JSON-RPC message at the beginning of a body, or "null" if there is
-// none. The body may be truncated after the id.
+// none. The body may be truncated after the id. Only texts and numbers are ids. The id of a batch
+// is "null".
 func idOf(body []byte) json.RawMessage {
 	null := json.RawMessage("null")
 	dec := json.NewDecoder(bytes.NewReader(body))
@@ -37,7 +38,8 @@ func idOf(body []byte) json.RawMessage {
 // isBatch reports whether a body is a batch of messages.
 func isBatch(body []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")) }
 
-// calledIn returns the names of the tools that the message or batch in a body calls.
+// calledIn returns the names of the tools that the message or batch in a body calls, as they are
+// sent. The body may be anything; a message that calls no tool is skipped.
 func calledIn(body []byte) []string {
 	type message struct {
 		Method string
@@ -59,7 +61,9 @@ func calledIn(body []byte) []string {
 }
 
 // An answer is a response whose refusals are JSON-RPC errors with the id of the request's message,
-// including those that the SDK writes as plain text.
+// including those that the SDK writes as plain text. It is between the SDK and the HTTP server, and
+// used by one goroutine at a time. It also ends the call in the caller's share when the response
+// begins.
 type answer struct {
 	http.ResponseWriter
 	request string          // id of the request, for logs
@@ -77,7 +81,8 @@ type answer struct {
 func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
 // WriteHeader holds back a refusal in plain text, and an answer that the outcome replaces. It sets
-// Cache-Control: no-store, which is stricter than the SDK's value.
+// Cache-Control: no-store, which is stricter than the SDK's value, and the headers of the rate
+// limit.
 func (a *answer) WriteHeader(status int) {
 	a.Header().Set("Cache-Control", "no-store")
 	if a.outcome != nil {
@@ -113,7 +118,7 @@ func (a *answer) Write(data []byte) (int, error) {
 	return a.ResponseWriter.Write(data)
 }
 
-// finish writes a refusal that was held back.
+// finish writes a refusal that was held back. ServeHTTP calls it at the end, whatever happened.
 func (a *answer) finish() {
 	if status := a.refused; status != 0 {
 		a.refused = 0
@@ -121,7 +126,9 @@ func (a *answer) finish() {
 	}
 }
 
-// refuse writes a JSON-RPC error with a fault as its data.
+// refuse writes a JSON-RPC error with a fault as its data. It must be called at most once, and
+// before anything else is written. The code of the error is that of the answer, or follows from the
+// status.
 func (a *answer) refuse(status int, f *fault.Fault) {
 	named := *f
 	named.RequestID = a.request

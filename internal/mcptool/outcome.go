@@ -8,7 +8,7 @@ import (
 )
 
 // An outcome collects the results of a request's calls that affect the headers and the status of
-// the response. The zero value is that of a request without calls.
+// the response. The zero value is that of a request without calls. It is safe for concurrent use.
 type outcome struct {
 	// lone says that the request is a single message. Then a refusal for lack of permission, which
 	// a better token would avoid, applies to the whole HTTP request and gets a challenge, as OAuth
@@ -21,7 +21,8 @@ type outcome struct {
 	denied *fault.Fault
 }
 
-// spend records how much of the caller's rate limit a call has left.
+// spend records how much of the caller's rate limit a call has left. Of several calls, the one that
+// left the least counts. A call without a rate limit is ignored.
 func (o *outcome) spend(left auth.Allowance) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -37,7 +38,8 @@ func (o *outcome) allowance() auth.Allowance {
 	return o.left
 }
 
-// deny records that a call was refused for lack of a better token.
+// deny records that a call was refused for lack of a better token. In a batch it does nothing; see
+// lone.
 func (o *outcome) deny(f *fault.Fault) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

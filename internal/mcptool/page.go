@@ -19,16 +19,19 @@ const (
 	vaultHeader = "Mcp-Param-" + vaultMark
 )
 
-// page returns the list entry of a tool.
+// page returns the list entry of a tool: its name, its summary, the schema of its arguments, and
+// hints on what it does. A list is part of the context of every model, so an entry is as short as
+// it can be.
 func page(t *tool.Tool) *mcp.Tool { return pageWithout(t, nil, false) }
 
 // shortPage returns the list entry of a tool for Path, where the size of the list is limited
 // (CONTRACT §6). It omits rarely used arguments, which are still accepted; therefore the schema
-// allows other arguments.
+// allows other arguments. The full entry is listed at the path of the tool's family.
 func shortPage(t *tool.Tool) *mcp.Tool { return pageWithout(t, nil, true) }
 
 // readingPage returns the list entry of a tool for a caller that may make only its reading calls:
-// the argument that distinguishes them is limited to the values of such calls.
+// the argument that distinguishes them is limited to the values of such calls. It is built for each
+// request, because such callers are rare.
 func readingPage(t *tool.Tool, short bool) *mcp.Tool {
 	p := pageWithout(t, nil, short)
 	s := &jsonschema.Schema{}
@@ -65,7 +68,8 @@ func pageWithout(t *tool.Tool, hidden []string, short bool) *mcp.Tool {
 }
 
 // inputSchema returns the schema of the arguments for a model. It omits `envelope`, which is
-// accepted: a model needs only one form of answer.
+// accepted: a model needs only one form of answer. In a short list it also omits rare arguments,
+// the members of optional objects, and the description of the vault.
 func inputSchema(t *tool.Tool, hidden []string, short bool) json.RawMessage {
 	s := without(t.InputSchema(), func(a tool.Arg) bool {
 		return short && a.Rare || a.Name == "envelope" || slices.Contains(hidden, a.Name)
@@ -83,7 +87,7 @@ func inputSchema(t *tool.Tool, hidden []string, short bool) json.RawMessage {
 }
 
 // abridge replaces the optional members of a schema by their outlines, and abridges the required
-// ones.
+// ones. It changes s itself, and copies the members that it changes.
 func abridge(s *jsonschema.Schema) {
 	for name, member := range s.Properties {
 		if !slices.Contains(s.Required, name) {
@@ -98,7 +102,8 @@ func abridge(s *jsonschema.Schema) {
 }
 
 // outline returns the schema of an argument without the members of objects. The description of the
-// argument is sufficient in a short list, and the tool's own page has the members (CONTRACT §6).
+// argument is sufficient in a short list, and the tool's own page has the members (CONTRACT §6). It
+// does not change s.
 func outline(s *jsonschema.Schema) *jsonschema.Schema {
 	if s.Items != nil && s.Items.Properties != nil {
 		s = s.CloneSchemas()
@@ -111,7 +116,8 @@ func outline(s *jsonschema.Schema) *jsonschema.Schema {
 	return &jsonschema.Schema{Type: s.Type, Types: s.Types, Description: s.Description}
 }
 
-// without removes the arguments for which hide returns true from a tool's schema.
+// without removes the arguments for which hide returns true from a tool's schema s, which it
+// changes and returns.
 func without(s *jsonschema.Schema, hide func(tool.Arg) bool, t *tool.Tool) *jsonschema.Schema {
 	for _, a := range t.Args {
 		if hide(a) {
@@ -124,7 +130,8 @@ func without(s *jsonschema.Schema, hide func(tool.Arg) bool, t *tool.Tool) *json
 	return s
 }
 
-// marshaled returns the JSON of a schema in the form for lists.
+// marshaled returns the JSON of a schema in the form for lists. It panics if the schema does not
+// marshal, which is an error in the program. The vault argument is marked as repeated in a header.
 func marshaled(t *tool.Tool, s *jsonschema.Schema) json.RawMessage {
 	for name, arg := range s.Properties {
 		s.Properties[name] = plain(arg)
@@ -142,7 +149,8 @@ func marshaled(t *tool.Tool, s *jsonschema.Schema) json.RawMessage {
 // plain returns a copy of a schema in which every value has one type, the first that is not null.
 // Other types are accepted, as aliases are, but a model needs only one; and some clients, including
 // the SDK's, cannot parse a list of types and then send no headers. Size limits are omitted too,
-// because the list must be short and a refusal reports them.
+// because the list must be short and a refusal reports them. The members of objects and the
+// elements of lists are treated in the same way.
 func plain(s *jsonschema.Schema) *jsonschema.Schema {
 	s = s.CloneSchemas()
 	for _, t := range s.Types {

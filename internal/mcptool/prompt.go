@@ -13,7 +13,8 @@ import (
 // promptKey is the key of the text in a prompt's data.
 const promptKey = "text"
 
-// prompts returns the prompts in the view of a request, sorted by name.
+// prompts returns the prompts in the view of a request, in the order of the view. It leaves out
+// those whose tools the caller cannot call; see view.offered.
 func (x *exchange) prompts() []*tool.Tool {
 	var all []*tool.Tool
 	for _, t := range x.view.offered(x.caller) {
@@ -61,7 +62,8 @@ func promptOf(t *tool.Tool) *mcp.Prompt {
 	return p
 }
 
-// offerPrompts registers the prompts in the SDK, which only gets prompts that are registered.
+// offerPrompts registers the prompts in the SDK, which only gets prompts that are registered, under
+// each of their names.
 func (x *exchange) offerPrompts(s *mcp.Server) {
 	for _, t := range x.prompts() {
 		for _, name := range append([]string{t.Name, t.LocalName()}, t.Aliases...) {
@@ -70,7 +72,8 @@ func (x *exchange) offerPrompts(s *mcp.Server) {
 	}
 }
 
-// noPrompt returns the error of a name that no prompt has, or nil if one has it.
+// noPrompt returns the error of a name that no prompt has, or nil if one has it. The fix is the
+// most similar name.
 func (x *exchange) noPrompt(name string) error {
 	if x.prompt(name) != nil {
 		return nil
@@ -86,7 +89,8 @@ func (x *exchange) noPrompt(name string) error {
 	return x.failed(jsonrpc.CodeInvalidParams, f)
 }
 
-// getPrompt calls the tool of a prompt and returns its text as a message of the user.
+// getPrompt calls the tool of a prompt and returns its text as a message of the user. A failed call
+// is an error of the protocol, because a prompt is chosen by a person and not by a model.
 func (x *exchange) getPrompt(
 	ctx context.Context, r *mcp.GetPromptRequest,
 ) (*mcp.GetPromptResult, error) {
@@ -107,7 +111,8 @@ func (x *exchange) getPrompt(
 }
 
 // given returns the arguments that are not empty, converted by their schemas. Clients with a form
-// also send empty fields, and all values as text.
+// also send empty fields, and all values as text. An unknown argument is kept as text, so that the
+// catalogue reports it.
 func given(t *tool.Tool, all map[string]string) map[string]any {
 	args := map[string]any{}
 	for name, value := range all {

@@ -27,8 +27,10 @@ const (
 // another; see turn.
 const maxBatch = 100
 
-// turnAway answers a request that is not admitted and whose body has not been read. If the body is
-// not complete by then, the connection is closed after the answer.
+// turnAway answers a request that is not admitted and whose body has not been read. It reads at
+// most idWithin bytes, for at most idWait, to find the id. If the body is not complete by then, the
+// connection is closed after the answer. err is a fault; it decides the status and the headers of
+// the answer, see refuse.
 func (e *endpoint) turnAway(out *answer, r *http.Request, err error) {
 	// The error is ignored: a body in memory has no deadline and needs none.
 	_ = http.NewResponseController(out.ResponseWriter).SetReadDeadline(time.Now().Add(idWait))
@@ -40,7 +42,9 @@ func (e *endpoint) turnAway(out *answer, r *http.Request, err error) {
 	e.refuse(out, r, err)
 }
 
-// refuse answers a whole request with a fault.
+// refuse answers a whole request with a fault: the HTTP status of the fault, a challenge if a token
+// is missing or is not sufficient, and the time after which to try again. Errors of this program
+// are logged.
 func (e *endpoint) refuse(out *answer, r *http.Request, err error) {
 	f := fault.Of(err)
 	sent := access.Sent(r.Header)
@@ -59,7 +63,9 @@ func (e *endpoint) refuse(out *answer, r *http.Request, err error) {
 	out.refuse(f.HTTP(), f)
 }
 
-// read reads and validates the body. If it is too large, read returns its beginning with the fault.
+// read reads and validates the body: it must be JSON, and one message or a batch of at most
+// maxBatch messages. If it is too large, read returns its beginning with the fault, so that the id
+// can be found.
 func read(r *http.Request) ([]byte, *fault.Fault) {
 	body, err := httpbody.Read(r)
 	if fault.Is(err, fault.BatchTooLarge) || fault.Is(err, fault.Unavailable) {
@@ -79,14 +85,14 @@ func read(r *http.Request) ([]byte, *fault.Fault) {
 }
 
 // isMessages reports whether the JSON of a body is an object or a list of objects. For anything
-// else the SDK's error would quote the body.
+// else the SDK's error would quote the body, and errors must not contain texts of a caller.
 func isMessages(body []byte) bool {
 	return !slices.ContainsFunc(messagesOf(body), func(part json.RawMessage) bool {
 		return !bytes.HasPrefix(bytes.TrimSpace(part), []byte("{"))
 	})
 }
 
-// messagesOf returns the messages of a batch, or a single message.
+// messagesOf returns the messages of a batch, or a single message. The body must be valid JSON.
 func messagesOf(body []byte) []json.RawMessage {
 	if !isBatch(body) {
 		return []json.RawMessage{body}

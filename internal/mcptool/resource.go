@@ -12,7 +12,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// A Document is a text that is the same for all callers, served as a resource.
+// A Document is a text that is the same for all callers, served as a resource: a description of the
+// server, for example. Doc is its description in the list.
 type Document struct {
 	URI, Name, Title, Doc string
 	MIME                  string
@@ -35,7 +36,9 @@ type found struct {
 	values   map[string]string
 }
 
-// find returns the resource that a URI denotes in this request's view, or nil.
+// find returns the resource that a URI denotes in this request's view, or nil. Documents come
+// first, then the resources of tools in the order of the view. A URI may be spelled in several
+// ways; see found.canonical.
 func (x *exchange) find(uri string) *found {
 	for i, d := range x.opt.Documents {
 		if d.URI == uri {
@@ -52,7 +55,9 @@ func (x *exchange) find(uri string) *found {
 	return nil
 }
 
-// canonical returns the URI in its canonical spelling.
+// canonical returns the URI in its canonical spelling: that of the document, or the template of the
+// resource with the values filled in. Two spellings that differ in percent-encoding have the same
+// one.
 func (f *found) canonical() string {
 	if f.document != nil {
 		return f.document.URI
@@ -61,7 +66,7 @@ func (f *found) canonical() string {
 }
 
 // readResource passes a read to the SDK, which requires the canonical URI, and returns the result
-// under the requested URI.
+// under the requested URI. A resource that does not exist in this view is an error of the protocol.
 func (x *exchange) readResource(
 	ctx context.Context, r *mcp.ReadResourceRequest, next mcp.MethodHandler, method string,
 ) (mcp.Result, error) {
@@ -99,7 +104,8 @@ func (x *exchange) read(
 	}, nil
 }
 
-// textOf returns the text and the media type of a resource.
+// textOf returns the text and the media type of a resource. For a resource of a tool, the values in
+// its URI are the arguments of the call.
 func (x *exchange) textOf(ctx context.Context, is *found) (text, mime string, err error) {
 	if d := is.document; d != nil {
 		return d.Text, d.MIME, nil
@@ -113,7 +119,7 @@ func (x *exchange) textOf(ctx context.Context, is *found) (text, mime string, er
 }
 
 // dataOf calls a tool and returns the text under a key of its data or, for an empty key, the data
-// as JSON.
+// as JSON. The error is the fault of the call, or that of data in another form.
 func (x *exchange) dataOf(
 	ctx context.Context, t *tool.Tool, args json.RawMessage, key string,
 ) (string, error) {
@@ -133,7 +139,8 @@ func (x *exchange) dataOf(
 	return text, json.Unmarshal(members[key], &text)
 }
 
-// noResource returns the protocol's error of a resource that cannot be read.
+// noResource returns the protocol's error of a resource that cannot be read: for a missing one, the
+// code that the version of the protocol requires, and the URI in its data.
 func (x *exchange) noResource(r *mcp.ReadResourceRequest, f *fault.Fault) *jsonrpc.Error {
 	code := errorCode(f)
 	_, modern := r.Params.Meta[mcp.MetaKeyProtocolVersion]
@@ -164,7 +171,7 @@ func withURI(data json.RawMessage, uri string) json.RawMessage {
 }
 
 // errorCode returns the protocol's code of a fault: invalid params for an error of the caller,
-// internal error for one of the server.
+// internal error for one of the server, or for a call that may succeed later.
 func errorCode(f *fault.Fault) int64 {
 	switch f.Status() {
 	case fault.StatusRateLimited, fault.StatusUnavailable, fault.StatusInternal:

@@ -12,7 +12,8 @@ import (
 )
 
 // listResources returns the documents and then, page by page, the resources of which there is one
-// for each value, such as for each vault of the caller.
+// for each value, such as for each vault of the caller. The documents are on the first page. The
+// cursor is that of the tool that completes the values.
 func (x *exchange) listResources(
 	ctx context.Context, r *mcp.ListResourcesRequest,
 ) (mcp.Result, error) {
@@ -44,7 +45,8 @@ func (x *exchange) listResources(
 }
 
 // eachOf returns the kind of the values for which there is one resource each, or "". A list can be
-// paged by only one kind; New checks that.
+// paged by only one kind; New checks that. The view decides, so a request without the tool has no
+// such resources.
 func (x *exchange) eachOf() string {
 	for _, t := range x.view.offered(x.caller) {
 		for _, r := range t.Resources {
@@ -62,7 +64,8 @@ func kindOf(t *tool.Tool, r tool.Resource) string {
 	return a.Complete
 }
 
-// each returns the resources of one value.
+// each returns the resources of one value, such as the schema and the statistics of a vault, in the
+// order of the view.
 func (x *exchange) each(value string) []*mcp.Resource {
 	var all []*mcp.Resource
 	for _, t := range x.view.offered(x.caller) {
@@ -79,7 +82,8 @@ func (x *exchange) each(value string) []*mcp.Resource {
 	return all
 }
 
-// listTemplates returns the templates, on one page.
+// listTemplates returns the templates, on one page: the resources that are not listed one by one,
+// because there are too many, such as notes.
 func (x *exchange) listTemplates(
 	ctx context.Context, r *mcp.ListResourceTemplatesRequest,
 ) (mcp.Result, error) {

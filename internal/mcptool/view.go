@@ -14,7 +14,8 @@ import (
 // allSets denotes all sets, in a path and in a header.
 const allSets = "all"
 
-// A view is the set of tools available to a request, in the order in which they are listed.
+// A view is the set of tools available to a request, in the order in which they are listed. The
+// path determines it, and headers can only make it smaller. It belongs to one request.
 type view struct {
 	tools    []*tool.Tool
 	aids     []*tool.Tool // tools whose resources and prompts are available; for Path itself all tools
@@ -27,7 +28,8 @@ type view struct {
 }
 
 // atPath returns the view of a path: Path itself, Path/x/{set}[,{set}…], Path/x/all, and each of
-// them below Path/readonly.
+// them below Path/readonly. A set is the name of a family of tools. An unknown path or set is
+// NOT_FOUND.
 func (e *endpoint) atPath(path string) (*view, *fault.Fault) {
 	rest := strings.TrimSuffix(strings.TrimPrefix(path, Path), "/")
 	rest, readOnly := cutSegment(rest, "readonly")
@@ -56,7 +58,8 @@ func cutSegment(path, segment string) (rest string, found bool) {
 	return rest, true
 }
 
-// address restricts the view to the tools of some sets.
+// address restricts the view to the tools of some sets. `all` among them means no restriction. of
+// are the tools to choose from. An unknown set is NOT_FOUND, and the view is then not usable.
 func (v *view) address(e *endpoint, sets []string, of []*tool.Tool) *fault.Fault {
 	v.tools = of
 	known := append(e.sets(), allSets)
@@ -77,7 +80,9 @@ func (v *view) address(e *endpoint, sets []string, of []*tool.Tool) *fault.Fault
 	return nil
 }
 
-// narrow applies the headers, which can only restrict the view.
+// narrow applies the headers, which can only restrict the view: X-MCP-Readonly, X-MCP-Toolsets and
+// X-MCP-Tools. A name that does not exist is INVALID_PARAMETER, because a client that names a wrong
+// tool would otherwise silently get fewer.
 func (e *endpoint) narrow(v *view, h http.Header) *fault.Fault {
 	readOnly, f := flag(h, "X-MCP-Readonly")
 	if f != nil {
@@ -115,7 +120,7 @@ func (e *endpoint) narrow(v *view, h http.Header) *fault.Fault {
 }
 
 // common returns the sets that both the path and the header name. If one of them names none, it
-// returns those of the other.
+// returns those of the other. The result decides under which names tools are listed.
 func common(path, header []string) []string {
 	if path == nil || header == nil {
 		return append(path, header...)
@@ -146,7 +151,8 @@ func (v *view) listed(c auth.Caller) []*tool.Tool {
 }
 
 // offered returns the tools whose resources and prompts are available to a caller. A prompt is
-// available only if the caller can call all tools named in its text in this view.
+// available only if the caller can call all tools named in its text in this view: otherwise the
+// model would be told to use tools that it does not have.
 func (v *view) offered(c auth.Caller) []*tool.Tool {
 	offer := v.offer(c)
 	return those(v.aids, func(t *tool.Tool) bool {
@@ -167,7 +173,8 @@ func (v *view) offer(c auth.Caller) Offer {
 }
 
 // find returns the tool of the view with a long name, an alias, or a short name that only one tool
-// has. If several tools have the short name, they are returned as several.
+// has. If several tools have the short name, they are returned as several. Long names and aliases
+// take precedence in the order of the view.
 func (v *view) find(name string) (found *tool.Tool, several []*tool.Tool) {
 	for _, t := range v.tools {
 		if t.Name == name || slices.Contains(t.Aliases, name) {
@@ -184,7 +191,8 @@ func (v *view) find(name string) (found *tool.Tool, several []*tool.Tool) {
 }
 
 // nameOf returns the name under which a tool is listed: the short one if exactly one set is named
-// and the short name is unambiguous there, otherwise the long one.
+// and the short name is unambiguous there, otherwise the long one. All names of a tool are accepted
+// in calls.
 func (v *view) nameOf(t *tool.Tool) string {
 	if len(v.sets) != 1 {
 		return t.Name
@@ -240,9 +248,9 @@ func (e *endpoint) unknownTool(name string) *fault.Fault {
 	return f
 }
 
-// list parses a header with names separated by commas; nil means that it is not sent. A repeated
-// header is refused: the second one may be meant to restrict the first, but a proxy may join them
-// into one list, which extends it (RFC 9110 §5.3).
+// list parses a header with names separated by commas; nil means that it is not sent, and an empty
+// list that it names nothing. A repeated header is refused: the second one may be meant to restrict
+// the first, but a proxy may join them into one list, which extends it (RFC 9110 §5.3).
 func list(h http.Header, name string) ([]string, *fault.Fault) {
 	values := h.Values(name)
 	switch len(values) {
@@ -263,7 +271,7 @@ func list(h http.Header, name string) ([]string, *fault.Fault) {
 }
 
 // flag parses a boolean header; a missing one is false. An invalid or repeated header is refused,
-// because it was sent to make a call safe.
+// because it was sent to make a call safe. The values are those of strconv.ParseBool.
 func flag(h http.Header, name string) (bool, *fault.Fault) {
 	text := h.Get(name)
 	if text == "" && len(h.Values(name)) < 2 {

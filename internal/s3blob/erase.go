@@ -16,7 +16,8 @@ import (
 )
 
 // An Eraser is a Bucket that can destroy versions. It needs the permissions s3:ListBucketVersions
-// and s3:DeleteObjectVersion, which the role that serves requests must not have.
+// and s3:DeleteObjectVersion, which the role that serves requests must not have: without them, a
+// compromised server can hide data by deleting it, but not destroy it.
 type Eraser struct{ *Bucket }
 
 var _ blob.Wiper = Eraser{}
@@ -25,7 +26,7 @@ var _ blob.Wiper = Eraser{}
 func Erasing(b *Bucket) Eraser { return Eraser{b} }
 
 // EraseKept implements blob.Eraser. It destroys all noncurrent versions, and the delete markers of
-// deleted objects.
+// deleted objects. Current objects stay. It lists all versions below the prefix twice.
 func (e Eraser) EraseKept(ctx context.Context, prefix string) (blob.Gone, error) {
 	// As long as there is a delete marker, no earlier version becomes current again. Therefore
 	// markers are removed last.
@@ -58,7 +59,9 @@ type version struct {
 	marker bool
 }
 
-// destroy destroys the versions below a prefix for which chosen returns true.
+// destroy destroys the versions below a prefix for which chosen returns true, page by page, and
+// counts them. It can be repeated after an error: a version that is gone is not listed any more.
+// The count is then that of the repetition.
 func (e Eraser) destroy(ctx context.Context, prefix string, chosen func(version) bool) (blob.Gone, error) {
 	var gone blob.Gone
 	pages := s3.NewListObjectVersionsPaginator(e.reads, &s3.ListObjectVersionsInput{
@@ -116,7 +119,9 @@ func identifier(key, id *string) (types.ObjectIdentifier, error) {
 }
 
 // remove destroys the chosen versions, at most 1,000, with one request. A key with control
-// characters cannot be written in XML; it gets a request of its own.
+// characters cannot be written in XML; it gets a request of its own. Markers are not counted. If
+// the request for several versions fails, the count is zero, because S3 may have destroyed some of
+// them.
 func (e Eraser) remove(ctx context.Context, all []version, chosen func(version) bool) (blob.Gone, error) {
 	var gone blob.Gone
 	var ids []types.ObjectIdentifier

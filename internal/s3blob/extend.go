@@ -29,7 +29,13 @@ const (
 var _ blob.Extender = (*Bucket)(nil)
 
 // Extend implements blob.Extender with a multipart upload, in which S3 copies the bytes of the
-// other object. The condition applies to the request that completes the upload.
+// other object. The condition applies to the request that completes the upload. The other object
+// must be at least blob.MinExtended bytes long and still have the tag of e; otherwise nothing is
+// written.
+//
+// Each part that is copied expects the tag, so all parts are of one state of the object. Parts of
+// an upload that is neither completed nor aborted cost storage until the lifecycle rule of the
+// bucket removes them.
 func (b *Bucket) Extend(ctx context.Context, key string, e blob.Extension, c blob.Cond) (blob.Tag, error) {
 	for _, k := range []string{key, e.From} {
 		if err := check(ctx, k); err != nil {
@@ -59,7 +65,8 @@ func (b *Bucket) Extend(ctx context.Context, key string, e blob.Extension, c blo
 	return tag, err
 }
 
-// An upload is a multipart upload.
+// An upload is a multipart upload. It is used by one goroutine. It has the id and the condition of
+// a put, so that an unknown outcome is resolved as for a Put.
 type upload struct {
 	put
 	bucket *Bucket
@@ -67,7 +74,8 @@ type upload struct {
 	sent   []types.CompletedPart
 }
 
-// begin starts the upload.
+// begin starts the upload. If a response is lost, the repetition begins a second upload, and the
+// first one is left to the lifecycle rule.
 func (u *upload) begin(ctx context.Context) error {
 	in := &s3.CreateMultipartUploadInput{
 		Bucket: &u.bucket.name, Key: &u.key, ContentType: aws.String(contentType(u.key)),
@@ -83,7 +91,8 @@ func (u *upload) begin(ctx context.Context) error {
 	return err
 }
 
-// parts uploads all parts: those copied from the other object, then the new data.
+// parts uploads all parts: those copied from the other object, then the new data. S3 demands that
+// all parts but the last have at least blob.MinExtended bytes.
 func (u *upload) parts(ctx context.Context, e blob.Extension) error {
 	for at := int64(0); at < e.Size; {
 		n := min(e.Size-at, maxPart)
@@ -150,7 +159,10 @@ func (u *upload) send(ctx context.Context, data []byte) error {
 // next returns the number of the next part, from 1.
 func (u *upload) next() *int32 { return aws.Int32(int32(len(u.sent) + 1)) }
 
-// complete creates the object from the parts if the condition is met.
+// complete creates the object from the parts if the condition is met, and returns its tag. A
+// response that the upload does not exist, after an attempt whose outcome is unknown, may mean that
+// this attempt completed it; then the object itself is examined, as after a condition that is not
+// met.
 func (u *upload) complete(ctx context.Context) (blob.Tag, error) {
 	b := u.bucket
 	in := &s3.CompleteMultipartUploadInput{

@@ -10,7 +10,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/awsclient"
 )
 
-// deployment maps error codes of S3 to what is wrong with the deployment. A response to HEAD has no
+// deployment maps error codes of S3 to problems of the deployment. A response to HEAD has no
 // body; its code is the text of its status.
 var deployment = map[string]string{
 	"AccessDenied":          "the role may not do this (403: is s3:ListBucket allowed? Without it a missing object is 403)",
@@ -22,7 +22,9 @@ var deployment = map[string]string{
 	"SignatureDoesNotMatch": "the credentials are not valid",
 }
 
-// failure returns the error of a failed call. doing is the verb and the object of the call.
+// failure returns the error of a failed call. doing is the verb and the object of the call. Errors
+// of the deployment, those in the table above, are also logged, because no caller can correct them;
+// see awsclient.Failures.
 func (b *Bucket) failure(ctx context.Context, doing string, err error) error {
 	return b.failures.Of(ctx, doing, err)
 }

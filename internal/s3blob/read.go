@@ -20,7 +20,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/blob"
 )
 
-// Limits of a Get.
+// Limits of a Get. chunkSize times streams bounds the memory and the connections that one Get uses
+// in addition to its result.
 const (
 	chunkSize = 32 << 20 // bytes of an object that one request reads
 	streams   = 4        // ranges that one Get reads concurrently
@@ -39,7 +40,10 @@ type span struct {
 	tag    string
 }
 
-// Get implements blob.Bucket. More than 32 MiB are read in ranges of that size, four at a time.
+// Get implements blob.Bucket. More than 32 MiB are read in ranges of that size, four at a time. All
+// ranges are of one state of the object: each expects the tag of the first. If the object is
+// replaced meanwhile, the Get begins again, up to eight times, and then returns an error. With n =
+// 0 it costs one HEAD request.
 func (b *Bucket) Get(ctx context.Context, key string, off, n int64) ([]byte, blob.Tag, error) {
 	if err := check(ctx, key); err != nil {
 		return nil, "", err
@@ -61,7 +65,8 @@ func (b *Bucket) Get(ctx context.Context, key string, off, n int64) ([]byte, blo
 	return nil, "", fmt.Errorf("get an object: %w", errReplaced)
 }
 
-// whole reads a span: its first chunk, then the other chunks of the same object.
+// whole reads a span: its first chunk, then the other chunks of the same object. S3 refuses a range
+// that begins at or after the end of an object; then the result is empty.
 func (b *Bucket) whole(ctx context.Context, s span) ([]byte, string, error) {
 	data, tag, err := b.chunkOf(ctx, s, nil)
 	if statusOf(err) == http.StatusRequestedRangeNotSatisfiable {
@@ -76,7 +81,8 @@ func (b *Bucket) whole(ctx context.Context, s span) ([]byte, string, error) {
 	return data, tag, nil
 }
 
-// beyond returns the result of a span that begins at or after the end of the object.
+// beyond returns the result of a span that begins at or after the end of the object: no bytes, and
+// the tag. If the object has become longer since, the error is errReplaced.
 func (b *Bucket) beyond(ctx context.Context, s span) ([]byte, string, error) {
 	head, err := b.head(ctx, s.key)
 	if err != nil {
@@ -99,7 +105,9 @@ func (b *Bucket) unread(ctx context.Context, err error) error {
 	return b.failure(ctx, "get an object", err)
 }
 
-// fill reads the remaining chunks of data concurrently. The first chunk is already read.
+// fill reads the remaining chunks of data concurrently. The first chunk is already read. data has
+// the length of the whole span; each goroutine writes to its own part of it. The first error
+// cancels the others.
 func (b *Bucket) fill(ctx context.Context, s span, data []byte) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -132,7 +140,8 @@ func (b *Bucket) readInto(ctx context.Context, s span, data []byte) error {
 }
 
 // chunkOf reads the first chunk of a span and returns the object's tag. It reads into data or, if
-// data is nil, into a new buffer for the whole span. Temporary failures are retried.
+// data is nil, into a new buffer for the whole span, of which only the first chunk is filled.
+// Temporary failures are retried, with a growing pause.
 func (b *Bucket) chunkOf(ctx context.Context, s span, data []byte) ([]byte, string, error) {
 	for n := 1; ; n++ {
 		got, tag, err := b.attemptOf(ctx, s, data)
@@ -153,7 +162,9 @@ func (b *Bucket) mayPass(err error) bool {
 	return errors.Is(err, errCut) || b.retryer.IsErrorRetryable(err)
 }
 
-// attemptOf sends one request for a span and reads up to a chunk of the response.
+// attemptOf sends one request for a span and reads up to a chunk of the response. Its time limit is
+// in two parts: b.attempt until the response begins, and then timeFor the bytes of the chunk. A
+// response that does not have the expected length, ends early or is too slow is errCut.
 func (b *Bucket) attemptOf(parent context.Context, s span, data []byte) ([]byte, string, error) {
 	ctx, cancel := context.WithCancel(parent)
 	defer cancel()
@@ -215,8 +226,9 @@ func (b *Bucket) head(ctx context.Context, key string) (*s3.HeadObjectOutput, er
 	return head, nil
 }
 
-// List implements blob.Bucket. Each page of 1,000 objects is one request. Objects whose names are
-// not keys are skipped.
+// List implements blob.Bucket. Each page of 1,000 objects is one request, made when the loop gets
+// there; objects that are written or deleted during the loop may or may not be yielded. Objects
+// whose names are not keys are skipped. The objects have tags, but no marks.
 func (b *Bucket) List(ctx context.Context, prefix string) iter.Seq2[blob.Object, error] {
 	return func(yield func(blob.Object, error) bool) {
 		pages := s3.NewListObjectsV2Paginator(b.reads, &s3.ListObjectsV2Input{

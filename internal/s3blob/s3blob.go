@@ -11,6 +11,19 @@
 // object, and reads them back only in this case. If the object has the Put's id, the Put succeeded.
 // If it was written by another Put with the same condition, the Put was refused. Otherwise the
 // outcome stays unknown (docs/design/0035).
+//
+// # Time
+//
+// A change is signed within five minutes after its call began, and S3 accepts a signature for
+// fifteen minutes. So no request of a call can have an effect later than that, which an erasure
+// relies on when it waits before its second sweep. The clock that decides this should be one that
+// is corrected by the responses of AWS.
+//
+// # Files
+//
+// read.go has the reads, write.go Put, Delete and the rules for repeating them, extend.go the
+// multipart upload that appends to a large object, take.go the conditional delete, erase.go the
+// destruction of versions, and failure.go the meaning of error responses.
 package s3blob
 
 import (
@@ -54,7 +67,8 @@ type Options struct {
 }
 
 // A Bucket is an S3 bucket. It is safe for concurrent use. It never destroys a version of an
-// object; see Erasing.
+// object; see Erasing. It has two clients, because reads may be repeated whatever happened, and
+// writes only if they had no effect.
 type Bucket struct {
 	name          string
 	reads, writes *s3.Client
@@ -115,7 +129,8 @@ func (b *Bucket) timeFor(n int64) time.Duration {
 	return b.attempt + time.Duration(n)*time.Second/mebibyte
 }
 
-// soon returns a context in which no request is signed later than sendWithin from now.
+// soon returns a context in which no request is signed later than sendWithin from now. It must be
+// called once for each change, before its first request.
 func (b *Bucket) soon(ctx context.Context) context.Context {
 	return table.SendBefore(ctx, b.now().Add(sendWithin))
 }

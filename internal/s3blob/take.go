@@ -19,9 +19,10 @@ var _ blob.Taker = (*Bucket)(nil)
 const newest = 10
 
 // Take implements blob.Taker. It deletes the object and then reads the version below the delete
-// marker. A version with another tag is put back, unless there is a newer object. Take requires a
-// bucket with versioning, and the permissions s3:ListBucketVersions and s3:GetObjectVersion;
-// without versioning the condition is not checked.
+// marker. A version with another tag is put back, unless there is a newer object, and the error is
+// blob.ErrCondition. So the object is missing for a moment in that case. Take requires a bucket
+// with versioning, and the permissions s3:ListBucketVersions and s3:GetObjectVersion; without
+// versioning the condition is not checked.
 func (b *Bucket) Take(ctx context.Context, key string, t blob.Tag) error {
 	if err := b.Delete(ctx, key); err != nil {
 		return err
@@ -40,7 +41,9 @@ func (b *Bucket) Take(ctx context.Context, key string, t blob.Tag) error {
 	return fmt.Errorf("take an object: %w", blob.ErrCondition)
 }
 
-// displaced returns the id and the tag of the newest version of a key, or "" if there is none.
+// displaced returns the id and the tag of the newest version of a key, not counting delete markers,
+// or "" if there is none. It reads one short page: many deletions of one key could hide an older
+// version.
 func (b *Bucket) displaced(ctx context.Context, key string) (id string, t blob.Tag, err error) {
 	out, err := b.reads.ListObjectVersions(ctx, &s3.ListObjectVersionsInput{
 		Bucket: &b.name, Prefix: &key, MaxKeys: aws.Int32(newest),
@@ -56,7 +59,8 @@ func (b *Bucket) displaced(ctx context.Context, key string) (id string, t blob.T
 	return "", "", nil
 }
 
-// version reads a version of an object.
+// version reads a version of an object into memory, whole. It is used for small objects only, those
+// that Take replaces.
 func (b *Bucket) version(ctx context.Context, key, id string) ([]byte, error) {
 	out, err := b.reads.GetObject(ctx, &s3.GetObjectInput{Bucket: &b.name, Key: &key, VersionId: &id})
 	if err != nil {

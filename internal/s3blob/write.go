@@ -34,7 +34,10 @@ const (
 // response, and the condition is no longer met.
 var ErrUnknown = errors.New("it is not known whether the object was written")
 
-// Put implements blob.Bucket.
+// Put implements blob.Bucket. If S3 refuses the condition without doubt, the error is
+// blob.ErrCondition; if an earlier attempt may have been this Put's own success, it is resolved by
+// settle. An unconditional Put whose outcome is unknown is repeated, and the last error is returned
+// if all attempts fail.
 func (b *Bucket) Put(ctx context.Context, key string, data []byte, c blob.Cond) (blob.Tag, error) {
 	if err := check(ctx, key); err != nil {
 		return "", err
@@ -61,7 +64,8 @@ func (b *Bucket) Put(ctx context.Context, key string, data []byte, c blob.Cond) 
 
 // repeat calls send until its outcome is known, at most resends more times, and while S3 reports a
 // conflicting write, at most conflicts times. doubt reports whether the outcome of an earlier
-// attempt was unknown.
+// attempt was unknown. Between attempts it waits, longer each time; if ctx would end first, it
+// returns that error with doubt set.
 func repeat(ctx context.Context, send func() error) (doubt bool, err error) {
 	for unknown, met := 0, 0; ; {
 		err = send()
@@ -93,7 +97,7 @@ func unknownOutcome(err error) bool {
 		codeOf(err) == "RequestTimeout"
 }
 
-// A put is one Put with all its requests.
+// A put is one Put with all its requests. All of them have the same id, which no other Put has.
 type put struct {
 	key  string
 	cond blob.Cond
@@ -118,7 +122,8 @@ func (p put) input(bucket string, data []byte) *s3.PutObjectInput {
 	return in
 }
 
-// after returns the value of putAfter.
+// after returns the value of putAfter: the tag of the object that the Put expects to replace, or
+// one of the values for nothing and anything. Two Puts with the same value exclude each other.
 func (p put) after() string {
 	switch {
 	case p.cond.Absent():
@@ -137,7 +142,9 @@ func (p put) refused(err error) bool {
 }
 
 // settle returns the result of a Put whose condition is not met. If doubt is set, it reads which
-// Put wrote the current object.
+// Put wrote the current object: this one, which is a success; one with the same condition, which
+// replaced what this one was to replace, so this one had no effect; or another, which may have
+// replaced this one's object, so the outcome stays unknown (ErrUnknown).
 func (b *Bucket) settle(ctx context.Context, p put, doubt bool) (blob.Tag, error) {
 	refused := fmt.Errorf("put an object: %w", blob.ErrCondition)
 	if !doubt {
@@ -167,7 +174,9 @@ func contentType(key string) string {
 }
 
 // Delete implements blob.Bucket. In a bucket with versioning the object remains as a noncurrent
-// version.
+// version, below a delete marker, also if there was no object. A Delete whose outcome is unknown is
+// repeated, because deleting twice has the same effect, unless another writer creates the object in
+// between.
 func (b *Bucket) Delete(ctx context.Context, key string) error {
 	if err := check(ctx, key); err != nil {
 		return err

@@ -14,14 +14,16 @@ import (
 	"github.com/rookeryhq/rookery/internal/table"
 )
 
-// owners is the partition that maps the ids of agents to their principals.
+// owners is the partition that maps the ids of agents to their principals. An item's sort key is
+// the id, and its data the name of the principal. Items are created once and never changed.
 const owners = "agents"
 
 // remembered is the number of agents, and of tokens, that a process caches.
 const remembered = 10_000
 
 // An agents is a cache of the principals of a tenant's agents and of the last recorded uses of its
-// tokens.
+// tokens. It bounds the reads and writes of the table: a call with a known agent and a token that
+// was used in the last hour costs none. It is safe for concurrent use.
 type agents struct {
 	table table.Table
 
@@ -30,7 +32,8 @@ type agents struct {
 	used  *lru.Cache[string, time.Time]
 }
 
-// An owner is the principal to which an agent belongs.
+// An owner is the principal to which an agent belongs. It is cached for ever once there is one,
+// because an agent never changes its principal.
 type owner struct {
 	principal string    // empty: no principal has claimed the agent
 	asked     time.Time // if unclaimed: when the table was read
@@ -44,7 +47,7 @@ func newAgents(t table.Table) *agents {
 }
 
 // due reports whether the use of a token must be written, because the last write is older than
-// useLife. It then records the use as written; see again.
+// useLife. It then records the use as written, so that concurrent calls write it once; see again.
 func (a *agents) due(id string, now time.Time) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -76,7 +79,11 @@ func (a *agents) again(id string) {
 
 // ClaimAgent returns a fault if the caller is not allowed to act as its agent. An agent belongs to
 // the first principal that changes something as that agent. A call with writes == false claims
-// nothing: any principal is allowed to read as an unclaimed agent.
+// nothing: any principal is allowed to read as an unclaimed agent. The agent with the name of the
+// principal itself needs no claim.
+//
+// The faults are PERMISSION_DENIED for an agent of another principal or a reserved name,
+// INVALID_PARAMETER for an invalid one, and UNAVAILABLE if the owner cannot be read.
 func (t *Team) ClaimAgent(ctx context.Context, c auth.Caller, writes bool) error {
 	if c.Agent == c.Principal {
 		return nil
@@ -95,7 +102,8 @@ func (t *Team) ClaimAgent(ctx context.Context, c auth.Caller, writes bool) error
 }
 
 // ClaimNewAgent is ClaimAgent for an id that the caller has just generated at random. It does not
-// look the agent up first, so it costs a single write.
+// look the agent up first, so it costs a single write. If the id belongs to another principal after
+// all, the write fails and the call is refused.
 func (t *Team) ClaimNewAgent(ctx context.Context, c auth.Caller) error {
 	o, err := t.claim(ctx, c)
 	return ownedBy(c, o, err)
@@ -121,7 +129,8 @@ func otherAgent() error {
 }
 
 // ownerOf returns the owner of an agent. For an unclaimed agent the result may be up to a minute
-// old.
+// old, so that reads as an unclaimed agent cost one read of the table a minute; the claim itself is
+// decided by the table.
 func (t *Team) ownerOf(ctx context.Context, agent string) (owner, error) {
 	now := t.opt.Now()
 	o, ok := t.agents.known.Get(agent)
@@ -137,8 +146,9 @@ func (t *Team) ownerOf(ctx context.Context, agent string) (owner, error) {
 	return o, nil
 }
 
-// claim makes the caller's principal the owner of its agent. If another principal was faster, it
-// returns that one.
+// claim makes the caller's principal the owner of its agent. If another principal was faster, or
+// the agent was claimed before, it returns that owner: the table creates the item only if there is
+// none.
 func (t *Team) claim(ctx context.Context, c auth.Caller) (owner, error) {
 	o := owner{principal: c.Principal}
 	err := t.opt.Table.Commit(ctx, table.Create(table.Item{

@@ -19,7 +19,8 @@ func (t *Team) Table() table.Table { return t.opt.Table }
 // Bucket returns the tenant's part of the bucket.
 func (t *Team) Bucket() blob.Bucket { return t.opt.Bucket }
 
-// A History is one log of the tenant, for reading backwards.
+// A History is one log of the tenant, for reading backwards. The tools of the audit log read all
+// histories of a tenant together.
 type History struct {
 	repo.History
 	Vault string // name of the vault; empty: the tenant's own log
@@ -28,7 +29,7 @@ type History struct {
 
 // Histories returns the tenant's own log and those of its vaults, including vaults in the trash,
 // and the tenant's version at which these vaults exist. It opens no vault, so that vaults of any
-// size can be read.
+// size can be read. Vaults that are being erased are not among them.
 func (t *Team) Histories(ctx context.Context) ([]History, uint64, error) {
 	s, seq, err := t.State(ctx)
 	if err != nil {
@@ -46,7 +47,8 @@ func (t *Team) Histories(ctx context.Context) ([]History, uint64, error) {
 
 // VerifyLog reads the tenant's own log and compares each part with its digest. It returns
 // INDEX_ERROR if the chain is broken, if a part does not match its header, or if the log ends
-// before a commit that this process knows. version is that of the last commit read.
+// before a commit that this process knows. version is that of the last commit read, also with an
+// error. It reads the whole log.
 func (t *Team) VerifyLog(ctx context.Context) (version uint64, err error) {
 	known := t.log.Known().Seq
 	s, err := t.log.Replay(ctx, true)

@@ -13,7 +13,8 @@ import (
 const clearEvery = time.Hour
 
 // keepsFiles reports whether the files of a trashed vault are still in a bucket that other
-// processes follow. A new vault under the same name would import them as edits.
+// processes follow. A new vault under the same name would import them as edits. Where there are
+// folders, Create itself removes the files.
 func (t *Team) keepsFiles(e Entry) bool {
 	return len(t.opt.Followers) > 0 && e.uncleared()
 }
@@ -30,7 +31,8 @@ func (e Entry) ClearDue(now time.Time) bool {
 }
 
 // Uncleared returns a vault whose files must be removed, by the newest state of the tenant. ok is
-// false if there is nothing to remove.
+// false if there is nothing to remove, because another process was faster, or the vault was
+// restored or erased meanwhile. The vault is not opened.
 func (t *Team) Uncleared(ctx context.Context, name string, incarnation int) (f Followed, ok bool, err error) {
 	s, _, err := t.State(ctx)
 	if err != nil {
@@ -45,7 +47,8 @@ func (t *Team) Uncleared(ctx context.Context, name string, incarnation int) (f F
 }
 
 // Cleared commits to the tenant's log that the files of a trashed vault were removed. This frees
-// its name. It does nothing if another process was faster.
+// its name. It does nothing if another process was faster, or if the time of the vault in the trash
+// is not over. The author of the commit is rookery.
 func (t *Team) Cleared(ctx context.Context, name string, incarnation int) error {
 	call := repo.Call{Tool: "clear", Who: repo.Who{Principal: "rookery"}}
 	_, err := t.update(ctx, call, func(_ context.Context, d *repo.Draft[*State]) (any, error) {
@@ -59,7 +62,8 @@ func (t *Team) Cleared(ctx context.Context, name string, incarnation int) error 
 	return err
 }
 
-// notCleared returns the fault of a name whose files are not removed yet.
+// notCleared returns the DUPLICATE_ID fault of a name whose files are not removed yet. They are
+// removed within clearEvery, by the deployment's operator process.
 func notCleared(e Entry) error {
 	return fault.New(fault.DuplicateID, "the files of the earlier vault %q are being removed: its name is not free yet",
 		e.Name).With("id", e.Name).After(clearEvery).Fix("choose another name, or try again later")

@@ -186,7 +186,7 @@ func (d *deployment) has(t *testing.T, part string) bool {
 	return false
 }
 
-// TestNoLocal covers a deployment in which the tenant local cannot be made, so that no caller can
+// TestNoLocal checks a deployment in which the tenant local cannot be made, so that no caller can
 // belong to it.
 func TestNoLocal(t *testing.T) {
 	d := deploy(t)

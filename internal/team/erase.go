@@ -18,7 +18,8 @@ const (
 	Erased  repo.Status = "erased"
 )
 
-// An Erasure is the progress of an erasure.
+// An Erasure is the progress of an erasure, as the tenant's log stores it. Its times are set in
+// this order; each zero time is a stage that has not been reached.
 type Erasure struct {
 	Began time.Time `json:"began"`
 	Swept time.Time `json:"swept,omitzero"` // when everything that existed was destroyed
@@ -27,13 +28,14 @@ type Erasure struct {
 	Receipt
 }
 
-// A Receipt counts what an erasure destroyed.
+// A Receipt counts the data that an erasure destroyed.
 type Receipt struct {
 	repo.Erased
 	Left int `json:"left"` // files in the folder that were in no version of the vault; they are kept
 }
 
-// An ErasedVault is the result of erasing a vault. The erasure may still be running as a job.
+// An ErasedVault is the result of erasing a vault. The erasure may still be running as a job; then
+// the Receipt counts the data that the finished steps destroyed.
 type ErasedVault struct {
 	Receipt
 	Swept bool       // everything that existed is destroyed; the receipt is final
@@ -48,6 +50,10 @@ type ErasedVault struct {
 // flight have arrived and been destroyed too. Erase is a job: it runs within the call for as long
 // as a call may take, and then continues. A call may be repeated after a crash. A later call gets
 // the same answer, or IN_PROGRESS while the job runs in another process.
+//
+// The order makes it safe to stop anywhere. First the tenant's log records that the erasure has
+// begun, with the id of its job; from then on the vault is NOT_FOUND and the erasure cannot be
+// undone. Then the job is created and runs. If the process dies in between, Work creates the job.
 func (t *Team) Erase(ctx context.Context, c repo.Call, name string) (ErasedVault, error) {
 	if t.opt.Served != nil {
 		return ErasedVault{}, oneFolder()
@@ -82,7 +88,9 @@ type erasureRef struct {
 func (r erasureRef) of(e Entry) bool { return e.Incarnation == r.Incarnation && e.Erasure != nil }
 
 // beginErasure commits to the tenant's log that a vault is being erased, unless it is already. This
-// cannot be undone.
+// cannot be undone. The closure may run more than once, and may still run when update has returned
+// an error; the channel, which has room for one answer, passes that of the last run to the caller
+// without a race.
 func (t *Team) beginErasure(
 	both *twofold, c repo.Call, name string,
 ) (at erasureRef, r repo.Receipt, err error) {
@@ -109,7 +117,7 @@ func (t *Team) beginErasure(
 }
 
 // draftErasure records the beginning of an erasure in a draft. An erasure that already has a job is
-// returned unchanged.
+// returned unchanged. A vault that does not exist, or is erased and gone, is NOT_FOUND.
 func draftErasure(d *repo.Draft[*State], name string) (erasureRef, error) {
 	e, ok := d.State().Vault(name)
 	if !ok || e.free() {
@@ -132,7 +140,8 @@ func draftErasure(d *repo.Draft[*State], name string) (erasureRef, error) {
 	return erasureRef{e.Incarnation, began.Job}, d.Record(kindVault, name, e)
 }
 
-// erase continues an erasure that has begun.
+// erase continues an erasure that has begun, in its job. If the tenant's log says that everything
+// is destroyed already, it returns the stored result.
 func (t *Team) erase(ctx context.Context, c repo.Call, name string, at erasureRef) (ErasedVault, error) {
 	e, _ := t.log.Known().State.Vault(name)
 	if !at.of(e) || e.Status == Erased {
@@ -146,7 +155,8 @@ func (t *Team) erase(ctx context.Context, c repo.Call, name string, at erasureRe
 }
 
 // runJob continues a job, or starts it if there is none, for as long as a call may take. If a
-// background pass creates the job at the same time, the call continues that one.
+// background pass creates the job at the same time, the call continues that one. It returns the
+// state of the job when the call must answer, which need not be its end.
 func runJob(ctx context.Context, jobs *job.Jobs, ask job.Request) (job.Item, error) {
 	it, err := jobs.Go(ctx, ask.ID)
 	if !fault.Is(err, fault.NotFound) {
@@ -159,7 +169,9 @@ func runJob(ctx context.Context, jobs *job.Jobs, ask job.Request) (job.Item, err
 	return it, err
 }
 
-// wasErased returns the result of an erasure whose vault is gone.
+// wasErased returns the result of an erasure whose vault is gone: that of its job or, if the job is
+// no longer kept, that in the tenant's log. It returns NOT_FOUND if neither exists, because the
+// name has another vault now.
 func (t *Team) wasErased(ctx context.Context, name string, at erasureRef) (ErasedVault, error) {
 	e, _ := t.log.Known().State.Vault(name)
 	it, err := t.jobs.Get(ctx, at.Job)
@@ -187,7 +199,9 @@ func erasedVault(it job.Item) (ErasedVault, error) {
 	return out, nil
 }
 
-// wouldErase returns what an erasure would destroy.
+// wouldErase returns the result that an erasure would have, with its counts. It reads the vault's
+// log and folder, and changes nothing. All incarnations of the name are counted, because earlier
+// ones may have data left from a crash.
 func (t *Team) wouldErase(ctx context.Context, c repo.Call, name string) (ErasedVault, error) {
 	var e Entry
 	r, err := t.update(ctx, c, func(_ context.Context, d *repo.Draft[*State]) (any, error) {
@@ -215,7 +229,8 @@ func (t *Team) wouldErase(ctx context.Context, c repo.Call, name string) (Erased
 	return all, err
 }
 
-// wouldClear returns what the erasure of a vault would remove from the folder of its notes.
+// wouldClear counts the files that the erasure of a vault would remove from the folder of its
+// notes.
 func (t *Team) wouldClear(ctx context.Context, e Entry) (checkout.Cleared, error) {
 	files, err := t.files(e.Name)
 	if err != nil || files == nil || e.free() {
@@ -249,7 +264,8 @@ func (s *State) names() int {
 	return n
 }
 
-// beingErased returns the fault of a name that is not free because its vault is being erased.
+// beingErased returns the DUPLICATE_ID fault of a name that is not free because its vault is being
+// erased. It says when to try again: when the second sweep is due, an hour after the first.
 func beingErased(e Entry, now time.Time) error {
 	left := repo.SweepAgain
 	if !e.Erasure.Swept.IsZero() {

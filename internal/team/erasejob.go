@@ -39,6 +39,12 @@ func JobBy(who repo.Who) job.By {
 
 // vaultErasing returns the kind of job that erases a vault. A step does nothing if the vault is no
 // longer the one that the job was made for, or is already free.
+//
+// Each step is idempotent and reads the state of the erasure from the tenant's log first, because a
+// job that was interrupted is continued at its last step, perhaps by another process. The steps are
+// in the order of their dependencies: the vault must be sealed before anything is destroyed, so
+// that no writer adds to it; its log lists its files, so the files come before the log; and the
+// database is compacted when all items are removed. The last step waits for an hour.
 func (t *Team) vaultErasing() job.Kind {
 	step := func(name string, do func(*erasing, context.Context) error) job.Step {
 		return job.Step{Name: name, Do: func(ctx context.Context, r *job.Run) error {
@@ -63,7 +69,11 @@ func (t *Team) vaultErasing() job.Kind {
 	}
 }
 
-// An erasing is the state of an erasure during one step of its job.
+// An erasing is the state of an erasure during one step of its job. It is created again for each
+// step.
+//
+// swept is asked first by each step before the last one: another job of the same erasure may have
+// finished it, and its receipt is then the one to return.
 type erasing struct {
 	team  *Team
 	entry Entry
@@ -114,7 +124,9 @@ func (e *erasing) seal(ctx context.Context) error {
 	return err
 }
 
-// files removes the files of the vault's notes, which its log lists.
+// files removes the files of the vault's notes: those that its log lists if they are in a folder,
+// and all of them if they are in a bucket. It counts from zero, so a repetition does not count
+// twice what the first attempt destroyed; that attempt's part is missing from the receipt then.
 func (e *erasing) files(ctx context.Context) error {
 	if e.swept() {
 		return nil
@@ -150,7 +162,8 @@ func (e *erasing) logs(ctx context.Context) error {
 	return err
 }
 
-// unlist removes the logs of all incarnations of a name from the list of logs.
+// unlist removes the logs of all incarnations of a name from the list of logs. It comes last,
+// because the list is what an erasure of the whole tenant finds them by.
 func (t *Team) unlist(ctx context.Context, e Entry) error {
 	var ops []table.Op
 	for i := 1; i <= e.Incarnation; i++ {
@@ -179,7 +192,7 @@ func (e *erasing) compact(ctx context.Context) error {
 	return e.record(ctx, func(now *Erasure, at time.Time) { now.Swept, now.Receipt = at, e.done })
 }
 
-// sweep destroys what arrived late, an hour after the rest. The name is free afterwards.
+// sweep destroys data that arrived late, an hour after the rest. The name is free afterwards.
 func (e *erasing) sweep(ctx context.Context) error {
 	e.done = e.entry.Erasure.Receipt
 	if err := e.team.opt.sweepDue(e.entry.Erasure.Swept, e.known); err != nil {
@@ -203,11 +216,12 @@ func (e *erasing) sweep(ctx context.Context) error {
 }
 
 // sweepAsk is the delay before a job checks again whether the clock is right, when its second sweep
-// may be due.
+// may be due by a clock that is not known to be right.
 const sweepAsk = time.Minute
 
 // sweepDue returns nil if the second sweep is due: repo.SweepAgain after the first one, by a clock
 // that is known to be right. Otherwise it returns a job.Later with the time of the next check.
+// known is the function that clocked returned at the beginning of the step.
 func (o Options) sweepDue(swept time.Time, known func() bool) error {
 	now, due := o.Now(), swept.Add(repo.SweepAgain)
 	switch {
@@ -220,7 +234,7 @@ func (o Options) sweepDue(swept time.Time, known func() bool) error {
 }
 
 // record commits the progress of the erasure to the tenant's log, unless another process has
-// recorded more.
+// recorded more. change sets the fields of a stage; its time is that of the commit.
 func (e *erasing) record(ctx context.Context, change func(*Erasure, time.Time)) error {
 	_, err := e.team.update(ctx, e.call, func(_ context.Context, d *repo.Draft[*State]) (any, error) {
 		now, _ := d.State().Vault(e.entry.Name)
@@ -260,7 +274,9 @@ func (t *Team) compact(ctx context.Context) error {
 	return t.opt.Compact(ctx)
 }
 
-// shut seals a vault and closes it in this process.
+// shut seals a vault and closes it in this process. If the vault is open, the open instance is
+// sealed, so that its writers learn of it at once, and its folder ends, so that no file is written
+// again. A vault that is being opened is waited for.
 func (t *Team) shut(ctx context.Context, c repo.Call, e Entry) (*repo.Vault, error) {
 	part := partOf(e.Name, e.Incarnation)
 	t.mu.Lock()

@@ -24,7 +24,9 @@ type ErasedNote struct {
 	Job *job.Brief // nil in a dry run
 }
 
-// A noteInput is the input of the job, in addition to its target.
+// A noteInput is the input of the job, in addition to its target. With it, the job finds the commit
+// of a call that crashed before it could record its result: the commit is after After and has the
+// id of the request.
 type noteInput struct {
 	Request string `json:"request"` // id of the call's request
 	After   uint64 `json:"after"`   // version of the vault before the call
@@ -44,7 +46,8 @@ const appendLife = 6 * time.Minute
 // EraseNote removes a note of a vault, if it exists, and erases its history from the log, the
 // files, the database and the folder. It is a job: it runs within the call for as long as a call
 // may take, and then continues. The commit that erases is part of the call, so the call returns its
-// errors. After that commit no reader gets any content of the note.
+// errors. After that commit no reader gets any content of the note. The steps after it destroy the
+// stored bytes.
 func (t *Team) EraseNote(
 	ctx context.Context, c repo.Call, name string, path vault.Path,
 ) (ErasedNote, error) {
@@ -58,7 +61,9 @@ func (t *Team) EraseMemory(ctx context.Context, c repo.Call, name, id string) (E
 		func(ctx context.Context, v *repo.Vault) (repo.ErasedNote, error) { return v.EraseMemory(ctx, c, id) })
 }
 
-// eraseFrom makes the commit of an erasure and runs the job that completes it.
+// eraseFrom makes the commit of an erasure and runs the job that completes it. The job is created
+// first and commit is its first step, so that a crash after the commit leaves a job which finds it;
+// see findErasure. A dry run commits nothing and has no job.
 func (t *Team) eraseFrom(
 	ctx context.Context, c repo.Call, target job.Target,
 	commit func(context.Context, *repo.Vault) (repo.ErasedNote, error),
@@ -97,7 +102,9 @@ func (t *Team) eraseFrom(
 	return out, nil
 }
 
-// noteErasing returns the kind of job that erases a note.
+// noteErasing returns the kind of job that erases a note. Its steps find the erasing commit if the
+// call did not record it, remove the content from the segments, the files and the folder, and purge
+// it from the database. Each can be repeated.
 func (t *Team) noteErasing() job.Kind {
 	return job.Kind{
 		Name: noteErase, Endless: true,
@@ -110,7 +117,7 @@ func (t *Team) noteErasing() job.Kind {
 
 // findErasure looks for the commit of a call that a crash interrupted. If there is none, and none
 // can still arrive, the job fails: nothing was erased, and the caller got no answer, so it repeats
-// the call.
+// the call. Until appendLife has passed it waits, because the commit may still be on its way.
 func (t *Team) findErasure(ctx context.Context, r *job.Run) error {
 	o, err := t.stillThere(ctx, r)
 	if err != nil || o == nil {
@@ -139,7 +146,8 @@ func (t *Team) findErasure(ctx context.Context, r *job.Run) error {
 }
 
 // stillThere returns the vault of a job. It returns nil if the vault is erased or being erased,
-// because nothing is left to do then.
+// because nothing is left to do then. For a vault in the trash it returns the NOT_FOUND error, so
+// that the job tries again: the vault may be restored.
 func (t *Team) stillThere(ctx context.Context, r *job.Run) (*opened, error) {
 	o, err := t.find(ctx, r.Item.Target.Vault)
 	if !fault.Is(err, fault.NotFound) {
@@ -152,7 +160,8 @@ func (t *Team) stillThere(ctx context.Context, r *job.Run) (*opened, error) {
 }
 
 // foldErasure removes the erased content from the stored log, and then the copies that the folder
-// keeps.
+// keeps. A memory has no file, so nothing else must be removed for it. Where other processes
+// follow the log, it is their work; see followErasure.
 func (t *Team) foldErasure(ctx context.Context, r *job.Run) error {
 	o, err := t.stillThere(ctx, r)
 	if err != nil || o == nil {
@@ -177,14 +186,15 @@ const foldTries = 3
 
 // emptyErased makes passes over the log until one has removed the erased content. A pass does not
 // remove it while the folder is behind the log, which can last, for example if a file cannot be
-// written.
+// written. Then the job waits for a second and begins again; it never gives up. If the vault is
+// gone meanwhile, nothing is left to do.
 func (t *Team) emptyErased(ctx context.Context, r *job.Run, o *opened) error {
 	var done noteResult
 	if err := r.Result(&done); err != nil {
 		return err
 	}
 	f := t.folding(ctx)
-	f.Later = t.opt.Background // the keeper makes the image
+	f.Later = t.opt.Background // the Compactor makes the image
 	for range foldTries {
 		if o.folder != nil {
 			o.folder.Save(ctx)
@@ -250,7 +260,8 @@ func (t *Team) followErasure(ctx context.Context, r *job.Run, o *opened) error {
 	return nil
 }
 
-// compactErasure purges the erased data from the database, and the job's own result.
+// compactErasure purges the erased data from the database, after it has removed the job's own
+// result, which has the counts and the version of the erasure.
 func (t *Team) compactErasure(ctx context.Context, r *job.Run) error {
 	if err := r.Forget(ctx); err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 )
 
-// An Examination selects what Examine checks.
+// An Examination selects the checks of Examine.
 type Examination struct {
 	Vault string // only the vaults of this name; empty: all
 	Full  bool   // compare every payload with its digest
@@ -21,6 +21,8 @@ type Examination struct {
 
 // Examine checks the tenants of a deployment and their vaults, including those in the trash, and
 // yields its findings. It changes nothing: the table and the bucket may be open for reading only.
+// If the list of tenants cannot be read, or a tenant's stores cannot be opened, it yields that as a
+// failure and ends. A finding of the tenant auth.Local has no tenant.
 func Examine(ctx context.Context, o Options, how Examination) iter.Seq[repo.Finding] {
 	return func(yield func(repo.Finding) bool) {
 		for it, err := range o.registry().Query(ctx, registry, "", "~") {
@@ -90,7 +92,8 @@ func unmade(o Options) (*Team, error) {
 	return &Team{opt: o, log: l, open: map[string]*opened{}}, err
 }
 
-// examine checks one vault.
+// examine checks one vault: its log, and the audit log in its folder if there are folders. A file
+// of the audit log that cannot be read is a finding of its own; the rest is checked all the same.
 func (t *Team) examine(ctx context.Context, e Entry, full bool) []repo.Finding {
 	v, err := t.vaultOf(e.Name, e.Incarnation)
 	if err != nil {

@@ -9,8 +9,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 )
 
-// folding returns the options of one pass that folds the log of a vault: it must not pass those who
-// follow the log.
+// folding returns the options of one pass that compacts the log of a vault. The pass must not trim
+// commits that followers of the log still need. It keeps images of an earlier format in use while
+// Options.Hold says so.
 func (t *Team) folding(ctx context.Context) repo.Compaction {
 	f := repo.Compaction{Behind: t.opt.Followers, Clocked: t.opt.clocked()}
 	if t.opt.Folders {
@@ -22,11 +23,12 @@ func (t *Team) folding(ctx context.Context) repo.Compaction {
 	return f
 }
 
-// Rollback drops from the bucket what the tenant's own log does not have after the table was
-// restored to an earlier time; see repo.Log.Rollback.
+// Rollback drops from the bucket the data that the tenant's own log does not have after the table
+// was restored to an earlier time; see repo.Log.Rollback.
 func (t *Team) Rollback(ctx context.Context) (dropped int, err error) { return t.log.Rollback(ctx) }
 
-// clocked begins a pass and returns a function that reports whether Now is known to be right.
+// clocked begins a pass and returns a function that reports whether Now is known to be right. A
+// pass that destroys data by its age must not trust a clock that may be wrong.
 func (o Options) clocked() (known func() bool) {
 	if o.Clocked == nil {
 		return func() bool { return true }
@@ -35,9 +37,9 @@ func (o Options) clocked() (known func() bool) {
 }
 
 // CompactVault makes one pass over a vault that moves its log to the bucket as far as due; see
-// repo.Vault.Fold. It may be interrupted at any point, and several processes may run it at once.
-// With Options.Background each open vault is folded without it. A vault that does not exist or is
-// in the trash is NOT_FOUND.
+// repo.Vault.Compact. It may be interrupted at any point, and several processes may run it at once.
+// With Options.Background each open vault is compacted without it. A vault that does not exist or
+// is in the trash is NOT_FOUND.
 func (t *Team) CompactVault(ctx context.Context, name string) error {
 	v, err := t.Vault(ctx, name)
 	if err != nil {
@@ -52,14 +54,16 @@ func (t *Team) CompactTenant(ctx context.Context) error {
 	return t.log.Compact(ctx, repo.Compaction{Clocked: t.opt.clocked()})
 }
 
-// CompactDue reports whether CompactTenant has something to do, from what this process already knows.
+// CompactDue reports whether CompactTenant has something to do, from the data that this process
+// already knows. It does no I/O, so it may be wrong if other processes have written since.
 func (t *Team) CompactDue() bool { return t.log.CompactDue(repo.Compaction{}) }
 
-// keepEvery is the interval at which the background checks whether the tenant's log must be folded.
-// A check that finds nothing does no I/O.
+// keepEvery is the interval at which the background checks whether the tenant's log must be
+// compacted. A check that finds nothing does no I/O.
 const keepEvery = time.Minute
 
-// keep folds the tenant's log in the background until t.stop is called.
+// keep compacts the tenant's log in the background until t.stop is called. It does nothing without
+// Options.Background. An error is logged, and the next check tries again.
 func (t *Team) keep() {
 	if !t.opt.Background {
 		return

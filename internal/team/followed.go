@@ -14,7 +14,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// A Followed is a vault as a follower of its log uses it, without an index.
+// A Followed is a vault as a follower of its log uses it, without an index: a process that writes
+// the notes of commits as objects, or turns changed objects into commits. It costs no memory for
+// the notes.
 type Followed struct {
 	Tenant      string
 	Vault       *repo.Vault
@@ -42,8 +44,9 @@ func IsVault(part string) bool {
 }
 
 // parsePart parses a partition of the deployment's table: the tenant, the vault and its
-// incarnation, separated by slashes. If the tenant is not the first of its name, "~" and its
-// incarnation follow its name; life is that number, otherwise 1.
+// incarnation, separated by slashes, as in "acme/notes/1". If the tenant is not the first of its
+// name, "~" and its incarnation follow its name, as in "acme/~2/notes/1"; life is that number,
+// otherwise 1. ok is false for any other partition.
 func parsePart(part string) (f Followed, life int, ok bool) {
 	names := strings.Split(part, "/")
 	life = 1
@@ -61,8 +64,9 @@ func parsePart(part string) (f Followed, life int, ok bool) {
 	return Followed{Tenant: names[0], Name: names[1], Incarnation: incarnation}, life, err == nil
 }
 
-// Followed returns an incarnation of a vault of a tenant. It reads only the registry of tenants. A
-// tenant that does not exist is UNAUTHENTICATED.
+// Followed returns an incarnation of a vault of a tenant. It reads only the registry of tenants:
+// whether the vault exists is found by the first read of its log. A tenant that does not exist is
+// UNAUTHENTICATED.
 func (t *Teams) Followed(ctx context.Context, tenant, name string, incarnation int) (Followed, error) {
 	life, err := t.registered(ctx, tenant)
 	if err != nil {
@@ -109,8 +113,9 @@ func (t *Team) with(f Followed) Followed {
 	return f
 }
 
-// Edited is Followed, with the vault in use until ctx ends; see Team.Vault. ok is false if the
-// files are not in a bucket that other processes follow.
+// Edited is Followed, with the vault in use until ctx ends; see Team.Vault. It is for a process
+// that turns changed objects into commits, which needs the index. ok is false if the files are not
+// in a bucket that other processes follow.
 func (t *Team) Edited(ctx context.Context, name string) (f Followed, ok bool, err error) {
 	if len(t.opt.Followers) == 0 {
 		return f, false, nil
@@ -120,7 +125,8 @@ func (t *Team) Edited(ctx context.Context, name string) (f Followed, ok bool, er
 }
 
 // FileOf returns the tenant, the vault and the path of the file with a key in the deployment's
-// bucket. ok is false if the key is not that of a vault's note file.
+// bucket: "tenants/acme/vaults/notes/notes/people/freya.md". ok is false if the key is not that of
+// a vault's note file. It does not check that the vault exists or that the path is valid.
 func FileOf(key string) (tenant, name, path string, ok bool) {
 	rest, ok := strings.CutPrefix(key, "tenants/")
 	tenant, rest, named := strings.Cut(rest, "/")
@@ -133,7 +139,7 @@ func FileOf(key string) (tenant, name, path string, ok bool) {
 }
 
 // eraseNotes destroys the files of a vault in a bucket that other processes follow, including files
-// that other programs put there.
+// that other programs put there. It does nothing where files are in folders; see checkout.Erase.
 func (t *Team) eraseNotes(ctx context.Context, name string) (blob.Gone, error) {
 	if len(t.opt.Followers) == 0 {
 		return blob.Gone{}, nil
@@ -148,7 +154,8 @@ func (t *Team) eraseNotes(ctx context.Context, name string) (blob.Gone, error) {
 // notes returns the bucket of a vault's note files, by path.
 func (t *Team) notes(name string) blob.Bucket { return blob.Sub(t.opt.notes, notesOf(name)) }
 
-// AuditFile returns the audit log in the files of a vault, or nil if the vault has no files.
+// AuditFile returns the audit log in the files of a vault, or nil if the vault has no files: in a
+// folder, or in a bucket that other processes follow. It opens the vault.
 func (t *Team) AuditFile(ctx context.Context, name string) (*repo.AuditFile, error) {
 	o, err := t.find(ctx, name)
 	switch {

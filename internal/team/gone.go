@@ -15,7 +15,8 @@ var errGone = noTenant()
 // may have its name; Teams.Team returns that one.
 func (t *Team) Gone() bool { return t.gone.Load() }
 
-// orGone returns an error of the tenant's log, or errGone if the log no longer exists.
+// orGone returns an error of the tenant's log, or errGone if the log no longer exists; then the
+// tenant is marked as gone, and all later calls fail without a read.
 func (t *Team) orGone(err error) error {
 	if !errors.Is(err, repo.ErrNoLog) {
 		return err
@@ -25,6 +26,7 @@ func (t *Team) orGone(err error) error {
 }
 
 // latest reads the newest state of the tenant. It returns errGone if its log is sealed or erased.
+// It costs at least one read of the table; Current and Fresh bound how often that happens.
 func (t *Team) latest(ctx context.Context) (repo.Snapshot[*State], error) {
 	s, err := t.log.Read(ctx)
 	if err == nil && s.Status == repo.Sealed {
@@ -34,7 +36,7 @@ func (t *Team) latest(ctx context.Context) (repo.Snapshot[*State], error) {
 }
 
 // end closes an erased tenant in this process, so that nothing more is written to its folders.
-// Calls in progress find nothing.
+// Calls in progress find nothing. It waits for background work.
 func (t *Team) end() {
 	t.gone.Store(true)
 	t.mu.Lock()

@@ -12,8 +12,8 @@ import (
 // release that started from it would never see them.
 const imageFormat = 1
 
-// An image is a State as it is stored, so that a start reads it and only the commits after it. It
-// omits fields of State that are derived from others.
+// An image is a State as it is stored, in JSON, so that a start reads it and only the commits after
+// it. It omits fields of State that are derived from others.
 type image struct {
 	Format  int                   `json:"format"`
 	Vaults  map[string]at[Entry]  `json:"vaults,omitempty"`
@@ -22,18 +22,21 @@ type image struct {
 	Issuers map[string]at[Issuer] `json:"issuers,omitempty"`
 }
 
-// An at is an entry of a State with the commit that last changed it.
+// An at is an entry of a State with the commit that last changed it, which is not part of the JSON
+// of the entry itself.
 type at[T any] struct {
 	Changed uint64 `json:"changed"`
 	Entry   T      `json:"entry"`
 }
 
-// imaging returns the functions that encode and decode images of tenants.
+// imaging returns the functions that encode and decode images of tenants. There is one version of
+// the format: a release that cannot read an image replays the log.
 func imaging() *repo.Imaging[*State] {
 	return &repo.Imaging[*State]{Draw: drawImage, Read: readImage}
 }
 
-// drawImage returns the image of a state.
+// drawImage returns the image of a state. Its size is that of the entries, which the limits of a
+// tenant bound; map keys are sorted in JSON, so equal states have equal images.
 func drawImage(s *State) repo.Drawing {
 	text, err := json.Marshal(image{
 		Format:  imageFormat,

@@ -14,6 +14,8 @@ import (
 )
 
 // An Issuer is a rule of the tenant: tokens of an issuer that meet its conditions are accepted.
+// Several rules can have one issuer, with different conditions, as for the repositories of a forge.
+// The rule determines the roles of a caller, unless RolesClaim names a claim that contains them.
 type Issuer struct {
 	Name       string               `json:"name"`
 	URL        string               `json:"issuer"`
@@ -72,7 +74,8 @@ func (t *Team) deployment() []string {
 // Disabled reports whether a rule specifies the keys of one of the deployment's issuers. With such
 // keys an admin of the tenant could sign tokens in the name of anyone for whom that issuer vouches.
 // The deployment's entry takes precedence: the rule accepts no tokens, even if it is older than
-// that entry.
+// that entry. A rule that names the issuer without keys is accepted, because the keys are then the
+// issuer's own.
 func (t *Team) Disabled(i Issuer) bool {
 	return i.JWKS != "" && slices.ContainsFunc(t.deployment(), func(known string) bool {
 		return sameIssuer(known, i.URL)
@@ -81,7 +84,8 @@ func (t *Team) Disabled(i Issuer) bool {
 
 // sameIssuer reports whether two URLs denote the same issuer: the case of scheme and host, the
 // default port and trailing slashes are ignored. The `iss` of a token is compared byte by byte, but
-// a rule must not name the deployment's issuer in another spelling.
+// a rule must not name the deployment's issuer in another spelling. Texts that are not URLs are
+// compared as they are.
 func sameIssuer(a, b string) bool { return a == b || plainURL(a) == plainURL(b) }
 
 // plainURL returns a URL in the normal form that sameIssuer compares.
@@ -121,7 +125,8 @@ func (t *Team) CheckKeys(i Issuer) error {
 }
 
 // SetIssuer adds a rule or replaces the one of the same name. The caller must have validated its
-// conditions and URLs. answer returns the answer to store for the call. More than MaxIssuers are
+// conditions and URLs. answer returns the answer to store for the call; created is false if the
+// rule existed. A rule that is equal to the present one makes no commit. More than MaxIssuers are
 // QUOTA_EXCEEDED.
 func (t *Team) SetIssuer(
 	ctx context.Context, c repo.Call, i Issuer, answer func(i Issuer, created bool) any,

@@ -16,6 +16,7 @@ func (t *Team) Jobs() *job.Jobs { return t.jobs }
 
 // Once runs a function that changes something outside the log, unless an earlier call had the same
 // key; it then returns the answer of that call. The function may run twice and must be idempotent.
+// A call with IfVersion is refused if the tenant has changed since, whatever the change was.
 func (t *Team) Once(
 	ctx context.Context, c repo.Call, do func(context.Context, *State) (any, error),
 ) (repo.Receipt, error) {
@@ -48,7 +49,7 @@ func (t *Team) kinds() []job.Kind {
 // jobsKind is the kind of a message that requests a pass over the jobs of a tenant.
 const jobsKind = "jobs"
 
-// wake tells the queue that the tenant may have jobs from an earlier process. Without
+// wake reports to the queue that the tenant may have jobs from an earlier process. Without
 // Options.Background it does nothing: then each job has messages of its own.
 func (t *Team) wake(ctx context.Context) {
 	if t.opt.Queue == nil || !t.opt.Background {
@@ -61,7 +62,8 @@ func (t *Team) wake(ctx context.Context) {
 
 // Work makes one pass over the jobs of the tenant. It runs those that are due, and creates a job
 // for each erasure in the tenant's log that has none. It returns the time when the next job is due,
-// or the zero time if there is none.
+// or the zero time if there is none. With an error, it returns the present time, so that the pass
+// is repeated.
 func (t *Team) Work(ctx context.Context) (next time.Time, err error) {
 	if err := t.adoptErasures(ctx); err != nil {
 		return t.opt.Now(), err
@@ -70,7 +72,9 @@ func (t *Team) Work(ctx context.Context) (next time.Time, err error) {
 }
 
 // adoptErasures creates the jobs of erasures that have none: after a crash between the tenant's
-// commit and the creation of the job, and for erasures that an earlier release began.
+// commit and the creation of the job, and for erasures that an earlier release began. If the job of
+// an erasure has ended although the erasure has not, it creates another one with a new id. Errors
+// of single erasures are joined, and do not prevent the others.
 func (t *Team) adoptErasures(ctx context.Context) error {
 	s, err := t.Current(ctx)
 	if err != nil {
@@ -95,7 +99,7 @@ func (t *Team) adoptErasures(ctx context.Context) error {
 }
 
 // JobKinds returns the kinds of messages that WorkOn accepts: those of a tenant's jobs, and that of
-// a message without a job.
+// a message without a job. A worker filters its queue by them.
 func (t *Teams) JobKinds() []string {
 	kinds := []string{jobsKind, tenantErase}
 	of := &Team{opt: t.opt} // only the names are used
@@ -109,7 +113,7 @@ func (t *Teams) JobKinds() []string {
 // jobs as WorkOf does. It returns the time when the message must be delivered again, or the zero
 // time if it need not be, because the job has ended or the queue has another message for it. Failed
 // work is retried by itself; its error is returned for the log. A tenant that does not exist has no
-// jobs.
+// jobs. A message may be delivered twice: jobs have leases, so one of two runs waits for the other.
 func (t *Teams) WorkOn(ctx context.Context, m job.Message) (next time.Time, err error) {
 	if m.Job == "" {
 		if _, err = t.WorkOf(ctx, m.Tenant); err != nil {
@@ -131,6 +135,7 @@ func (t *Teams) WorkOn(ctx context.Context, m job.Message) (next time.Time, err 
 const workAgain = 30 * time.Second
 
 // jobsOf returns the jobs that include the one of a message, or nil if the tenant no longer exists.
+// The job of an erasure belongs to the eraser, although another tenant may have the name by now.
 func (t *Teams) jobsOf(ctx context.Context, m job.Message) (*job.Jobs, error) {
 	r, err := t.lookUp(ctx, m.Tenant)
 	if err != nil {

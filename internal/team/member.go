@@ -13,7 +13,8 @@ import (
 )
 
 // A Member is a person to whom the tenant itself assigns roles. They replace those in the person's
-// tokens.
+// tokens. A person is identified by the issuer and the subject of its tokens together, because a
+// subject alone is not unique.
 type Member struct {
 	Issuer  string               `json:"issuer"`
 	Subject string               `json:"subject"`
@@ -55,7 +56,8 @@ func (s *State) Members() []Member {
 	return all
 }
 
-// alone reports whether m is the only admin of the tenant as a whole.
+// alone reports whether m is the only admin of the tenant as a whole. A change that would leave
+// none is refused, because no one could undo it.
 func (s *State) alone(m Member) bool {
 	if !m.admin() {
 		return false
@@ -72,8 +74,9 @@ func (s *State) alone(m Member) bool {
 const MaxMembers = 10_000
 
 // SetMember adds a member or replaces its entry; By and Set are set by the commit. answer returns
-// the answer to store for the call. The last admin of the tenant as a whole must remain one,
-// otherwise SetMember returns CONFLICT.
+// the answer to store for the call; created is false if the member existed. An entry that is equal
+// to the present one makes no commit. The last admin of the tenant as a whole must remain one,
+// otherwise SetMember returns CONFLICT. More than MaxMembers are QUOTA_EXCEEDED.
 func (t *Team) SetMember(
 	ctx context.Context, c repo.Call, m Member, answer func(m Member, created bool) any,
 ) (repo.Receipt, error) {
@@ -98,8 +101,9 @@ func (t *Team) SetMember(
 	})
 }
 
-// RemoveMember removes a member; the roles in the person's tokens apply again. The last admin of
-// the tenant as a whole cannot be removed: CONFLICT. A member that does not exist is NOT_FOUND.
+// RemoveMember removes a member; the roles in the person's tokens apply again. Only Issuer and
+// Subject of m are used. The last admin of the tenant as a whole cannot be removed: CONFLICT. A
+// member that does not exist is NOT_FOUND.
 func (t *Team) RemoveMember(
 	ctx context.Context, c repo.Call, m Member, answer func(Member) any,
 ) (repo.Receipt, error) {
@@ -139,7 +143,8 @@ func (s *State) HasAdmin() bool {
 }
 
 // Begin makes m an admin of the tenant as a whole if it has no such admin (CONTRACT §4, team).
-// Otherwise it does nothing.
+// Otherwise it does nothing. The operator of a server calls it for the first person of a new
+// tenant; By is "rookery" then.
 func (t *Team) Begin(ctx context.Context, m Member) error {
 	m.Roles = map[string]auth.Role{auth.AllVaults: auth.Admin}
 	_, err := t.update(ctx, repo.Call{
@@ -156,7 +161,8 @@ func (t *Team) Begin(ctx context.Context, m Member) error {
 }
 
 // IssuerOf returns the issuer URL of a new member. name is the URL, the name of a rule of the
-// tenant, or "" if there is only one possible issuer. Any other name is INVALID_PARAMETER.
+// tenant, or "" if there is only one possible issuer. Any other name is INVALID_PARAMETER, and the
+// fault lists the possible issuers.
 func (t *Team) IssuerOf(s *State, name string) (string, error) {
 	known := t.issuersOf(s)
 	if name == "" && len(known) == 1 {

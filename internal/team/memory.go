@@ -12,6 +12,12 @@ import (
 // A Memory limits the total size of a deployment's open vaults, in bytes. When another vault has to
 // be opened, vaults that no call uses are closed, the least recently used first. It is safe for
 // concurrent use. A nil Memory is no limit.
+//
+// Sizes are estimates of the vaults themselves (repo.Vault.Size). A vault is counted when it is
+// about to be opened, with its expected size, and again at the end of each use, because it grows
+// with its writes. So the limit can be exceeded for a while: a vault in use is never closed, and
+// neither is one with a write in progress. The mutex of a Team may be held when that of the Memory
+// is locked, never the other way round.
 type Memory struct {
 	most    int64         // maximum, in bytes
 	timeout time.Duration // maximum time that a call waits for memory
@@ -43,7 +49,9 @@ func NewMemory(most int64) *Memory {
 	}
 }
 
-// A use is the accounting of an open vault in a Memory. The Memory's mutex guards it.
+// A use is the accounting of an open vault in a Memory. The Memory's mutex guards it. The life of a
+// vault is: opened by the first use, counted while calls use it, closed by idle and close when it
+// is in the way, and then opened again as a new value by the next use.
 type use struct {
 	key   string
 	count int           // number of calls that use the vault
@@ -55,7 +63,8 @@ type use struct {
 
 // begin counts a call that uses a vault until ctx ends, and returns nil. If the vault is being
 // closed, it counts nothing and returns a channel that is closed when the vault can be opened
-// again.
+// again. If ctx is that of a call (see Using), the vault counts once for the whole call; otherwise
+// each begin is a use of its own, and needs a goroutine when ctx ends.
 func (m *Memory) begin(ctx context.Context, o *opened) (left <-chan struct{}) {
 	if m == nil {
 		return nil
@@ -101,7 +110,8 @@ func (m *Memory) end(o *opened) {
 	}
 }
 
-// unhold ends one use of a vault, updates its size, and reports whether the limit is exceeded.
+// unhold ends one use of a vault, updates its size, and reports whether the limit is exceeded. The
+// size is read before mu is locked, because the vault has locks of its own.
 func (m *Memory) unhold(o *opened) bool {
 	size := o.size()
 	m.mu.Lock()
@@ -119,7 +129,9 @@ func (m *Memory) unhold(o *opened) bool {
 // written to.
 const shedAgain = 50 * time.Millisecond
 
-// shed closes unused vaults while the limit is exceeded.
+// shed closes unused vaults while the limit is exceeded. It waits for each vault to close, so
+// callers that must not wait run it in a goroutine. If an unused vault could not be closed because
+// it was being written to, it is called again after shedAgain.
 func (m *Memory) shed() {
 	for idle := m.excess(); idle != nil; idle = m.excess() {
 		m.close(idle)
@@ -159,7 +171,8 @@ func (m *Memory) excess() *opened {
 }
 
 // admit reserves size bytes for a vault that is about to be opened. It returns UNAVAILABLE if the
-// vault exceeds the limit by itself, or if other calls keep using the memory until the timeout.
+// vault exceeds the limit by itself, or if other calls keep using the memory until the timeout. It
+// may close other vaults, which it waits for.
 func (m *Memory) admit(o *opened, size int64) error {
 	if m == nil {
 		return nil
@@ -187,7 +200,8 @@ func (m *Memory) admit(o *opened, size int64) error {
 
 // take reserves memory for a vault if there is enough. If there is not, it returns a vault to close
 // first, or nil, and a channel that is closed when more memory may be available. It returns an
-// error if the vault can never fit.
+// error if the vault can never fit. If the vault was open before, its size when it was closed
+// counts if that is more: the estimate before the first read is low for some vaults.
 func (m *Memory) take(o *opened, size int64) (idle *opened, freed <-chan struct{}, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -205,7 +219,8 @@ func (m *Memory) take(o *opened, size int64) (idle *opened, freed <-chan struct{
 }
 
 // idle returns the least recently used vault of those that can be closed, and marks it as being
-// closed. It returns nil if there is none. The caller holds mu.
+// closed: calls that want it now wait for that, and then open it again. It returns nil if there is
+// none. The caller holds mu.
 func (m *Memory) idle() *opened {
 	var oldest *opened
 	for o := range m.open {
@@ -255,7 +270,8 @@ func (m *Memory) notify() {
 // limit.
 const ReasonMemory = "memory"
 
-// tooLarge returns the fault of a vault that exceeds the limit by itself.
+// tooLarge returns the UNAVAILABLE fault of a vault that exceeds the limit by itself. Its fix
+// suggests a limit of twice the size, because the index grows while it is read.
 func (m *Memory) tooLarge(size int64) error {
 	return fault.New(fault.Unavailable, "the vault takes about %s of memory, and the server keeps at most %s "+
 		"for open vaults", mebibytes(size), mebibytes(m.most)).

@@ -14,7 +14,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/table"
 )
 
-// An opened is a vault that is open or being opened.
+// An opened is a vault that is open or being opened. once opens it; the first caller of Do does the
+// work, and the others wait. Until ready is set, only the goroutine in once may read the other
+// fields, except name, use and reading.
 type opened struct {
 	once   sync.Once
 	vault  *repo.Vault
@@ -29,6 +31,7 @@ type opened struct {
 }
 
 // opened returns the vault of an entry, open until ctx ends. Concurrent callers open it only once.
+// An error is returned to all that waited, and then forgotten, so that the next caller tries again.
 func (t *Team) opened(ctx context.Context, e Entry) (*opened, error) {
 	o, err := t.usedBy(ctx, e)
 	if err != nil {
@@ -46,7 +49,8 @@ func (t *Team) opened(ctx context.Context, e Entry) (*opened, error) {
 }
 
 // usedBy returns the vault of an entry, in use until ctx ends. It may not be open yet. If the vault
-// is being closed, usedBy waits for that.
+// is being closed, usedBy waits for that, and then returns a new value; it returns the cause of ctx
+// if that ends first. After Close it returns the fault of over.
 func (t *Team) usedBy(ctx context.Context, e Entry) (*opened, error) {
 	part := partOf(e.Name, e.Incarnation)
 	for {
@@ -79,7 +83,8 @@ func (t *Team) usedBy(ctx context.Context, e Entry) (*opened, error) {
 	}
 }
 
-// drop removes a vault from the open ones.
+// drop removes a vault from the open ones, unless another value has taken its place: a failed
+// opening may be dropped by several callers.
 func (t *Team) drop(e Entry, o *opened) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -101,7 +106,8 @@ func stopping() error {
 	return fault.New(fault.Unavailable, "the server is stopping").After(time.Second)
 }
 
-// start opens the vault of an entry, with its folder and its keeper.
+// start opens the vault of an entry, with its folder and its compactor. The memory is reserved
+// before anything of the vault is read.
 func (t *Team) start(ctx context.Context, e Entry, o *opened) error {
 	if err := t.adoptAudit(ctx, e); err != nil {
 		return err
@@ -123,7 +129,7 @@ func (t *Team) start(ctx context.Context, e Entry, o *opened) error {
 	if t.opt.Background {
 		o.keeper = v.StartCompactor(repo.CompactorOptions{Log: t.opt.Log, Folding: func() repo.Compaction {
 			f := t.folding(context.Background())
-			f.Later = f.Later || o.isReading() // an image of a part of the folder is of use to nobody
+			f.Later = f.Later || o.isReading() // an image of a part of the folder has no use
 			return f
 		}})
 	}
@@ -131,7 +137,8 @@ func (t *Team) start(ctx context.Context, e Entry, o *opened) error {
 	return nil
 }
 
-// isReading reports whether the folder of the vault is being read for the first time by this process.
+// isReading reports whether the folder of the vault is being read for the first time by this
+// process. Images are not due then: they would contain a part of the folder.
 func (o *opened) isReading() bool {
 	folder := o.reading.Load()
 	if folder == nil {
@@ -153,7 +160,8 @@ func (t *Team) admit(ctx context.Context, v *repo.Vault, o *opened) error {
 	return t.opt.Memory.admit(o, size)
 }
 
-// checkOut opens the folder of a vault.
+// checkOut opens the folder of a vault. The marks of its files are kept in the vault's bucket for
+// the next process.
 func (t *Team) checkOut(
 	ctx context.Context, e Entry, v *repo.Vault,
 ) (*checkout.Checkout, error) {
@@ -183,7 +191,9 @@ func (t *Team) folderOf(name string) (checkout.Options, error) {
 	return o, err
 }
 
-// close stops the background work of the vault: first the folder, because folding follows it.
+// close stops the background work of the vault and waits for it: first the folder, because the
+// compactor must not trim commits that the folder has not written yet. The vault itself has nothing
+// to close.
 func (o *opened) close() {
 	if o.folder != nil {
 		o.folder.Close()
@@ -193,7 +203,8 @@ func (o *opened) close() {
 	}
 }
 
-// vaultOf returns an incarnation of a vault without reading it.
+// vaultOf returns an incarnation of a vault without reading it. Each call returns another instance,
+// which knows nothing of the others; the one that calls use is in t.open.
 func (t *Team) vaultOf(name string, incarnation int) (*repo.Vault, error) {
 	part := partOf(name, incarnation)
 	return repo.NewVault(repo.VaultOptions{

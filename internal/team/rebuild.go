@@ -18,7 +18,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// A Rebuilt is a vault that was rebuilt from its folder because the database had lost it.
+// A Rebuilt is a vault that was rebuilt from its folder because the database had lost it. The
+// embedded Adopted lists the notes that were added from the folder.
 type Rebuilt struct {
 	Name string `json:"name"`
 	// FromSegments is the last version recovered from segments; empty: there were none, and the
@@ -47,7 +48,7 @@ func (t *Team) Lost(ctx context.Context) ([]string, error) {
 }
 
 // found returns the vaults that have notes or segments in the bucket, each with its newest
-// incarnation that has segments, or 0 if none has.
+// incarnation that has segments, or 0 if none has. It lists all objects of vaults, notes included.
 func (t *Team) found(ctx context.Context) (map[string]int, error) {
 	found := map[string]int{}
 	for o, err := range t.stored(ctx) {
@@ -94,7 +95,10 @@ func (t *Team) stored(ctx context.Context) iter.Seq2[blob.Object, error] {
 // Rebuild rebuilds the vaults that Lost returns. It recovers each log from its segments and adds
 // the changes found in the folder as one more commit; without segments it creates a new vault from
 // the notes. Ids and times are preserved as far as segments or the audit log in the folder contain
-// them. After a crash it can be called again.
+// them. After a crash it can be called again. It does not rebuild members, tokens and issuers.
+//
+// If one vault cannot be rebuilt, Rebuild returns the error with the vaults that were rebuilt
+// before.
 func (t *Team) Rebuild(ctx context.Context, c repo.Call) ([]Rebuilt, error) {
 	c.Key, c.IfVersion = "", 0
 	names, err := t.Lost(ctx)
@@ -116,7 +120,9 @@ func (t *Team) Rebuild(ctx context.Context, c repo.Call) ([]Rebuilt, error) {
 	return all, nil
 }
 
-// rebuild rebuilds one vault, and then makes the tenant's commit that adds it.
+// rebuild rebuilds one vault, and then makes the tenant's commit that adds it. The vault's own log
+// comes first, so that after a crash in between, the vault is still lost for the tenant and is
+// rebuilt again.
 func (t *Team) rebuild(
 	ctx context.Context, c repo.Call, name string, incarnation int,
 ) (Rebuilt, error) {
@@ -158,7 +164,9 @@ func (t *Team) recover(ctx context.Context, c repo.Call, v *repo.Vault) (uint64,
 	return last, err
 }
 
-// adopt commits what the folder of a vault contains in addition to its log.
+// adopt commits the files that the folder of a vault contains in addition to its log. It does
+// nothing without folders. The commit is possible also if the vault is read-only, because it only
+// repairs the log.
 func (t *Team) adopt(
 	ctx context.Context, c repo.Call, v *repo.Vault,
 ) (checkout.Adopted, error) {

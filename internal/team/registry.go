@@ -19,7 +19,8 @@ import (
 )
 
 // registry is the partition that lists the tenants, so that the table never has to be scanned. It
-// is not a valid tenant name.
+// is not a valid tenant name. The sort key of an item is the name, and its data a registration in
+// JSON.
 const registry = "~tenants"
 
 // registryFormat is the newest version of an item. A name without an erased tenant still has
@@ -27,7 +28,8 @@ const registry = "~tenants"
 const registryFormat = 2
 
 // A registration is the registry's entry for a name: the tenant that has it, and the erasures of
-// earlier ones.
+// earlier ones. A value that was read is not changed; register writes a changed copy if the item is
+// still the one that was read.
 type registration struct {
 	Format      int             `json:"format"`
 	Incarnation int             `json:"incarnation,omitempty"` // number of the newest tenant with this name
@@ -60,7 +62,8 @@ func (t *Teams) lookUp(ctx context.Context, tenant string) (registration, error)
 	return readRegistration(it)
 }
 
-// readRegistration decodes an item of the registry. A newer format is INDEX_INCOMPATIBLE.
+// readRegistration decodes an item of the registry. A newer format is INDEX_INCOMPATIBLE, so that
+// an earlier release does not create a tenant over one that it does not understand.
 func readRegistration(it table.Item) (registration, error) {
 	r := registration{name: it.Sort, item: it}
 	if err := json.Unmarshal(it.Data, &r); err != nil {
@@ -77,7 +80,8 @@ func readRegistration(it table.Item) (registration, error) {
 // known reports whether the registry has an item for the name.
 func (r registration) known() bool { return r.item.Key != table.Key{} }
 
-// live reports whether a tenant has the name.
+// live reports whether a tenant has the name: the name is registered, and its newest incarnation is
+// not being erased.
 func (r registration) live() bool { return r.known() && r.erasure(r.Incarnation) == nil }
 
 // erasure returns the erasure of an incarnation, or nil if it is not erased or its erasure is no
@@ -91,14 +95,17 @@ func (r registration) erasure(incarnation int) *TenantErasure {
 }
 
 // being reports whether the newest tenant of the name is being erased. A new one cannot be created
-// before that is done.
+// before everything that existed is destroyed; the second sweep an hour later does not prevent it,
+// because each incarnation has its own parts of the table and the bucket.
 func (r registration) being() bool {
 	e := r.erasure(r.Incarnation)
 	return e != nil && e.Swept.IsZero()
 }
 
-// op returns the write that replaces the registration as it was read by r. Erasures that ended
-// job.Kept ago are dropped, and the item of a name without a tenant expires likewise.
+// op returns the write that replaces the registration as it was read by r; it fails if another
+// process has written since. Erasures that ended job.Kept ago are dropped, and the item of a name
+// without a tenant expires too. Until a name has an erased tenant, its item has the first
+// format, which earlier releases read.
 func (r registration) op(now time.Time) (table.Op, error) {
 	r.Erasures = slices.DeleteFunc(slices.Clone(r.Erasures), func(e TenantErasure) bool {
 		return e.Incarnation != r.Incarnation && !e.Done.IsZero() && now.Sub(e.Done) >= job.Kept
@@ -125,7 +132,8 @@ func (r registration) op(now time.Time) (table.Op, error) {
 }
 
 // register changes the registration of a name and returns the result. change may be called again,
-// with what another process wrote. If it returns false, nothing is written.
+// with what another process wrote. If it returns false, nothing is written. A write that fails for
+// another reason is UNAVAILABLE; its outcome may be unknown, so callers repeat the whole change.
 func (t *Teams) register(
 	ctx context.Context, tenant string, change func(*registration) (bool, error),
 ) (registration, error) {
@@ -161,7 +169,10 @@ func (t *Teams) register(
 // Make creates a tenant if there is none with this name. Its log is created first, so that a
 // registered tenant has one, unless Options.Makes says that Open creates it. If an earlier tenant
 // with the name was erased, the new one has none of its data, and an erasure that a crash
-// interrupted is continued first.
+// interrupted is continued first. Make may be repeated.
+//
+// It returns INVALID_PARAMETER for an invalid name, and UNAVAILABLE while an earlier tenant of the
+// name is being erased.
 func (t *Teams) Make(ctx context.Context, tenant string) error {
 	if err := vault.CheckName(tenant); err != nil {
 		return err
@@ -196,7 +207,9 @@ func (t *Teams) Make(ctx context.Context, tenant string) error {
 }
 
 // makeNext returns the incarnation of a new tenant, and creates its log unless Open does. r is the
-// registration of the last tenant with the name.
+// registration of the last tenant with the name. For an unknown name where Open creates logs, it
+// looks into the bucket: after the loss of the table, the vaults are rebuilt under the same
+// incarnation.
 func (t *Teams) makeNext(ctx context.Context, tenant string, r registration) (int, error) {
 	next := r.Incarnation
 	if r.known() {
@@ -243,8 +256,10 @@ func (t *Teams) newest(ctx context.Context, tenant string) (int, error) {
 	return newest, nil
 }
 
-// registered returns the incarnation of the tenant with a name. If there is none, the error is
-// UNAUTHENTICATED. An erased tenant auth.Local is created again if Options.Makes is set.
+// registered returns the incarnation of the tenant with a name. If there is none, or the name is
+// invalid, the error is UNAUTHENTICATED. An erased tenant auth.Local is created again if
+// Options.Makes is set, because it is the tenant of the person whose machine it is, who has no
+// other way to create one.
 func (t *Teams) registered(ctx context.Context, tenant string) (int, error) {
 	if vault.CheckName(tenant) != nil {
 		return 0, noTenant()
@@ -266,19 +281,24 @@ func (t *Teams) registered(ctx context.Context, tenant string) (int, error) {
 	return r.Incarnation, err
 }
 
-// tenantGoing returns the fault of a tenant that cannot be created until the earlier one is erased.
+// tenantGoing returns the UNAVAILABLE fault of a tenant that cannot be created until the earlier
+// one is erased.
 func tenantGoing() error {
 	return fault.New(fault.Unavailable, "the tenant is being erased; it can be used again when that is done").
 		After(time.Second)
 }
 
-// noTenant returns the fault of a tenant that does not exist.
+// noTenant returns the UNAUTHENTICATED fault of a tenant that does not exist. It names no tenant.
 func noTenant() error {
 	return fault.New(fault.Unauthenticated, "the caller belongs to no tenant here")
 }
 
 // of returns the options of one tenant of the deployment. Each incarnation has its own parts of the
 // table and the bucket; the folders of notes are those of the name.
+//
+// In the table, the partitions of a tenant begin with its name; in the bucket, its objects are in
+// tenants/NAME, and those of a later incarnation N in tenants/NAME/~N. life, the name with that
+// suffix, identifies the incarnation among all tenants of the process.
 func (o Options) of(ctx context.Context, tenant string, incarnation int) (Options, error) {
 	prefix := "tenants/" + tenant
 	o.Tenant, o.life = tenant, tenant

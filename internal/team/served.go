@@ -12,7 +12,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 )
 
-// A Served is a folder that is served in place as a vault. Vault and Files are required.
+// A Served is a folder that is served in place as a vault. Vault and Files are required. The folder
+// belongs to a person, so the server never creates, trashes or erases its vault; see oneFolder.
 type Served struct {
 	Vault    string // name of the vault
 	Files    checkout.Files
@@ -41,7 +42,7 @@ type BeingRead struct {
 }
 
 // BeingRead returns the open vaults whose folders are being read for the first time, sorted by
-// name.
+// name. It does not wait for vaults that are being opened, so that a start can report its progress.
 func (t *Team) BeingRead() []BeingRead {
 	var all []BeingRead
 	t.mu.Lock()
@@ -59,7 +60,9 @@ func (t *Team) BeingRead() []BeingRead {
 	return all
 }
 
-// adoptAudit imports the audit log in a folder that is served for the first time.
+// adoptAudit imports the audit log in a folder that is served for the first time. It uses a
+// separate instance of the vault, because the log must have these lines before the first Follower
+// begins.
 func (t *Team) adoptAudit(ctx context.Context, e Entry) error {
 	if t.opt.Served == nil {
 		return nil

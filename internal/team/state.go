@@ -3,8 +3,8 @@
 //
 // A tenant is a log like a vault (DESIGN §1.1). Its entries are records; State is the result of
 // applying them. Teams opens the tenants of a deployment by name, and a Team opens the vaults of
-// its tenant. An open vault may have a folder in which people see its notes, and a keeper that
-// folds its log in the background; a Memory limits the total size of open vaults.
+// its tenant. An open vault may have a folder in which people see its notes, and a Compactor that
+// compacts its log in the background; a Memory limits the total size of open vaults.
 //
 // A name may be used by several vaults, one after the other, and each of these incarnations has its
 // own partition of the table and its own part of the bucket. The same applies to the names of
@@ -16,6 +16,16 @@
 // that the erasure has begun, which cannot be undone. Then the erased log is sealed, files and logs
 // are destroyed, the database is compacted, and an hour later data that arrived late is destroyed
 // too.
+//
+// The files belong to these subjects. state.go, image.go: the state and its stored form. team.go,
+// teams.go, registry.go: tenants and how they are opened. vaults.go, opened.go, memory.go, uses.go,
+// served.go, twofold.go: vaults and how they are opened and closed. member.go, token.go, issuer.go,
+// agent.go: access. erase.go, erasejob.go, erasenote.go, tenanterase.go, tenanterasejob.go,
+// tenanteraseplan.go, clear.go: erasures. fold.go, jobs.go, followed.go, survey.go: work in the
+// background and by other processes. rebuild.go, examine.go: repair.
+//
+// The package does not know how callers are authenticated (package access does), nor tools, nor any
+// transport.
 package team
 
 import (
@@ -28,7 +38,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 )
 
-// A State is a tenant at one version. It is immutable.
+// A State is a tenant at one version. It is immutable, and derived from the tenant's log alone, so
+// that every process computes the same State from the same commits.
 type State struct {
 	vaults  map[string]Entry  // by name
 	tokens  map[string]Token  // by id
@@ -46,7 +57,8 @@ const (
 	kindIssuer = "issuer" // the rule's name
 )
 
-// An Entry is what a tenant stores about one of its vaults.
+// An Entry is the record of a tenant about one of its vaults. Of an erased name, the entry stays
+// until a new vault has the name, because it has the number of the last incarnation.
 type Entry struct {
 	Name        string      `json:"name"`
 	Incarnation int         `json:"incarnation"` // number of this vault among those with this name, from 1
@@ -109,7 +121,8 @@ func (s *State) Vaults() []Entry {
 	return all
 }
 
-// fold returns the state after one more commit. It does not change before.
+// fold returns the state after one more commit. It does not change before. It is the Apply function
+// of the tenant's log, and must not fail: records of later releases are ignored.
 func fold(before *State, c *repo.Commit, _ repo.PartRef) *State {
 	f := folding{after: *before}
 	f.add(c)
@@ -126,7 +139,8 @@ func build(from *State, commits iter.Seq2[*repo.Commit, repo.PartRef]) *State {
 }
 
 // A folding is a State under construction. It may change only the maps that it owns; others are
-// shared with an earlier State.
+// shared with an earlier State. A map is copied when its first entry changes, so applying one
+// commit costs the size of one map, and applying a whole log copies each map once.
 type folding struct {
 	after State
 	owned map[string]bool // kinds of records whose map was copied
@@ -158,8 +172,9 @@ func (f *folding) done() *State {
 	return &f.after
 }
 
-// folded applies a record to the entries of its kind and returns them. A record that cannot be
-// decoded, such as one of a later release, is ignored.
+// folded applies a record to the entries of its kind and returns them. mark sets the Changed field
+// of an entry. A record without a value deletes the entry. A record that cannot be decoded, such as
+// one of a later release, is ignored.
 func folded[T any](f *folding, all map[string]T, r repo.Record, mark func(*T)) map[string]T {
 	var entry T
 	if r.Value != nil && json.Unmarshal(r.Value, &entry) != nil {

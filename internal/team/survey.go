@@ -17,9 +17,9 @@ type Registered struct {
 	incarnation int
 }
 
-// Registered returns all names in the registry, sorted. It costs one Query for each MB of the
-// registry. An item that cannot be read is skipped, and its error is returned together with the
-// other names.
+// Registered returns all names in the registry, sorted, including those of erased tenants whose
+// erasure is still listed. It costs one Query for each MB of the registry. An item that cannot be
+// read is skipped, and its error is returned together with the other names.
 func (t *Teams) Registered(ctx context.Context) (all []Registered, err error) {
 	for it, failed := range t.opt.registry().Query(ctx, registry, "", "~") {
 		if failed != nil {
@@ -40,7 +40,8 @@ func (t *Teams) Registered(ctx context.Context) (all []Registered, err error) {
 }
 
 // A Survey is the vaults and the unfinished work of a tenant, found without opening the tenant or a
-// vault.
+// vault. A deployment without background processes uses it to find out what must be done, at the
+// cost of a few reads for each tenant.
 type Survey struct {
 	Vaults  []Entry     // by name, including those in the trash
 	Jobs    []job.Item  // jobs that have not ended, oldest first
@@ -51,8 +52,9 @@ type Survey struct {
 	own *Team
 }
 
-// Survey reads the end of a tenant's log, with an image if the log was folded, and its open jobs. A
-// tenant that no longer exists is UNAUTHENTICATED.
+// Survey reads the end of a tenant's log, with an image if the log was compacted, and its open
+// jobs. It costs a few reads, whatever the number of vaults. A tenant that no longer exists is
+// UNAUTHENTICATED.
 func (t *Teams) Survey(ctx context.Context, r Registered) (*Survey, error) {
 	o, err := t.opt.of(ctx, r.Name, r.incarnation)
 	if err != nil {

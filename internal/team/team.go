@@ -20,6 +20,15 @@ import (
 )
 
 // A Team is one tenant, with the vaults that this process has open. It is safe for concurrent use.
+//
+// Access is decided on a State. A State that grants something may be a minute old, and one that
+// refuses something must be the newest; see Current and Fresh. Changes are commits of the tenant's
+// own log, which all go through update. That log is the only place where members, tokens, issuers
+// and the list of vaults are stored.
+//
+// Of its mutexes, refreshing is held while the state is read, so that concurrent callers share the
+// result. erasing is held during a step of an erasure, so that only one runs at a time. mu guards
+// the fields below it and is never held during I/O.
 type Team struct {
 	opt Options
 	log *repo.Log[*State]
@@ -49,6 +58,16 @@ type Team struct {
 // Options configure a Team or Teams. Texts, Log and Now are required, and so are Table and Bucket
 // unless Stores and Registry are set. The zero value of each other field is valid; its meaning is
 // given with the field.
+//
+// There are two ways to run a deployment. A process that runs all the time sets Background, and
+// perhaps Folders; it compacts logs, syncs folders and continues jobs by itself. Functions that run
+// only during calls leave Background unset; then a worker calls CompactVault, CompactTenant and
+// WorkOn when Queue, Followers or a schedule demand it.
+//
+// Stores and Registry are for deployments in which each tenant's data is reached with credentials
+// of its own, so that a bug cannot mix tenants. Followers, Follow and Forget are for deployments
+// whose notes are objects of a bucket, kept by other processes; Folders, Watch and Served are for
+// those whose notes are files that people edit.
 type Options struct {
 	Table  table.Table // the tenant's own; for Teams the deployment's
 	Bucket blob.Bucket // the tenant's own; for Teams the deployment's
@@ -78,8 +97,8 @@ type Options struct {
 	// it always is.
 	Clocked func() (known func() bool)
 
-	// Hold reports whether images of an earlier format stay in use; see repo.Compaction. Nil: they do
-	// not.
+	// Hold reports whether images of an earlier format stay in use; see repo.Compaction. Nil: they
+	// do not.
 	Hold func(ctx context.Context) bool
 
 	// Later runs work that a call starts but does not wait for. Nil: a goroutine runs it with
@@ -104,9 +123,9 @@ type Options struct {
 	// need be named.
 	Followers []string
 
-	// Follow brings the followers of a vault's log up to date and folds the log. If another process
-	// is doing so, it returns a job.Later with the time to try again. Nil: this process cannot
-	// follow, and leaves jobs that need it to others.
+	// Follow brings the followers of a vault's log up to date and compacts the log. If another
+	// process is doing so, it returns a job.Later with the time to try again. Nil: this process
+	// cannot follow, and leaves jobs that need it to others.
 	Follow func(ctx context.Context, t *Team, vault string) error
 
 	// Forget deletes what another package stores about a file whose history is erased, after the
@@ -158,7 +177,7 @@ type Options struct {
 }
 
 // begin reads the state of the tenant. If the tenant has no log and Options.Makes is set, it
-// creates it first.
+// creates it first. Otherwise a tenant without a log is errGone.
 func (t *Team) begin(ctx context.Context) error {
 	err := t.refresh(ctx)
 	if !errors.Is(err, errGone) || !t.opt.Makes {
@@ -184,7 +203,8 @@ func makeLog(ctx context.Context, l *repo.Log[*State]) error {
 	return nil
 }
 
-// later runs do without making the call wait, if possible; see Options.Later.
+// later runs do without making the call wait, if possible; see Options.Later. Close waits for it.
+// After Close has begun, and without Background, the call itself runs it.
 func (t *Team) later(do func()) {
 	if t.opt.Later != nil {
 		t.opt.Later(do)
@@ -201,7 +221,8 @@ func (t *Team) later(do func()) {
 	}
 }
 
-// newLog returns the tenant's own log without reading it.
+// newLog returns the tenant's own log without reading it. Replay runs in bulk, because no follower
+// needs each commit, and begins with the tail, because the logs of most tenants are short.
 func newLog(o Options) (*repo.Log[*State], error) {
 	return repo.NewLog(repo.LogOptions[*State]{
 		Table: o.Table, Bucket: blob.Sub(o.Bucket, "tenant"), Apply: fold, Now: o.Now,
@@ -210,8 +231,9 @@ func newLog(o Options) (*repo.Log[*State], error) {
 	}, &State{})
 }
 
-// Open opens a tenant. A tenant that does not exist is UNAUTHENTICATED, unless Options.Makes is
-// set. Close must be called when it is no longer used.
+// Open opens a tenant: it reads its state, and starts its background work. A tenant that does not
+// exist is UNAUTHENTICATED, unless Options.Makes is set. Close must be called when it is no longer
+// used. Vaults are opened by the calls that use them.
 func Open(ctx context.Context, o Options) (*Team, error) {
 	if o.Folders && !o.Background {
 		return nil, errors.New("open a tenant: folders are followed in the background")
@@ -247,8 +269,9 @@ const (
 	noBurst = 20
 )
 
-// Current returns a state of the tenant that is at most a minute old. Use it to grant access. It
-// returns UNAUTHENTICATED if the tenant is known to be erased.
+// Current returns a state of the tenant that is at most a minute old (yesLife). Use it to grant
+// access. Most calls cost no read: one call a minute reads the state, and concurrent callers share
+// it. It returns UNAUTHENTICATED if the tenant is known to be erased.
 func (t *Team) Current(ctx context.Context) (*State, error) {
 	if t.Gone() {
 		return nil, errGone
@@ -266,8 +289,10 @@ func (t *Team) Current(ctx context.Context) (*State, error) {
 	return t.log.Known().State, nil
 }
 
-// Fresh returns the newest state of the tenant. Use it before access is refused. If many refusals
-// arrive, the state may be about a second old, which bounds their cost.
+// Fresh returns the newest state of the tenant. Use it before access is refused, so that a token is
+// valid everywhere as soon as it was created. If many refusals arrive, the state may be about a
+// second old, which bounds their cost: a caller with invalid tokens cannot make the server read the
+// table for each.
 func (t *Team) Fresh(ctx context.Context) (*State, error) {
 	may := t.mayRead()
 	t.refreshing.Lock() // callers that are not allowed to read wait for a read in progress
@@ -283,7 +308,9 @@ func (t *Team) Fresh(ctx context.Context) (*State, error) {
 	return t.log.Known().State, nil
 }
 
-// mayRead reports whether the state may be read for a refusal, and counts the read.
+// mayRead reports whether the state may be read for a refusal, and counts the read. refusals is the
+// time up to which reads are used up: each read moves it on by noEvery, and it is never further
+// back than a full burst.
 func (t *Team) mayRead() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -322,8 +349,9 @@ func (t *Team) refresh(ctx context.Context) error {
 	return nil
 }
 
-// update makes a commit of the tenant. A caller restricted to a prefix is refused, because such a
-// commit changes no note.
+// update makes a commit of the tenant; fn drafts it and returns the answer to store. It may run
+// more than once, each time on the newest state. A caller restricted to a prefix is refused,
+// because such a commit changes no note. A tenant that was erased is errGone.
 func (t *Team) update(
 	ctx context.Context, c repo.Call,
 	fn func(context.Context, *repo.Draft[*State]) (any, error),
@@ -336,7 +364,8 @@ func (t *Team) update(
 }
 
 // Refuse refuses a call with the error why because of the current state. A repetition of a call
-// that was not refused gets the answer of that call instead.
+// that was not refused gets the answer of that call instead: the state may have changed because of
+// it.
 func (t *Team) Refuse(ctx context.Context, c repo.Call, why error) (repo.Receipt, error) {
 	return t.update(ctx, c, func(context.Context, *repo.Draft[*State]) (any, error) {
 		return nil, why
@@ -354,7 +383,7 @@ func (t *Team) State(ctx context.Context) (*State, uint64, error) {
 
 // Vault returns a vault by its name, and opens it if necessary. A vault that does not exist or is
 // in the trash is NOT_FOUND. The vault is in use until ctx ends and may be closed after that; see
-// Memory.
+// Memory. Opening may take long for a large vault, and continues if ctx ends, for the next caller.
 func (t *Team) Vault(ctx context.Context, name string) (*repo.Vault, error) {
 	o, err := t.find(ctx, name)
 	if err != nil {
@@ -373,7 +402,8 @@ func (t *Team) Folder(ctx context.Context, name string) (*checkout.Checkout, err
 	return o.folder, nil
 }
 
-// find returns an active vault, open until ctx ends.
+// find returns an active vault, open until ctx ends. It is the way in which every call of a tool
+// gets its vault.
 func (t *Team) find(ctx context.Context, name string) (*opened, error) {
 	e, err := t.entry(ctx, name)
 	if err != nil {
@@ -382,7 +412,9 @@ func (t *Team) find(ctx context.Context, name string) (*opened, error) {
 	return t.opened(ctx, e)
 }
 
-// entry returns the entry of an active vault.
+// entry returns the entry of an active vault. It looks at a state that may be a minute old first,
+// and then, before it returns NOT_FOUND, at the newest one: the vault may have been created by
+// another process.
 func (t *Team) entry(ctx context.Context, name string) (Entry, error) {
 	for _, state := range []func(context.Context) (*State, error){t.Current, t.Fresh} {
 		s, err := state(ctx)
@@ -402,8 +434,9 @@ func partOf(name string, incarnation int) string {
 	return fmt.Sprintf("%s/%d", name, incarnation)
 }
 
-// Close stops the background work of the tenant and its open vaults, and waits for it. No method
-// may be called afterwards.
+// Close stops the background work of the tenant and its open vaults, and waits for it: compaction
+// and work of later first, then the jobs, then the vaults, which these may use. No method may be
+// called afterwards.
 func (t *Team) Close() {
 	t.mu.Lock()
 	t.closed = true

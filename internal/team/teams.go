@@ -13,7 +13,8 @@ import (
 
 // Teams are the tenants of a deployment. A Team cannot access another tenant: it gets only the
 // parts of the table and the bucket that begin with its own name (DESIGN §1.6). Teams is safe for
-// concurrent use.
+// concurrent use. Of its mutexes, opening is locked before mu, and mu is never held while the table
+// is read.
 type Teams struct {
 	opt Options // Table and Bucket are the deployment's
 
@@ -35,7 +36,8 @@ func NewTeams(o Options) *Teams {
 func (t *Teams) Limits() repo.Limits { return t.opt.Limits.OrDefault() }
 
 // Team returns a tenant, and opens it if necessary. A tenant that does not exist is
-// UNAUTHENTICATED, so that callers cannot find out which names exist.
+// UNAUTHENTICATED, so that callers cannot find out which names exist. Tenants are opened one at a
+// time; those that are open do not wait for that.
 func (t *Teams) Team(ctx context.Context, tenant string) (*Team, error) {
 	if team, err := t.opened(tenant); team != nil || err != nil {
 		return team, err
@@ -67,7 +69,8 @@ func (t *Teams) Team(ctx context.Context, tenant string) (*Team, error) {
 	return team, nil
 }
 
-// opened returns a tenant that is open, or nil.
+// opened returns a tenant that is open, or nil. A tenant that is known to be erased is removed from
+// the open ones and closed. After Close it returns UNAVAILABLE.
 func (t *Teams) opened(tenant string) (*Team, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -88,7 +91,8 @@ func (t *Teams) opened(tenant string) (*Team, error) {
 }
 
 // Unfolded returns the number of commits that are in no segment yet, of the open vault that has the
-// most.
+// most; 0 if no vault is open. It is a metric: a growing number means that compaction does not keep
+// up.
 func (t *Teams) Unfolded() (most uint64) {
 	t.mu.Lock()
 	open := slices.Collect(maps.Values(t.open))
@@ -131,8 +135,9 @@ func (t *Team) touch() {
 	t.used = t.opt.Now()
 }
 
-// retire closes the tenant if it is unused, and reports whether it did. It returns false while a
-// job runs.
+// retire closes the tenant if it is unused, and reports whether it did: no vault is open, no job
+// runs, and it was not used for tenantLife. The caller removes it from the open ones. A clock that
+// was set back counts as unused.
 func (t *Team) retire() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -164,7 +169,8 @@ func (o Options) registry() table.Table {
 	return o.Table
 }
 
-// Close stops the background work of all open tenants and waits for it.
+// Close stops the background work of all open tenants and waits for it, also for tenants that are
+// being closed because they are erased. Calls after it are UNAVAILABLE.
 func (t *Teams) Close() {
 	defer t.ending.Wait()
 	t.opening.Lock()

@@ -30,6 +30,9 @@ type ErasedTenant struct {
 // within the call for as long as a call may take, and then continues. A repeated or later call gets
 // the same answer, or IN_PROGRESS while the job runs in another process. A tenant created later
 // under the name has none of its data.
+//
+// The idempotency key of the call is stored in the registry, as a digest, because the tenant's own
+// log, which has the keys of all other calls, is destroyed.
 func (t *Teams) Erase(ctx context.Context, c repo.Call, tenant string) (ErasedTenant, error) {
 	if err := c.Whole(); err != nil {
 		return ErasedTenant{}, err
@@ -101,7 +104,8 @@ func digest(text string) string {
 var errUnused = errors.New("the key was not used")
 
 // mayErase returns a fault if the tenant has changed after the version that the call expects, or if
-// the tenant's log has another call with its key.
+// the tenant's log has another call with its key (IDEMPOTENCY_KEY_REUSED). It reads the log with a
+// call that is always refused, so it writes nothing.
 func (t *Teams) mayErase(ctx context.Context, c repo.Call, tenant string) error {
 	own, err := t.Team(ctx, tenant)
 	if err != nil || c.IfVersion == 0 && c.Key == "" {
@@ -117,7 +121,10 @@ func (t *Teams) mayErase(ctx context.Context, c repo.Call, tenant string) error 
 	return err
 }
 
-// beginErasure writes to the registry that a tenant is being erased, unless it is already.
+// beginErasure writes to the registry that a tenant is being erased, unless it is already. It
+// continues for jobPatience if its caller disconnects, so that the registry does not have an
+// erasure without a job for longer than necessary. It returns the erasure that is under way: this
+// call's, that of an earlier call with the same key, or that of another caller.
 func (t *Teams) beginErasure(
 	ctx context.Context, c repo.Call, tenant string,
 ) (*TenantErasure, error) {
@@ -219,7 +226,7 @@ func (t *Teams) ErasureJob(ctx context.Context, tenant, id string) (job.Item, er
 
 // WorkOf makes one pass over the jobs of a tenant, as Team.Work does, and over those that erase
 // earlier tenants with the name. It returns the time when the next job is due, or the zero time if
-// there is none.
+// there is none. An erasure that has ended is skipped. With an error, it returns the present time.
 func (t *Teams) WorkOf(ctx context.Context, tenant string) (next time.Time, err error) {
 	r, err := t.lookUp(ctx, tenant)
 	if err != nil {
@@ -271,8 +278,8 @@ func sooner(a, b time.Time) time.Time {
 	return a
 }
 
-// Wake tells the queue which tenants have unfinished erasures. It does not open them, which would
-// announce their other jobs.
+// Wake reports to the queue which tenants have unfinished erasures. It does not open them, which
+// would announce their other jobs.
 func (t *Teams) Wake(ctx context.Context) error {
 	if t.opt.Queue == nil {
 		return nil
@@ -294,7 +301,7 @@ func (t *Teams) Wake(ctx context.Context) error {
 	return nil
 }
 
-// wake tells the queue that a tenant may have jobs.
+// wake reports to the queue that a tenant may have jobs.
 func (t *Teams) wake(ctx context.Context, tenant string) {
 	if err := t.opt.Queue.Send(ctx, JobsMessage(tenant)); err != nil {
 		t.opt.Log.WarnContext(ctx, "the erasure of a tenant continues at the next start", slog.Any("cause", err))

@@ -31,7 +31,9 @@ const sweepStep = "sweep"
 // commit of the tenant names because of a crash.
 const listed = "~vaults"
 
-// An eraser erases one tenant. It accesses the tenant without opening it.
+// An eraser erases one tenant. It accesses the tenant without opening it, through own, a Team that
+// has no background work and is not in Teams.open. Its jobs are those of this erasure only: the
+// tenant's other jobs end with it.
 type eraser struct {
 	teams       *Teams
 	own         *Team
@@ -84,6 +86,8 @@ func (e *eraser) request(at TenantErasure) job.Request {
 }
 
 // kind returns the kind of job. Each of its steps is idempotent; the registry records the progress.
+// Once everything that existed is destroyed, steps before the last one do nothing, so that a second
+// job of one erasure does not count data twice.
 func (e *eraser) kind() job.Kind {
 	step := func(name string, do func(*ending, context.Context) error) job.Step {
 		return job.Step{Name: name, Do: func(ctx context.Context, r *job.Run) error {
@@ -143,7 +147,8 @@ func (e *eraser) ending(ctx context.Context, r *job.Run) (*ending, error) {
 
 // seal seals every vault and then the tenant's own log, so that nothing more is written and no
 // token is valid, and closes the tenant in this process. It repeats this once after the log is
-// sealed, for vaults that were created meanwhile.
+// sealed, for vaults that were created meanwhile. If the log is damaged, it seals the vaults that
+// are listed, and then the log.
 func (d *ending) seal(ctx context.Context) error {
 	d.teams.shut(d.own.opt.Tenant, d.own.opt.life)
 	for {
@@ -172,7 +177,8 @@ func unreadable(err error) bool {
 	return err != nil && (fault.Is(err, fault.NotFound) || fault.Is(err, fault.IndexError))
 }
 
-// shut closes a tenant in this process, unless another incarnation has its name.
+// shut closes a tenant in this process, unless another incarnation has its name. opening is held,
+// so that the tenant is not opened again before its log is sealed; see ended.
 func (t *Teams) shut(tenant, life string) {
 	t.opening.Lock()
 	defer t.opening.Unlock()
@@ -205,7 +211,9 @@ func (d *ending) list(ctx context.Context, s *State) error {
 	return nil
 }
 
-// eachVault calls do for each log of a vault, with the vault's name and incarnation.
+// eachVault calls do for each log of a vault, with the vault's name and incarnation. It reads the
+// list of logs, not the tenant's state, because the list also names logs that a crash left without
+// a commit of the tenant. It ends with the first error.
 func (d *ending) eachVault(
 	ctx context.Context, do func(v *repo.Vault, name string, incarnation int) error,
 ) error {
@@ -279,7 +287,8 @@ func (d *ending) vaults(ctx context.Context) error {
 	})
 }
 
-// tenant erases the tenant's own log, its other partitions, and the rest of its bucket.
+// tenant erases the tenant's own log, its other partitions, and the rest of its bucket. Folders of
+// notes are not part of that rest; see Options.objects.
 func (d *ending) tenant(ctx context.Context) error {
 	gone, err := d.own.log.Erase(ctx, d.call)
 	d.done.Add(gone)
@@ -294,7 +303,8 @@ func (d *ending) tenant(ctx context.Context) error {
 	return d.emptyBucket(ctx)
 }
 
-// empty removes the items of a partition, except those of the job that runs it.
+// empty removes the items of a partition, except those of the job that runs it, and counts them.
+// The items of the job expire by themselves.
 func (d *ending) empty(ctx context.Context, part string) error {
 	var ops []table.Op
 	gone, err := d.own.opt.kept(ctx, part, func(it table.Item) bool {
@@ -332,7 +342,8 @@ func (d *ending) emptyBucket(ctx context.Context) error {
 }
 
 // compact purges deleted data from the database, and writes to the registry that everything that
-// existed is destroyed.
+// existed is destroyed. The receipt is final then. It lists itself among the data that remains
+// until it expires, and the log of the server has one line, without the name of the tenant.
 func (d *ending) compact(ctx context.Context) error {
 	if err := d.own.compact(ctx); err != nil {
 		return err
@@ -353,7 +364,8 @@ func (d *ending) compact(ctx context.Context) error {
 	return nil
 }
 
-// sweep destroys what arrived late, an hour after the rest. It does not change the receipt.
+// sweep destroys data that arrived late, an hour after the rest: a write that was in flight when a
+// log was sealed can still arrive for some minutes (log.md §2.4). It does not change the receipt.
 func (d *ending) sweep(ctx context.Context) error {
 	if err := d.own.opt.sweepDue(d.at.Swept, d.known); err != nil {
 		return err
@@ -376,7 +388,7 @@ func (d *ending) sweep(ctx context.Context) error {
 }
 
 // record writes the progress of the erasure to the registry, unless another process has recorded
-// more.
+// more. The registry may contain another tenant of the name by now; its entry stays as it is.
 func (d *ending) record(ctx context.Context, change func(*TenantErasure)) error {
 	_, err := d.teams.register(ctx, d.own.opt.Tenant, func(now *registration) (bool, error) {
 		at := now.erasure(d.incarnation)

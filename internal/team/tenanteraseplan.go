@@ -7,7 +7,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 )
 
-// wouldErase returns what the erasure of a tenant would destroy. It changes nothing.
+// wouldErase returns the result that the erasure of a tenant would have, with its counts. It
+// changes nothing. It opens the tenant, and reads the log of each vault and lists its folder. If a
+// part cannot be counted, it returns the sum so far with the error.
 func (t *Teams) wouldErase(
 	ctx context.Context, tenant string, r registration,
 ) (ErasedTenant, error) {

@@ -16,7 +16,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/table"
 )
 
-// A Token is an API token as the tenant stores it, without its secret.
+// A Token is an API token as the tenant stores it, without its secret. Revoked and expired tokens
+// stay in the state, so that their use and their makers can be shown.
 type Token struct {
 	ID       string               `json:"id"`
 	Name     string               `json:"name"`
@@ -71,7 +72,7 @@ func (s *State) Tokens() []Token {
 	return all
 }
 
-// valid returns the number of valid tokens.
+// valid returns the number of valid tokens. It visits all of them.
 func (s *State) valid(now time.Time) int {
 	n := 0
 	for id := range s.tokens {
@@ -93,7 +94,8 @@ func (s *State) HasTokens(now time.Time) bool {
 }
 
 // ends reports whether a change of a token may change which tokens have ended: it is or was
-// revoked, or one of its makers is.
+// revoked, or one of its makers is. It saves computing endings for each token that is created,
+// which would make a long log slow to replay.
 func (s *State) ends(id string) bool {
 	t := s.tokens[id]
 	_, of := s.ended[t.maker()]
@@ -127,8 +129,9 @@ func endings(tokens map[string]Token) map[string]time.Time {
 }
 
 // CreateToken adds a token; By and Created are set by the commit. A maker that is no longer valid
-// is refused with UNAUTHENTICATED or TOKEN_EXPIRED. answer returns the answer to store for the
-// call; it must not contain the secret.
+// is refused with UNAUTHENTICATED or TOKEN_EXPIRED: its call may have been authenticated by a state
+// that is a minute old. answer returns the answer to store for the call; it must not contain the
+// secret.
 func (t *Team) CreateToken(
 	ctx context.Context, c repo.Call, made Token, answer func(Token) any,
 ) (repo.Receipt, error) {
@@ -166,8 +169,9 @@ func (s *State) makes(t Token) error {
 }
 
 // RevokeToken revokes a token, the tokens that it created, the tokens that these created, and so
-// on. This takes effect at once in this process and within a minute in others. A token that does
-// not exist is NOT_FOUND; a token that has already ended is not changed.
+// on. This takes effect at once in this process and within a minute in others. Only the token
+// itself is written; the others follow from State.ended. A token that does not exist is NOT_FOUND;
+// a token that has already ended is not changed.
 func (t *Team) RevokeToken(
 	ctx context.Context, c repo.Call, id string, answer func(t Token, revoked bool) any,
 ) (repo.Receipt, error) {
@@ -199,7 +203,8 @@ const useLife = time.Hour
 const notePatience = 5 * time.Second
 
 // Used records that a token is being used. It costs at most one write an hour, which the call does
-// not wait for; see Options.Later. A failed write is logged and retried with the next use.
+// not wait for; see Options.Later. A failed write is logged and retried with the next use. The time
+// is that of the call, and not of the write.
 func (t *Team) Used(ctx context.Context, id string) {
 	now := t.opt.Now()
 	if !t.agents.due(id, now) {

@@ -7,7 +7,11 @@ import (
 
 // A twofold is a change of two logs: first a vault's, then the tenant's. Until begin is called, it
 // ends with the context of its call. After that it does not, so that a disconnected caller does not
-// leave a vault that is trashed in its own log but active in the tenant's.
+// leave a vault that is trashed in its own log but active in the tenant's. It is used by one
+// goroutine.
+//
+// If the process dies between the two commits, the call is repeated, by its caller or by a person
+// who sees that nothing changed; the first commit then changes nothing, and the second is made.
 type twofold struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -30,7 +34,8 @@ func newTwofold(ctx context.Context) *twofold {
 }
 
 // begin must be called before the first commit. It returns an error if the context of the call has
-// ended.
+// ended. After it, the change ends only when patience is over. A second call, from a repeated
+// transaction, reports whether it has ended.
 func (t *twofold) begin() error {
 	if t.begun {
 		return t.ctx.Err()

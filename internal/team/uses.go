@@ -7,7 +7,8 @@ import (
 )
 
 // A callUses contains the open vaults that a call uses. Each counts as one use until the call ends,
-// which saves a goroutine for each request of a vault.
+// which saves a goroutine for each request of a vault. All of them belong to one Memory. It is safe
+// for concurrent use, because a call may read several vaults at the same time.
 type callUses struct {
 	done <-chan struct{} // of the context of the call
 
@@ -21,14 +22,16 @@ type callUses struct {
 type usesKey struct{}
 
 // Using returns the context of a call, and a function that releases the open vaults that the call
-// uses. The function must be called when the call ends.
+// uses. The function must be called when the call ends. Without Using, each request of a vault is
+// one use that ends with its context.
 func Using(ctx context.Context) (context.Context, func()) {
 	u := &callUses{done: ctx.Done()}
 	return context.WithValue(ctx, usesKey{}, u), u.end
 }
 
 // usesOf returns the vaults used by the call of a context, or nil if the context does not end
-// together with that of the call.
+// together with that of the call: work that continues after the call, or ends before it, must count
+// its uses by itself.
 func usesOf(ctx context.Context) *callUses {
 	u, _ := ctx.Value(usesKey{}).(*callUses)
 	if u == nil || u.done != ctx.Done() {

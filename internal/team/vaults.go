@@ -14,7 +14,8 @@ import (
 // Create creates a vault. The name must be free. answer returns the answer to store for the call.
 //
 // The vault's own log is created first, then the tenant's commit that adds the vault. A call that
-// is repeated after a crash in between finds the log and continues (log.md §6).
+// is repeated after a crash in between finds the log and continues (log.md §6). A name whose vault
+// is in the trash, or being erased, is DUPLICATE_ID, and more than MaxVaults are QUOTA_EXCEEDED.
 func (t *Team) Create(
 	ctx context.Context, c repo.Call, v NewVault, answer func(Entry) any,
 ) (repo.Receipt, error) {
@@ -63,7 +64,8 @@ type NewVault struct {
 // MaxVaults is the maximum number of vaults of a tenant (CONTRACT §9).
 const MaxVaults = 100
 
-// nameTaken returns the fault of a name that another vault has.
+// nameTaken returns the DUPLICATE_ID fault of a name that another vault has. If that vault is in
+// the trash, the fix restores it; if it is being erased, the fault says when to try again.
 func nameTaken(old Entry, now time.Time) error {
 	if old.Erasure != nil {
 		return beingErased(old, now)
@@ -78,7 +80,8 @@ func nameTaken(old Entry, now time.Time) error {
 
 // clear removes the files of the vault that had the name before, if any, so that they do not become
 // files of the next one. The vault's log lists them. It keeps files that were changed since, and
-// returns their paths.
+// returns their paths. It opens the old vault for that, and closes it. It does nothing after an
+// erasure, which has removed the files, and where there are no folders; see keepsFiles.
 func (t *Team) clear(ctx context.Context, old Entry) ([]string, error) {
 	if old.Name == "" || old.Erasure != nil || !t.opt.Folders {
 		return nil, nil
@@ -97,8 +100,10 @@ func (t *Team) clear(ctx context.Context, old Entry) ([]string, error) {
 	return left, nil
 }
 
-// make creates the log of a vault, at the given incarnation or the next one that has no log, and
-// returns that incarnation.
+// make creates the log of a vault, at the given incarnation or the next one that has no log of
+// another call, and returns that incarnation. Such a log exists if a process died after it had
+// created it; its number is then skipped. A log that an interrupted run of the same call created is
+// completed.
 func (t *Team) make(ctx context.Context, c repo.Call, v NewVault, incarnation int) (int, error) {
 	for ; ; incarnation++ {
 		made, err := t.vaultOf(v.Name, incarnation)
@@ -112,7 +117,9 @@ func (t *Team) make(ctx context.Context, c repo.Call, v NewVault, incarnation in
 	}
 }
 
-// Trash moves a vault to the trash: it cannot be read or written until it is restored.
+// Trash moves a vault to the trash: it cannot be read or written until it is restored, in this
+// process at once, and in others when they read either log. After TrashLife it cannot be restored
+// any more, and its name is free. A served folder cannot be trashed.
 func (t *Team) Trash(
 	ctx context.Context, c repo.Call, name string, answer func(Entry) any,
 ) (repo.Receipt, error) {
@@ -122,14 +129,17 @@ func (t *Team) Trash(
 	return t.turn(ctx, c, name, repo.Trashed, func(e Entry, _ bool) any { return answer(e) })
 }
 
-// Restore takes a vault out of the trash. changed is false if the vault was active already.
+// Restore takes a vault out of the trash, with the settings that it had before. changed is false if
+// the vault was active already. A vault whose time in the trash is over is NOT_FOUND.
 func (t *Team) Restore(
 	ctx context.Context, c repo.Call, name string, answer func(e Entry, changed bool) any,
 ) (repo.Receipt, error) {
 	return t.turn(ctx, c, name, repo.Active, answer)
 }
 
-// turn changes the status of a vault, first in its own log, so that no write can follow.
+// turn changes the status of a vault, first in its own log, so that no write can follow. The vault
+// is opened for that, also if it is in the trash. A vault that does not exist, or has ended, is
+// NOT_FOUND, and so is one to be trashed that is in the trash.
 func (t *Team) turn(
 	ctx context.Context, c repo.Call, name string, to repo.Status,
 	answer func(e Entry, changed bool) any,
@@ -163,7 +173,8 @@ func (t *Team) turn(
 	})
 }
 
-// A Setting is a change of a vault's settings. A nil field is not changed.
+// A Setting is a change of a vault's settings. A nil field is not changed. Name is the name of the
+// vault.
 type Setting struct {
 	Name     string
 	ReadOnly *bool
@@ -204,7 +215,8 @@ func (t *Team) Set(
 	})
 }
 
-// both begins the change of two logs with that of the vault.
+// both begins the change of two logs with that of the vault. From here until the tenant's commit
+// the change no longer ends with the call's context.
 func (t *Team) both(ctx context.Context, change *twofold, c repo.Call, e Entry) error {
 	if err := change.begin(); err != nil {
 		return err
@@ -212,7 +224,8 @@ func (t *Team) both(ctx context.Context, change *twofold, c repo.Call, e Entry) 
 	return t.become(ctx, c, e)
 }
 
-// become sets the status of a vault's own log to that of the entry.
+// become sets the status of a vault's own log to that of the entry. It does nothing if the log has
+// it already.
 func (t *Team) become(ctx context.Context, c repo.Call, e Entry) error {
 	o, err := t.opened(ctx, e)
 	if err != nil {

@@ -22,7 +22,8 @@ func Month(t time.Time) string { return t.UTC().Format(monthLayout) }
 // by path, the audit logs of a vault are in order of time, with AuditLog last.
 func ClosedAudit(month string) string { return ClosedAudits + month + closedSuffix }
 
-// ClosedMonth returns the month of the closed audit log with this path, or "" for any other path.
+// ClosedMonth returns the month of the closed audit log with this path, or "" for any other path. A
+// month that Month would write in another way, such as 2026-1, is not one.
 func (p Path) ClosedMonth() string {
 	rest, ours := strings.CutPrefix(string(p), ClosedAudits)
 	month, closed := strings.CutSuffix(rest, closedSuffix)

@@ -17,8 +17,27 @@ var settingWord = regexp.MustCompile(`^[A-Za-z][A-Za-z_+/-]*[A-Za-z0-9]$`)
 // DefaultDaily is the folder of daily notes if the vault does not configure one.
 const DefaultDaily = "daily"
 
-// A Config is the configuration of a vault, from raven.yaml and rookery.yaml. The zero Config is
-// not valid; ParseConfig(nil, nil) returns the defaults.
+// A Config is the configuration of a vault. The zero Config is not valid; ParseConfig(nil, nil)
+// returns the defaults. A Config does not change after it was parsed, and can be shared by
+// goroutines.
+//
+// Two files contain it. raven.yaml has the settings that Raven also knows, and rookery.yaml those
+// of Rookery, so that a vault can be used with both programs:
+//
+//	daily_directory: journal
+//	directories: { type: objects, page: pages, template: templates }
+//	capture: { destination: inbox.md, heading: Inbox, timestamp: true }
+//	deletion: { behavior: trash, trash_dir: .trash }
+//	exclude: [drafts/]
+//	protected_prefixes: [archive/]
+//	queries: { … }
+//
+//	timezone: Europe/Vienna
+//	week_start: monday
+//	language: german
+//	tree: { versioning: notes, rulesets: { … } }
+//
+// The guide (docs/guide/vaults.md) describes every key.
 type Config struct {
 	DailyDirectory string // without a trailing slash; Root is the vault itself
 	DailyTemplate  string // deprecated: the initial text of daily notes, or a path to it
@@ -40,24 +59,28 @@ type Config struct {
 }
 
 // Directories are the folders of objects, of untyped notes and of templates. Each ends in a slash,
-// or is "" if it is not configured.
+// or is "" if it is not configured. Then objects and pages are in folders relative to the root, and
+// no note is a template, unless WithObsidian finds a folder of templates.
 type Directories struct{ Type, Page, Template string }
 
-// A Capture is the configuration of quick notes.
+// A Capture is the configuration of quick notes: the note to which they are appended, the heading
+// of a daily note under which, and whether the time precedes the text.
 type Capture struct {
 	Destination string // "daily", or a path
 	Heading     string
 	Timestamp   bool
 }
 
-// A Deletion is the configuration of deleted notes.
+// A Deletion is the configuration of deleted notes. Rookery always moves them to its own trash; it
+// parses these settings of Raven to report them, and to exclude the files in Raven's trash folder.
 type Deletion struct {
 	Behavior string // "trash" or "permanent"
 	TrashDir string
 }
 
-// A Query is a saved query. It is either a text in the query language (Query) or the older lists of
-// types, traits, filters and tags.
+// A Query is a saved query. It is either a text in the query language (Query), with the names of
+// its arguments, or the older lists of types, traits, filters and tags, all of which a result must
+// match.
 type Query struct {
 	Name        string
 	Description string
@@ -70,12 +93,14 @@ type Query struct {
 	Tags    []string
 }
 
-// Clock returns the clock of the vault at a time.
+// Clock returns the clock of the vault at a time. The tools of one call use one Clock, so that
+// `today` is the same day in all parts of an answer.
 func (c Config) Clock(now time.Time) Clock { return Clock{now, c.Zone, c.WeekStart} }
 
 // ParseConfig parses a raven.yaml of any Raven version and a rookery.yaml; either may be nil. Keys
 // that only Raven uses are ignored. Invalid values are reported together as SCHEMA_ERROR, with file
-// and line; the returned Config is usable and has the default in place of each.
+// and line; the returned Config is usable and has the default in place of each. So a vault with a
+// mistake in its settings can still be read.
 func ParseConfig(raven, rookery []byte) (Config, error) {
 	c := Config{
 		DailyDirectory: DefaultDaily, Capture: Capture{Destination: DefaultDaily},
@@ -94,13 +119,15 @@ func ParseConfig(raven, rookery []byte) (Config, error) {
 	return c, p.err()
 }
 
-// A configParser parses the two files into a Config.
+// A configParser parses the two files into a Config. Each of its methods parses one key, reports
+// what is invalid, and leaves the default in the Config then.
 type configParser struct {
 	reader
 	c *Config
 }
 
-// raven parses one entry of raven.yaml.
+// raven parses one entry of raven.yaml. Other keys are ignored, because Raven has settings of its
+// own in the file, and newer versions have more.
 func (p *configParser) raven(e pair) {
 	switch e.key {
 	case "daily_directory":
@@ -152,7 +179,8 @@ func (p *configParser) rookery(e pair) {
 // compared with each path.
 const maxExclude = 1000
 
-// exclude parses `exclude`, a list of gitignore patterns.
+// exclude parses `exclude`, a list of gitignore patterns. An invalid pattern is reported with its
+// number, from 1, and left out. The patterns after the first maxExclude are left out too.
 func (p *configParser) exclude(e pair) {
 	all := p.list(e)
 	if len(all) > maxExclude {
@@ -168,7 +196,8 @@ func (p *configParser) exclude(e pair) {
 	}
 }
 
-// daily parses the folder of the daily notes.
+// daily parses the folder of the daily notes. An empty value, and an invalid one, which it reports,
+// keeps the default.
 func (p *configParser) daily(e pair) {
 	if e.value != nil && isRoot(e.value.Value) {
 		p.c.DailyDirectory, p.c.dailySaid = Root, true
@@ -182,7 +211,9 @@ func (p *configParser) daily(e pair) {
 // isRoot reports whether a text denotes the root folder of the vault.
 func isRoot(s string) bool { return s == "." || s == "./" || s == "/" }
 
-// directory parses one entry of `directories`.
+// directory parses one entry of `directories`. Names in the singular and in the plural are
+// accepted. The folder of daily notes can be set here or as daily_directory; the later one in the
+// file wins.
 func (p *configParser) directory(e pair) {
 	d := &p.c.Directories
 	switch e.key {
@@ -199,7 +230,8 @@ func (p *configParser) directory(e pair) {
 	}
 }
 
-// capture parses `capture`.
+// capture parses `capture`. The destination is not checked: it is `daily` or the path of a note,
+// and the tool that writes to it reports an invalid one.
 func (p *configParser) capture(e pair) {
 	for _, d := range p.entries(e.value, e.key) {
 		switch d.key {
@@ -215,7 +247,7 @@ func (p *configParser) capture(e pair) {
 	}
 }
 
-// deletion parses `deletion`.
+// deletion parses `deletion`. An invalid behavior is reported and keeps the default, `trash`.
 func (p *configParser) deletion(e pair) {
 	for _, d := range p.entries(e.value, e.key) {
 		s := p.text(d)
@@ -230,7 +262,9 @@ func (p *configParser) deletion(e pair) {
 	}
 }
 
-// query parses a saved query. A scalar is a text in the query language.
+// query parses a saved query. A scalar is a text in the query language; a mapping has the query as
+// a text, or the lists of older versions. The language is not parsed here, so an invalid query is
+// reported only when it runs.
 func (p *configParser) query(e pair) Query {
 	q := Query{Name: e.key}
 	if e.value.Kind == yaml.ScalarNode && e.value.ShortTag() != "!!null" {
@@ -258,7 +292,8 @@ func (p *configParser) query(e pair) Query {
 	return q
 }
 
-// filters parses the filters of a saved query, trait by trait.
+// filters parses the filters of a saved query: a mapping from traits to the values that they must
+// have.
 func (p *configParser) filters(e pair) map[string]string {
 	filters := map[string]string{}
 	for _, d := range p.entries(e.value, e.key) {
@@ -285,7 +320,7 @@ const (
 )
 
 // loadZone returns the time zone with an IANA name. It refuses "Local", so that results do not
-// depend on the machine.
+// depend on the machine, and "", which time.LoadLocation takes for UTC.
 func loadZone(s string) (*time.Location, bool) {
 	if s == "" || s == "Local" {
 		return nil, false
@@ -304,10 +339,12 @@ func parseWeekday(s string) (time.Weekday, bool) {
 	return 0, false
 }
 
-// Settings are the values that Text can write to a rookery.yaml. An empty value means the default.
+// Settings are the values that Text can write to a rookery.yaml: those that a caller can give when
+// it creates a vault. An empty value means the default.
 type Settings struct{ Timezone, WeekStart, Language string }
 
-// Check returns INVALID_PARAMETER if the time zone, the week start or the language is invalid.
+// Check returns INVALID_PARAMETER with the name of the argument if the time zone, the week start or
+// the language is invalid. Empty values are valid.
 func (s Settings) Check() error {
 	if _, ok := loadZone(s.Timezone); !ok && s.Timezone != "" {
 		return fault.New(fault.InvalidParameter, badZone).With("argument", "timezone")
@@ -321,7 +358,8 @@ func (s Settings) Check() error {
 	return nil
 }
 
-// Text returns a rookery.yaml with these settings. It does not validate them; see Check.
+// Text returns a rookery.yaml with these settings, one line for each that is not empty. It does not
+// validate them; see Check.
 func (s Settings) Text() []byte {
 	var b strings.Builder
 	for _, e := range [][2]string{

@@ -5,7 +5,8 @@ import "strings"
 // Root denotes the root folder of the vault in a Config.
 const Root = "."
 
-// DailyPath returns the path of the daily note of a date.
+// DailyPath returns the path of the daily note of a date: daily/2026-03-02.md if the configuration
+// does not name another folder.
 func (c Config) DailyPath(d Date) Path {
 	return Path(c.dailyPrefix() + string(d) + ".md")
 }
@@ -37,7 +38,8 @@ func (c Config) DailyID(id string) (string, bool) {
 	return c.dailyPrefix() + string(d), ok
 }
 
-// dailyPrefix returns the part of a daily note's id before the date.
+// dailyPrefix returns the part of a daily note's id before the date: the folder with a slash at its
+// end, or "" if daily notes are in the root.
 func (c Config) dailyPrefix() string {
 	switch c.DailyDirectory {
 	case "":

@@ -9,10 +9,12 @@ import (
 // isoDate is the format of a Date.
 const isoDate = "2006-01-02"
 
-// A Date is a calendar day, `2026-03-02`. A Date is valid or "".
+// A Date is a calendar day, `2026-03-02`. A Date is valid or "". Dates from 0000-01-01 to
+// 9999-12-31 compare as strings.
 type Date string
 
-// ParseDate parses `YYYY-MM-DD`. If the text is not a valid date, it returns false.
+// ParseDate parses `YYYY-MM-DD`. If the text is not a valid date, it returns false, and the Date
+// must not be used.
 func ParseDate(s string) (Date, bool) {
 	if len(s) != len(isoDate) || s[4] != '-' || s[7] != '-' {
 		return Date(s), false
@@ -27,7 +29,8 @@ func DateOf(t time.Time) Date { return Date(t.Format(isoDate)) }
 // Weekday returns the day of the week.
 func (d Date) Weekday() time.Weekday { return d.noon().Weekday() }
 
-// Add returns the date a number of days later, or earlier if it is negative.
+// Add returns the date a number of days later, or earlier if it is negative. A day is a calendar
+// day, whatever the clock changes of a zone.
 func (d Date) Add(days int) Date { return DateOf(d.noon().AddDate(0, 0, days)) }
 
 // noon returns 12:00 UTC of the day, for calculations. It also works for 10000-01-01, which Add can
@@ -75,7 +78,7 @@ func (d Date) Start(zone *time.Location) time.Time {
 }
 
 // A Clock is a current time with a zone and a week start. It resolves relative dates such as
-// `today`. A nil Zone is UTC.
+// `today`. A nil Zone is UTC. It does not advance: all answers of one Clock are of the same moment.
 type Clock struct {
 	Now       time.Time
 	Zone      *time.Location

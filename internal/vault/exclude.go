@@ -15,6 +15,10 @@ var excludedNames = []string{
 // An Exclusion is a set of gitignore patterns that excludes files. It is immutable and safe for
 // concurrent use. Each vault has two: that of NewExclusion applies to orientation only, that of
 // Config.Hiding to everything.
+//
+// The patterns have the meaning that gitignore gives them in a file at the root of the vault, as if
+// a git repository contained it: the last pattern that matches decides, `!` includes again, and
+// nothing in an excluded folder can be included again.
 type Exclusion struct {
 	rules []exclusionRule
 	dots  bool   // exclude every path with a name that begins with a dot
@@ -63,6 +67,9 @@ func (e *Exclusion) add(patterns []string) {
 
 // newExclusionRule parses one pattern. problem is "" for a valid pattern. A blank line or a comment
 // is valid and returns a rule with a nil matcher.
+//
+// The leading `!` and the trailing slash are parsed here, and the rest is given to the matcher as a
+// pattern of folders; see exclusionRule.matches.
 func newExclusionRule(text string) (r exclusionRule, problem string) {
 	if strings.ContainsAny(text, "\n\r\x00") {
 		return r, "a pattern is one line"
@@ -99,7 +106,9 @@ func withoutSpaces(s string) string {
 }
 
 // Excludes reports whether the file at a path is excluded. If known is not nil, it caches the
-// results for folders; pass the same map when testing many files.
+// results for folders; pass the same map when testing many files. Without it, the cost is the
+// number of rules times the depth of the path. The map must not be used by two goroutines at the
+// same time.
 func (e *Exclusion) Excludes(path string, known map[string]bool) bool {
 	if e.dots && (path == "" || path[0] == '.' || strings.Contains(path, "/.")) {
 		return true
@@ -129,7 +138,8 @@ func (e *Exclusion) folder(dir string, known map[string]bool) bool {
 // folderOf returns the folder of a path without a trailing slash, "" at the root.
 func folderOf(path string) string { return path[:max(0, strings.LastIndexByte(path, '/'))] }
 
-// matches reports whether the last rule that matches the path itself excludes it.
+// matches reports whether the last rule that matches the path itself excludes it. folder reports
+// that the path is that of a folder.
 func (e *Exclusion) matches(path string, folder bool) bool {
 	for i := len(e.rules) - 1; i >= 0; i-- {
 		if r := &e.rules[i]; (folder || !r.folders) && r.matches(path) {

@@ -38,8 +38,8 @@ func Languages() []string {
 }
 
 // ParseLanguage returns the English name of a language that search can stem. s is that name or a
-// code, with an optional region as in BCP 47: "german", "de", "de-AT". It returns false for an
-// unknown language.
+// code, with an optional region as in BCP 47: "german", "de", "de-AT", "de_AT". Case and
+// surrounding space are ignored. It returns false for an unknown language.
 func ParseLanguage(s string) (string, bool) {
 	s = strings.ToLower(strings.TrimSpace(s))
 	s, _, _ = strings.Cut(strings.ReplaceAll(s, "_", "-"), "-")
@@ -54,7 +54,8 @@ func ParseLanguage(s string) (string, bool) {
 	return "", false
 }
 
-// badLanguage returns the message of an invalid language.
+// badLanguage returns the message of an invalid language, which lists all languages with their
+// usual codes.
 func badLanguage() string {
 	list := make([]string, len(languages))
 	for i, l := range languages {

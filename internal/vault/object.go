@@ -44,7 +44,7 @@ func (t *Type) knows(name string) bool {
 	return declared || t.Name == Page || slices.Contains(ReservedFields(), name)
 }
 
-// read converts the value of one field.
+// read converts the value of one field: by its declaration, as tags, or as an undeclared field.
 func (t *Type) read(name string, v any, c Clock) (any, error) {
 	if f, ok := t.Field(name); ok {
 		return f.Read(v, c)
@@ -75,7 +75,8 @@ func readTags(v any, c Clock) (any, error) {
 	return tags.Read(v, c)
 }
 
-// readUndeclared converts a field that the schema does not declare. Mappings are refused.
+// readUndeclared converts a field that the schema does not declare. A Text is read as YAML would
+// read it in a frontmatter, so that `5` is a number. Mappings are refused with INVALID_VALUE.
 func readUndeclared(name string, v any) (any, error) {
 	switch given := v.(type) {
 	case Text:
@@ -121,14 +122,16 @@ func (f *Field) missing(t *Type) *fault.Fault {
 		quote(f.Name), quote(t.Name)).With("field", f.Name).With("type", t.Name)
 }
 
-// CheckObject returns all problems of the fields of an object: missing required fields, then
-// invalid values.
+// CheckObject returns all problems of the fields of an object: missing required fields in the order
+// of the schema, then invalid values in the order of their names. The result is empty if there are
+// none.
 func (t *Type) CheckObject(fields map[string]any, c Clock) []*fault.Fault {
 	return append(t.Missing(fields), t.Check(fields, c).Problems...)
 }
 
 // Defaults returns a copy of fields in which missing fields have the type's defaults, and the names
-// of the added fields in the order of the schema. It does not change fields.
+// of the added fields in the order of the schema. It does not change fields. A null value counts as
+// present and is not replaced. The copy may be nil if fields is nil and nothing is added.
 func (t *Type) Defaults(fields map[string]any) (filled map[string]any, names []string) {
 	filled = maps.Clone(fields)
 	for _, f := range t.all() {

@@ -39,7 +39,8 @@ func obsidianFolder(text []byte) (folder string, ok bool) {
 	return folder + "/", true
 }
 
-// IsTemplate reports whether a note is in the configured folder of templates. Case is ignored.
+// IsTemplate reports whether a note is in the configured folder of templates. Case is ignored. It
+// is false for every note if no folder is configured.
 func (c Config) IsTemplate(p Path) bool {
 	folder := c.Directories.Template
 	return folder != "" && len(p) > len(folder) && strings.EqualFold(string(p[:len(folder)]), folder)

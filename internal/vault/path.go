@@ -19,7 +19,8 @@ const (
 
 // A Path is the path of a file in a vault, relative to its root: `people/freya.md`. A Path from
 // ParsePath or ParseFile is a valid file name on every supported system, Windows included, and
-// never leaves the vault.
+// never leaves the vault. Its characters are composed (NFC), so that equal paths are equal strings.
+// A Path that was converted from a string promises nothing; its methods do not fail for one.
 type Path string
 
 // The paths of files of a vault that are not notes.
@@ -39,7 +40,7 @@ const (
 // from it.
 const ObsidianFolder = ".obsidian"
 
-// A Kind is the purpose of a file in a vault.
+// A Kind is the purpose of a file in a vault. Only the path determines it, never the content.
 type Kind string
 
 // The kinds of files.
@@ -94,9 +95,10 @@ func NewPath(id string) (Path, error) {
 	return p, err
 }
 
-// CheckNew returns INVALID_PATH if no new file may have this path, although ParseFile accepts it
+// CheckNew returns INVALID_PATH if no new file can have this path, although ParseFile accepts it
 // for existing files: a note must end in .md in lower case, and the path must not contain
-// characters that change the direction of text, which can make it look like another path.
+// characters that change the direction of text, which can make it look like another path. It checks
+// nothing else.
 func CheckNew(p Path) error {
 	if HasNoteEnding(string(p)) && !strings.HasSuffix(string(p), ".md") {
 		return refuse("the path of a new note ends in .md, in lower case").Fix("write the ending as .md")
@@ -114,7 +116,7 @@ func CheckNew(p Path) error {
 }
 
 // NotePath returns the path of the note with this id. The id may already have the extension of a
-// note.
+// note. The error is that of ParsePath.
 func NotePath(id string) (Path, error) {
 	if HasNoteEnding(id) {
 		return ParsePath(id)
@@ -126,7 +128,8 @@ func NotePath(id string) (Path, error) {
 // case.
 func HasNoteEnding(name string) bool { return len(Stem(name)) < len(name) }
 
-// Stem returns a name without the extension of a note.
+// Stem returns a name without the extension of a note, .md or .markdown in any case; a name without
+// it is returned unchanged.
 func Stem(name string) string {
 	for _, ending := range []string{".md", ".markdown"} {
 		if n := len(name) - len(ending); n >= 0 && strings.EqualFold(name[n:], ending) {
@@ -137,10 +140,11 @@ func Stem(name string) string {
 }
 
 // CleanPath returns the path in Unicode NFC, the form of all paths of a vault. File names from
-// macOS may be in another form.
+// macOS may be in another form. It does not validate the path.
 func CleanPath(s string) string { return norm.NFC.String(s) }
 
-// ID returns the id of the note: its path without .md.
+// ID returns the id of the note: its path without .md. The id of a note with the extension
+// .markdown, or .MD, contains the extension.
 func (p Path) ID() string { return strings.TrimSuffix(string(p), ".md") }
 
 // Dir returns the folder of the file with a trailing slash, or "" for a file at the root.
@@ -165,7 +169,8 @@ func (p Path) Kind() Kind {
 }
 
 // Fold returns a key that is equal for names which a file system may treat as the same: those that
-// differ only in case or Unicode normalization.
+// differ only in case or Unicode normalization. A vault has no two files with equal keys, so that
+// it can be checked out on every system. The key is for comparison only; it is not a path.
 func Fold(s string) string {
 	if isASCII(s) {
 		return strings.ToLower(s)
@@ -183,7 +188,9 @@ func isASCII(s string) bool {
 	return true
 }
 
-// checkPath returns the fault of the first general rule that a path violates, or nil.
+// checkPath returns the fault of the first general rule that a path violates, or nil. The rules are
+// those of all supported systems together, and of Obsidian, because one vault is checked out on
+// several of them. The extension is not checked here.
 func checkPath(s string) *fault.Fault {
 	switch {
 	case s == "":

@@ -9,7 +9,8 @@ import (
 )
 
 // A Schema is the types of objects and the traits of a vault. It is immutable and safe for
-// concurrent use.
+// concurrent use. It always contains the built-in types. Its exported slices are shared: callers
+// must not change them.
 type Schema struct {
 	Version   int         // version in the file; 0 if there is none
 	Types     []*Type     // in the order of the file, then the built-in ones by name
@@ -21,7 +22,8 @@ type Schema struct {
 	usedBy map[string][]string // names of types by the name of a trait
 }
 
-// A Type is a type of objects.
+// A Type is a type of objects: the fields that its notes have in their frontmatter, and the folder
+// of new ones. A note names its type with the field `type`; without it, it is a page.
 type Type struct {
 	Name        string
 	Description string
@@ -39,7 +41,8 @@ type Type struct {
 	uses      map[string]*TraitUse
 }
 
-// A Field is the declaration of a field in a type.
+// A Field is the declaration of a field in a type. Its attributes other than Name and Type are
+// optional. A Field is immutable.
 type Field struct {
 	Name        string
 	Type        string // one of ValueTypes
@@ -52,7 +55,8 @@ type Field struct {
 	Description string
 }
 
-// A Trait is the declaration of a trait.
+// A Trait is the declaration of a trait. Its embedded Field describes the value: a trait of type
+// bool has none in the text, as @highlight, and others have it in parentheses, as @due(2026-12-01).
 type Trait struct {
 	Field
 	Written string // type as the file spells it; "boolean" if the file has none
@@ -122,7 +126,8 @@ func (s *Schema) index() {
 	}
 }
 
-// builtins returns new copies of the built-in types, by name.
+// builtins returns new copies of the built-in types, by name. A daily note has the type daily, and
+// a note without a type is a page; section is the type of headings, which are objects in notes.
 func builtins() []*Type {
 	title := &Field{Name: "title", Type: "string"}
 	return []*Type{
@@ -150,8 +155,9 @@ func (s *Schema) addBuiltins() {
 	}
 }
 
-// extend merges a declaration in the file into a built-in type. Built-in fields cannot be
-// redefined.
+// extend merges a declaration in the file into a built-in type. Built-in fields come first and
+// cannot be redefined; fields of the same name in the file are ignored. The default path of the
+// file takes precedence.
 func (t *Type) extend(by *Type) {
 	own := t.Fields
 	fields := slices.DeleteFunc(slices.Clone(by.Fields), func(f *Field) bool {
@@ -167,7 +173,8 @@ func (t *Type) extend(by *Type) {
 }
 
 // placeOf returns the folder of new notes of a type: its default path, below the configured folder
-// of objects or pages.
+// of objects or pages. A default path that already begins with that folder is not changed. It
+// returns "" for sections, which are in notes.
 func (c Config) placeOf(t *Type) string {
 	root := c.Directories.Type
 	switch {
@@ -185,7 +192,8 @@ func (c Config) placeOf(t *Type) string {
 }
 
 // WithFolders returns a copy of the schema in which the default paths of types include the folders
-// of a configuration.
+// of a configuration. It does not change s, whose types and traits the copy shares as far as they
+// are equal.
 func (s *Schema) WithFolders(c Config) *Schema {
 	next := *s
 	next.Types = slices.Clone(s.Types)
@@ -208,7 +216,7 @@ func TypeName(name string) string {
 	return name
 }
 
-// Type returns the type with this name.
+// Type returns the type with this name, of which `date` and `daily` are one.
 func (s *Schema) Type(name string) (*Type, bool) {
 	t, ok := s.types[TypeName(name)]
 	return t, ok
@@ -257,7 +265,7 @@ func offered(names []string) string {
 }
 
 // NoType returns the INVALID_TYPE fault of a type that is not in the schema. It lists the available
-// types.
+// types, at most maxOffered, and suggests the one with the most similar name.
 func (s *Schema) NoType(name string) *fault.Fault {
 	names := s.TypeNames()
 	f := fault.New(fault.InvalidType, "Type %s not found in schema; it has: %s",
@@ -290,7 +298,8 @@ func quote(name string) string {
 	return "'" + name + "'"
 }
 
-// UsedBy returns the names of the types that use a trait, in the order of the schema.
+// UsedBy returns the names of the types that use a trait, in the order of the schema. The result is
+// a new slice, not nil.
 func (s *Schema) UsedBy(trait string) []string {
 	return append([]string{}, s.usedBy[trait]...)
 }

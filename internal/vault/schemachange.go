@@ -8,7 +8,9 @@ import (
 
 // Definitions returns the parts of a schema that can change independently, by name: `types.person`,
 // `types.person.fields.email`, `types.person.traits.due`, `traits.due`, `templates.short`. Each
-// value is a JSON object; that of a type excludes its fields and traits.
+// value is a JSON object; that of a type excludes its fields and traits. Attributes that the file
+// does not set are omitted, so that two schemas which differ only in formatting have equal
+// definitions.
 func (s *Schema) Definitions() map[string]any {
 	all := map[string]any{}
 	for _, t := range s.Types {
@@ -73,7 +75,8 @@ func put(m map[string]any, key string, value any, said bool) {
 	}
 }
 
-// A SchemaChange is the old and the new definition of a part of a schema; nil where there is none.
+// A SchemaChange is the old and the new definition of a part of a schema, as Definitions returns
+// it; nil where there is none: a nil Old is an addition, and a nil New a removal.
 type SchemaChange struct{ Old, New any }
 
 // SchemaChanges returns the differences between two schema.yaml texts, by the names of Definitions.
@@ -90,7 +93,8 @@ func SchemaChanges(old, now []byte) (map[string]SchemaChange, bool) {
 	return was.ChangesTo(is), true
 }
 
-// ChangesTo returns the differences between two schemas, by the names of Definitions.
+// ChangesTo returns the differences between two schemas, by the names of Definitions. The map is
+// empty if there are none. The order of types and fields does not count.
 func (s *Schema) ChangesTo(next *Schema) map[string]SchemaChange {
 	was, is := s.Definitions(), next.Definitions()
 	changes := map[string]SchemaChange{}

@@ -28,7 +28,8 @@ type FieldDraft struct {
 	Count  int      `json:"count" jsonschema:"how many notes have it; of a trait, how often it is there"`
 }
 
-// Text returns the draft as a schema.yaml.
+// Text returns the draft as a schema.yaml, which ParseSchema accepts if the names and value types
+// of the draft are valid.
 func (d SchemaDraft) Text() []byte {
 	var b strings.Builder
 	b.WriteString("version: 1\n")
@@ -58,7 +59,8 @@ func (d SchemaDraft) Text() []byte {
 	return []byte(b.String())
 }
 
-// line returns the definition of a field or a trait as one line of YAML.
+// line returns the definition of a field or a trait as one line of YAML, such as `status: { type:
+// enum, values: [open, done] }` with a line break.
 func (f FieldDraft) line() string {
 	text := yamlName(f.Name) + ": { type: " + yamlName(f.Type)
 	if len(f.Values) > 0 {

@@ -9,7 +9,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 )
 
-// readFields parses the fields of a type.
+// readFields parses the fields of a type, in the order of the file. A field without a type is a
+// string.
 func (p *schemaParser) readFields(d pair) []*Field {
 	var all []*Field
 	for _, e := range few(p, d.line, d.key, p.entries(d.value, d.key)) {
@@ -24,8 +25,10 @@ func (p *schemaParser) readFields(d pair) []*Field {
 	return all
 }
 
-// define parses the declaration of a field or a trait into f. A scalar is its type. written is
-// called with the entry that contains the type, if there is one.
+// define parses the declaration of a field or a trait into f. It is a mapping of attributes, or a
+// scalar, which is the type: `due: date` and `due: { type: date }` are equal. written is called
+// with the entry that contains the type, if there is one. Attributes that contradict each other are
+// reported.
 func (p *schemaParser) define(f *Field, e pair, written func(pair)) {
 	if e.value.Kind == yaml.ScalarNode && e.value.ShortTag() != "!!null" {
 		e.key = "type of " + e.key
@@ -75,7 +78,8 @@ func (p *schemaParser) checkField(f *Field, line int) {
 }
 
 // valueType parses the type of a field, including the older names. It returns "" if there is none,
-// and "string" after reporting an invalid one.
+// and "string" after reporting an invalid one. The unquoted `string[]` within brackets or braces is
+// a common mistake, which YAML reads as a list; it has a message of its own.
 func (p *schemaParser) valueType(d pair) string {
 	if d.value.Kind == yaml.SequenceNode {
 		p.report(d.line, `%q must be a word; a list type is quoted, as in type: "string[]"`, d.key)

@@ -10,8 +10,27 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 )
 
-// ParseSchema parses a schema.yaml of any Raven version. Unknown keys are ignored. If the schema is
-// invalid, the error is SCHEMA_ERROR with all problems, each with file and line.
+// ParseSchema parses a schema.yaml of any Raven version:
+//
+//	version: 1
+//	types:
+//	person:
+//	default_path: people/
+//	name_field: name
+//	fields:
+//	name: { type: string, required: true }
+//	met: date
+//	traits: [due]
+//	traits:
+//	due: date
+//	templates:
+//	short: { file: templates/short.md }
+//	core:
+//	page: { default_template: short }
+//
+// Unknown keys are ignored. If the schema is invalid, the error is SCHEMA_ERROR with all problems,
+// each with file and line, and the Schema is nil: unlike settings, a schema has no useful default
+// for a part of it.
 func ParseSchema(text []byte) (*Schema, error) {
 	p := &schemaParser{reader: reader{file: SchemaFile}, s: &Schema{}, types: map[string]*Type{}}
 	for _, e := range p.entries(p.root(text), "the schema") {
@@ -46,7 +65,8 @@ const (
 	maxKey     = 512    // bytes of the name of a type, a field or a trait
 )
 
-// few returns all, or reports a problem and returns nil if there are more than maxDefined.
+// few returns all, or reports a problem at a line and returns nil if there are more than
+// maxDefined. what names the list in the message.
 func few[T any](p *schemaParser, line int, what string, all []T) []T {
 	if len(all) <= maxDefined {
 		return all
@@ -131,7 +151,8 @@ func (p *schemaParser) typeTemplate(t *Type, d pair) {
 	}
 }
 
-// core parses `core`: the templates of built-in types.
+// core parses `core`: the templates of built-in types. It is equal to declaring them under `types`,
+// which older versions do not allow. Other keys of an entry are ignored.
 func (p *schemaParser) core(n *yaml.Node) {
 	for _, e := range p.entries(n, "core") {
 		said := &Type{Name: TypeName(e.key)}
@@ -175,7 +196,8 @@ func (p *schemaParser) checkNameField(t *Type, line int) {
 	}
 }
 
-// uses parses the traits of a type: a list of names, or a mapping from names to attributes.
+// uses parses the traits of a type: a list of names, or a mapping from names to attributes. A trait
+// need not be declared in the schema, and may be declared after the type; see link.
 func (p *schemaParser) uses(d pair) []*TraitUse {
 	var all []*TraitUse
 	if d.value.Kind != yaml.MappingNode {
@@ -233,7 +255,8 @@ func (p *schemaParser) templates(n *yaml.Node) {
 	}
 }
 
-// link sets the Trait of each TraitUse.
+// link sets the Trait of each TraitUse. It runs after the whole file was parsed. The Trait of an
+// undeclared trait stays nil.
 func (p *schemaParser) link() {
 	p.s.index()
 	for _, t := range p.s.Types {

@@ -40,7 +40,9 @@ func checkCharacters(s string) *fault.Fault {
 	return nil
 }
 
-// checkSegment returns a fault if s is not a valid name of a folder or, if last is true, of a file.
+// checkSegment returns a fault if s is not a valid name of a folder or, if last is true, of a file;
+// else nil. A device name is refused with any extension, because Windows opens the device for
+// con.md too.
 func checkSegment(s string, last bool) *fault.Fault {
 	stem, _, _ := strings.Cut(s, ".")
 	switch {

@@ -13,7 +13,7 @@ import (
 // Slug returns the name of a new note for a title: lower-case ASCII, other letters transliterated
 // (reference/raven.md §1.2). It is a valid path segment of at most MaxSegment bytes with its
 // extension. For a title without letters and digits it keeps the characters that a path may
-// contain; it is "" if there are none.
+// contain; it is "" if there are none. A slug is its own slug.
 func Slug(title string) string {
 	if s := strings.ReplaceAll(strings.ToLower(title), " ", "-"); isSlug(s) && isASCII(title) {
 		return s
@@ -34,7 +34,8 @@ func Slug(title string) string {
 
 // FileName returns the name of the file of a new note, without extension, for a title. For a title
 // in Latin letters it is the Slug. For other scripts it keeps all letters in lower case, and
-// replaces blanks and characters that file systems refuse by dashes. It is "" if nothing is left.
+// replaces blanks and characters that file systems refuse by dashes, because a transliteration of
+// Chinese or Cyrillic is hard to read for the people who write it. It is "" if nothing is left.
 func FileName(title string) string {
 	title = Stem(CleanPath(title))
 	if !strings.ContainsFunc(title, otherScript) {
@@ -75,7 +76,8 @@ func SlugPath(id string) string {
 }
 
 // isSlug reports whether s is certainly its own slug: lower-case letters and digits with single
-// dashes between them, and longer than any device name. It is a fast path for Slug.
+// dashes between them, and longer than any device name. It is a fast path for Slug, which resolves
+// every reference; false means that Slug must compute it.
 func isSlug(s string) bool {
 	const longestDevice = len("conout$")
 	if len(s) <= longestDevice || len(s) > MaxSegment-len(".md") || s[0] == '-' || s[len(s)-1] == '-' {
@@ -91,7 +93,8 @@ func isSlug(s string) bool {
 	return true
 }
 
-// signs returns the slug of a title without letters and digits.
+// signs returns the slug of a title without letters and digits: its characters that a path may
+// contain, so that the title "?! ©" still has a file name. Blanks and slashes become dashes.
 func signs(title string) string {
 	return CleanPath(strings.Map(func(r rune) rune {
 		switch {

@@ -11,7 +11,8 @@ import (
 )
 
 // A Text is an untyped value as written on a command line: `5` for a number, `a,b` for a list, ""
-// for null. Field.Read converts it to the type of its field.
+// for null. Field.Read converts it to the type of its field. A value that a caller gives as JSON
+// has a type already and is not a Text: there, "5" is a text and not valid for a number.
 type Text string
 
 // link matches a text that consists of one reference (reference/raven.md §1.7).
@@ -39,7 +40,8 @@ func ParseRef(s string) (markdown.Ref, bool) {
 }
 
 // value converts the text to a value type. It returns false if it is not valid for a number or a
-// bool.
+// bool. The text of any other type is returned as a string, which the caller validates. The empty
+// text is null for every type.
 func (t Text) value(valueType string) (any, bool) {
 	switch {
 	case t == "":
@@ -55,8 +57,9 @@ func (t Text) value(valueType string) (any, bool) {
 	return string(t), true
 }
 
-// list splits the text at its commas, with or without surrounding brackets. If a bracketed list
-// contains quotes, it is parsed as YAML.
+// list splits the text at its commas, with or without surrounding brackets, into trimmed Texts;
+// empty elements are left out. If a bracketed list contains quotes, it is parsed as YAML, so that
+// an element can contain a comma.
 func (t Text) list() []any {
 	s := string(t)
 	if inner, ok := inBrackets(s); ok {
@@ -85,7 +88,8 @@ func inBrackets(s string) (string, bool) {
 	return s[1 : len(s)-1], true
 }
 
-// splitCommas splits a text at the commas that are not inside brackets.
+// splitCommas splits a text at the commas that are not inside brackets, so that the alias of a
+// reference can contain a comma. It never returns an empty slice.
 func splitCommas(s string) []string {
 	var parts []string
 	begin, depth := 0, 0
@@ -118,7 +122,8 @@ func isNested(value any) bool {
 }
 
 // yaml returns the value of the text as a scalar or a list in frontmatter, or the text itself if it
-// is neither.
+// is neither: `5` is a number, `[a, b]` a list, and `a: b` a text. A text that YAML would shorten,
+// such as one with a comment, stays whole.
 func (t Text) yaml() any {
 	s := string(t)
 	if ref, ok := parseLink(s); ok {

@@ -12,7 +12,7 @@ import (
 
 // An Interval is the range of time that an expression denotes: all instants t with From <= t < To.
 // A zero bound is open. If both bounds are equal, it is a single instant (reference/raven.md
-// §6.10).
+// §6.10). The zero Interval contains all times.
 type Interval struct{ From, To time.Time }
 
 // TimeForms returns the forms that ParseTime accepts, for messages.
@@ -23,8 +23,9 @@ func TimeForms() []string {
 	}
 }
 
-// ParseTime parses a time in one of the forms of TimeForms, in the zone of the clock. It returns
-// INVALID_VALUE for any other text.
+// ParseTime parses a time in one of the forms of TimeForms, in the zone of the clock. Words and
+// dates denote ranges of whole days, and other forms an instant. Surrounding space is ignored. It
+// returns INVALID_VALUE for any other text.
 func ParseTime(s string, c Clock) (Interval, error) {
 	s = strings.TrimSpace(s)
 	if i, ok := parseWords(s, c); ok {
@@ -43,7 +44,8 @@ func ParseTime(s string, c Clock) (Interval, error) {
 		strings.Join(TimeForms(), ", ")).With("allowed", TimeForms())
 }
 
-// parseWords parses the words for ranges other than a day.
+// parseWords parses the words for ranges other than a day. A week has 7 days and begins with the
+// clock's WeekStart. past is everything before today, and future everything after it.
 func parseWords(s string, c Clock) (Interval, bool) {
 	today := c.Today()
 	since := (int(today.Weekday()) - int(c.WeekStart) + 7) % 7
@@ -75,7 +77,8 @@ var (
 	}
 )
 
-// ago parses a relative time such as `3 days ago`. A day is 24 hours.
+// ago parses a relative time such as `3 days ago`. A day is 24 hours, whatever the clock changes of
+// the zone. It returns false for a number that is too large for a duration.
 func (c Clock) ago(s string) (time.Time, bool) {
 	m := agoForm.FindStringSubmatch(s)
 	if m == nil {
@@ -88,7 +91,9 @@ func (c Clock) ago(s string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// parseDateTime parses a date with a time of day. Without an offset it is in the given zone.
+// parseDateTime parses a date with a time of day: RFC 3339, or YYYY-MM-DDTHH:MM with or without
+// seconds. Without an offset it is in the given zone. Fractions of seconds and a blank in place of
+// the T are not accepted without an offset.
 func parseDateTime(s string, zone *time.Location) (time.Time, bool) {
 	if t, err := time.Parse(time.RFC3339, s); err == nil {
 		return t, true
@@ -104,7 +109,8 @@ func parseDateTime(s string, zone *time.Location) (time.Time, bool) {
 // Instant reports whether the interval is a single instant.
 func (i Interval) Instant() bool { return !i.From.IsZero() && i.From.Equal(i.To) }
 
-// Contains reports whether t is in the interval.
+// Contains reports whether t is in the interval. The end is not in it, unless the interval is an
+// instant, which contains itself.
 func (i Interval) Contains(t time.Time) bool {
 	return i.Since(t) && (i.To.IsZero() || t.Before(i.To) || i.Instant() && t.Equal(i.To))
 }
@@ -124,7 +130,8 @@ func (i Interval) Before(t time.Time) bool { return !i.From.IsZero() && t.Before
 func (i Interval) Since(t time.Time) bool { return !t.Before(i.From) }
 
 // Covers reports whether the beginning of the day is in the interval or, for an instant, whether
-// the instant is in the day.
+// the instant is in the day. It compares a field with a date only, which has no time of day, with
+// an expression.
 func (i Interval) Covers(d Date, zone *time.Location) bool {
 	if i.Instant() {
 		return DateOf(i.From.In(zone)) == d

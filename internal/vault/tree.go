@@ -15,13 +15,23 @@ type Tree struct {
 	Rulesets []Ruleset // in the order of the file
 }
 
-// A Ruleset is a named set of rules for checking notes.
+// A Ruleset is a named set of rules for checking notes. A call of a tree tool names the set that
+// applies.
 type Ruleset struct {
 	ID    string
 	Rules []Rule
 }
 
-// A Rule is a condition on the nodes that it selects.
+// A Rule is a condition on the nodes that it selects. A node violates it if a required field is
+// missing, a forbidden one is present, or the text of a field does not match its pattern. In
+// rookery.yaml it is, as the element of a list:
+//
+//	id: owned
+//	select: payloadType = project
+//	require: [owner]
+//	forbid: [draft]
+//	pattern: { status: "^(active|done)$" }
+//	severity: warning
 type Rule struct {
 	ID       string
 	Select   string   // an expression in the language of select_nodes; empty: all nodes
@@ -116,7 +126,9 @@ func (p *configParser) rules(e pair, left *int) []Rule {
 	return all
 }
 
-// rule parses one rule. ok is false if it has no id.
+// rule parses one rule. ok is false if it has no id. Unlike other settings, unknown keys of rules
+// are reported, because a mistyped key would make the rule always hold. The expression is not
+// parsed here.
 func (p *configParser) rule(e pair) (r Rule, ok bool) {
 	r.Line = e.line
 	for _, d := range p.entries(e.value, "a rule") {

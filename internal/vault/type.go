@@ -26,7 +26,8 @@ func (t *Type) index() {
 	}
 }
 
-// field returns the trait as a field of the type that uses it.
+// field returns the trait as a field of the type that uses it, with the required and default
+// attributes of the use. The schema must declare the trait. The result is a copy.
 func (u *TraitUse) field() *Field {
 	f := u.Trait.Field
 	f.Required = u.Required
@@ -78,7 +79,7 @@ func (t *Type) RequiredFields() []string {
 }
 
 // NameField returns the field that contains the name of an object: the one that the schema
-// specifies, else `name` or `title` if it is a text. It returns "" if there is none.
+// specifies, else `name` or `title` if it is a text, in this order. It returns "" if there is none.
 func (t *Type) NameField() string {
 	if t.nameField != "" {
 		return t.nameField

@@ -26,7 +26,8 @@ func (t *Trait) Typed(v any) (value any, fromDefault bool) {
 	return typed, false
 }
 
-// typedOne converts a value to a type that is not a list.
+// typedOne converts a value to a type that is not a list. Only strings are converted: other values
+// already have the type that their syntax shows. A string that does not fit stays a string.
 func typedOne(valueType string, v any) any {
 	s, ok := v.(string)
 	if !ok {
@@ -55,8 +56,8 @@ func (f *Field) IsTime() bool { return element(f.Type) == "date" || element(f.Ty
 // IsRef reports whether the field's type is ref, or a list of it.
 func (f *Field) IsRef() bool { return element(f.Type) == "ref" }
 
-// DayOf returns the day of a date or datetime value: its first ten characters. It returns false if
-// v is neither.
+// DayOf returns the day of a date or datetime value: its first ten characters, whatever the offset
+// of the time. It returns false if v is neither.
 func DayOf(v any) (Date, bool) {
 	s, ok := v.(string)
 	if !ok || len(s) < len(isoDate) {

@@ -15,8 +15,9 @@ import (
 
 // Read validates a value for the field and returns it in the form to be written: a reference as
 // markdown.Ref, a word such as today as its date, a Text converted to the field's type. Null is
-// valid for every field. A value of the wrong type, an unknown enum value or an invalid date is
-// INVALID_VALUE; a number out of bounds is INVALID_FIELD.
+// valid for every field, also a required one. A value of the wrong type, an unknown enum value or
+// an invalid date is INVALID_VALUE; a number out of bounds is INVALID_FIELD. The clock is used only
+// for words such as today.
 func (f *Field) Read(v any, c Clock) (any, error) {
 	if t, ok := v.(Text); ok {
 		if v, ok = t.value(f.Type); !ok {
@@ -32,7 +33,8 @@ func (f *Field) Read(v any, c Clock) (any, error) {
 	return f.readOne(v, c)
 }
 
-// readList validates a list, element by element.
+// readList validates a list, element by element, and returns a new one. A single value is not a
+// list. The fault of an element describes the whole field, except for a number out of bounds.
 func (f *Field) readList(v any, c Clock) (any, error) {
 	list, ok := asList(v)
 	if !ok {
@@ -98,7 +100,9 @@ func (f *Field) readOne(v any, c Clock) (any, error) {
 	return nil, f.wrong()
 }
 
-// readText validates a date, a datetime or a URL.
+// readText validates a date, a datetime or a URL. A datetime is returned as it was written, with or
+// without an offset, because the zone of a time without one is that of the vault; a day alone is a
+// valid datetime.
 func (f *Field) readText(s string, c Clock) (any, error) {
 	switch f.Type {
 	case "date":
@@ -144,7 +148,8 @@ func number(v any) (float64, bool) {
 	return 0, false
 }
 
-// readEnum compares the text form of a value with the values of the enum.
+// readEnum compares the text form of a value with the values of the enum, which the schema has as
+// texts: YAML reads true and 5 in a frontmatter as other types. It returns the value unchanged.
 func (f *Field) readEnum(v any) (any, error) {
 	written := ""
 	switch v := v.(type) {
@@ -166,6 +171,8 @@ func (f *Field) readEnum(v any) (any, error) {
 }
 
 // readRef validates a reference. Without quotes, YAML reads `[[people/freya]]` as a list in a list.
+// It does not check that the target exists. A date is a reference to the daily note if the target
+// of the field is Daily, and only then.
 func (f *Field) readRef(v any, c Clock) (any, error) {
 	if outer, ok := v.([]any); ok && len(outer) == 1 {
 		if inner, ok := outer[0].([]any); ok && len(inner) == 1 {
@@ -186,7 +193,8 @@ func (f *Field) readRef(v any, c Clock) (any, error) {
 	return nil, f.wrong()
 }
 
-// wants describes the values that the field accepts, for messages.
+// wants describes the values that the field accepts, as the end of the sentence "Field 'x' must be
+// …".
 func (f *Field) wants() string {
 	what := map[string]string{
 		"string": "a text", "number": "a number", "bool": "true or false",

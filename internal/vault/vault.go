@@ -1,10 +1,10 @@
 // Package vault defines the contents of a vault: the names of its files, its schema, its
 // configuration, and the notation of times.
 //
-// A Path names a file; Path.Kind tells notes from the schema, the configuration, audit logs and the
-// files of folders. A Schema contains the types of objects and the traits, and validates the values
-// of fields. A Config contains the settings of raven.yaml and rookery.yaml, and a Clock resolves
-// dates and times such as today or this-week in the vault's time zone.
+// A Path names a file; Path.Kind distinguishes notes from the schema, the configuration, audit logs
+// and the files of folders. A Schema contains the types of objects and the traits, and validates
+// the values of fields. A Config contains the settings of raven.yaml and rookery.yaml, and a Clock
+// resolves dates and times such as today or this-week in the vault's time zone.
 //
 // The package is pure: it has no clock, no state and no I/O, except that the time package loads
 // time zones from the system's database, or from the copy that is compiled in. Schemas,
@@ -12,6 +12,12 @@
 // goroutines. Problems are reported as *fault.Fault, several of one file or object together.
 //
 // Sources of the rules: reference/raven.md §1 and §6, DESIGN §6, CONTRACT §2.
+//
+// The files are grouped by subject: path.go, segment.go, slug.go and conflict.go define names;
+// schema.go and its neighbours define types, parse schema.yaml, and compare schemas; value.go,
+// object.go and typed.go validate values; config.go, exclude.go, tree.go, obsidian.go and daily.go
+// parse and apply settings; date.go and times.go define time; yaml.go is the strict reader of both
+// YAML files. The frontmatter of notes is parsed by package markdown.
 package vault
 
 import (

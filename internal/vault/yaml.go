@@ -15,7 +15,10 @@ import (
 // expand without bound.
 const maxEntries = 100_000
 
-// A reader parses one of the vault's YAML files and collects its problems.
+// A reader parses one of the vault's YAML files and collects its problems, so that a person sees
+// all of them at once. Its methods return a zero value in place of an invalid one, after reporting
+// it, and callers continue. Values are bounded in number and depth, because a few aliases can make
+// a small file very large.
 type reader struct {
 	file     string
 	problems []*fault.Fault
@@ -45,7 +48,8 @@ func (r *reader) note(problem *fault.Fault) {
 	}
 }
 
-// err returns the problems of the file as one fault, or nil.
+// err returns the problems of the file as one SCHEMA_ERROR, or nil. The nil is untyped, so callers
+// can compare it.
 func (r *reader) err() error {
 	if f := fault.Join(fault.SchemaError, r.problems); f != nil {
 		return f
@@ -58,7 +62,8 @@ func (r *reader) err() error {
 var listInBraces = regexp.MustCompile(`\{[^}"']*\b\w+\[\]`)
 
 // root returns the root node of the file, or nil if the file is empty or invalid. It reports
-// invalid YAML.
+// invalid YAML at the line of the error, with its own message for the most frequent mistake; see
+// listInBraces.
 func (r *reader) root(text []byte) *yaml.Node {
 	var doc yaml.Node
 	err := yaml.Load(text, &doc)
@@ -82,8 +87,9 @@ func (r *reader) root(text []byte) *yaml.Node {
 	return nil
 }
 
-// entries returns the entries of a mapping, with aliases resolved. Duplicate keys are reported. A
-// null node is an empty mapping.
+// entries returns the entries of a mapping in the order of the file, with aliases resolved. what
+// names the mapping in messages. A null node is an empty mapping. Duplicate keys, keys that are not
+// scalars and merge keys (<<) are reported and left out, and so are all entries after maxEntries.
 func (r *reader) entries(n *yaml.Node, what string) []pair {
 	n = target(n)
 	if n == nil || n.ShortTag() == "!!null" {
@@ -187,8 +193,9 @@ func (r *reader) list(p pair) []string {
 // maxNesting is the maximum depth of lists within a value.
 const maxNesting = 8
 
-// value returns the value of a field as markdown reads it from a frontmatter. It reports an invalid
-// value and returns nil.
+// value returns the value of a field as markdown reads it from a frontmatter: nil, a bool, a
+// float64, a string, a markdown.Ref, or a []any of these. It reports an invalid value and returns
+// nil.
 func (r *reader) value(p pair) any {
 	v := decode(p.value, 0)
 	if v == p.value {
@@ -198,8 +205,9 @@ func (r *reader) value(p pair) any {
 	return v
 }
 
-// decode returns the value of a node, or the node itself if a field cannot have such a value. Lists
-// with aliases are refused, because nested aliases can expand without bound.
+// decode returns the value of a node, or the node itself if a field cannot have such a value: a
+// mapping, or lists deeper than maxNesting. Lists with aliases are refused, because nested aliases
+// can expand without bound.
 func decode(n *yaml.Node, depth int) any {
 	if n.Kind == yaml.SequenceNode && depth < maxNesting {
 		list := make([]any, 0, len(n.Content))
