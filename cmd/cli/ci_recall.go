@@ -86,6 +86,8 @@ func (r *recaller) run(c *cobra.Command, _ []string) error {
 	switch {
 	case err != nil && r.strict:
 		return err
+	case err != nil && len(found) > 0:
+		r.say("not everything recalled: %s", reason(err))
 	case err != nil:
 		r.say("nothing recalled: %s", reason(err))
 	}

@@ -72,12 +72,15 @@ func flagError(c *cobra.Command, err error) error {
 func wrongValue(err error) error {
 	var bad *pflag.InvalidValueError
 	var none *pflag.ValueRequiredError
+	var syntax *pflag.InvalidSyntaxError
 	var number *strconv.NumError
 	switch {
 	case errors.As(err, &none):
 		return usagef("--%s needs a value", none.GetFlag().Name)
+	case errors.As(err, &syntax):
+		return usagef("a flag has one or two dashes and a name: --name VALUE or --name=VALUE")
 	case !errors.As(err, &bad):
-		return usagef("%v", err)
+		return usagef("a flag is not written correctly")
 	case errors.As(err, &number) && bad.GetFlag().Value.Type() == "bool":
 		return usagef("--%s must be true or false", bad.GetFlag().Name)
 	case errors.As(err, &number):

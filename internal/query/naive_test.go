@@ -134,7 +134,7 @@ func refs(i query.Item) []*index.Ref {
 		r := &n.Refs[j]
 		switch {
 		case i.Kind == query.Traits && i.Trait.Field:
-			if r.InField && r.Field == i.Trait.Type && r.Line == i.Trait.Line {
+			if r.InField && r.Field == i.Trait.Type {
 				all = append(all, r)
 			}
 		case i.Kind == query.Traits:

@@ -46,7 +46,16 @@ func (e *evaluator) aimOf(n *index.Note, r *index.Ref) aim {
 // the direction from the item to its references.
 func refsOf(i Item, f func(*index.Ref)) {
 	n := i.note()
-	if i.Kind == Traits {
+	switch {
+	case i.Kind == Traits && i.Trait.Field:
+		// The value of a field can have several lines, so its references are found by the field.
+		for j := range n.Refs {
+			if r := &n.Refs[j]; ofTrait(i.Trait, r) {
+				f(r)
+			}
+		}
+		return
+	case i.Kind == Traits:
 		for _, r := range n.RefsOn(i.Trait.Line) {
 			if ofTrait(i.Trait, r) {
 				f(r)

@@ -28,8 +28,10 @@ package relink
 import (
 	"iter"
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/markdown"
@@ -195,6 +197,33 @@ func (r *Relinker) Rewrite(id string, text []byte) Result {
 	w.anchors()
 	w.files()
 	return w.result()
+}
+
+// RewriteAll rewrites the references of several notes on as many goroutines as there are processors.
+// texts contains the text of each note of ids, and the results have the same order. Each result is
+// that of Rewrite.
+func (r *Relinker) RewriteAll(ids []string, texts [][]byte) []Result {
+	results := make([]Result, len(ids))
+	parts := min(runtime.GOMAXPROCS(0), len(ids))
+	var group sync.WaitGroup
+	for part := range parts {
+		group.Go(func() {
+			own := r.fork()
+			for i := part; i < len(ids); i += parts {
+				results[i] = own.Rewrite(ids[i], texts[i])
+			}
+		})
+	}
+	group.Wait()
+	return results
+}
+
+// fork returns a Relinker of the same change for another goroutine. The two share everything but
+// the caches of resolved references.
+func (r *Relinker) fork() *Relinker {
+	own := *r
+	own.was, own.is = r.before.Resolver(), r.after.Resolver()
+	return &own
 }
 
 // A rewriting is the state of rewriting one note. Its methods collect edits of text, and result

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/relink"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
@@ -109,7 +110,7 @@ func (in checkFixIn) run(ctx context.Context, tx *repo.Tx, out *checkFixed) erro
 	if !check.run(ctx) {
 		return ctx.Err()
 	}
-	x := &fixer{tx: tx, out: out, notes: map[string][]finding{}}
+	x := &fixer{tx: tx, checked: tx.Index(), out: out, notes: map[string][]finding{}}
 	for _, f := range check.kept {
 		x.add(f)
 	}
@@ -170,8 +171,9 @@ func (o *checkFixed) end(ctx context.Context, tx *repo.Tx, plan planned) (err er
 //
 // A fixer is used for one run of the draft and by one goroutine.
 type fixer struct {
-	tx  *repo.Tx
-	out *checkFixed
+	tx      *repo.Tx
+	checked *index.Index // the index that was checked, without the fixes
+	out     *checkFixed
 	// paths contains the keys of notes, in the order in which they were added.
 	paths []string
 	notes map[string][]finding // findings that are fixed in the text, by path
@@ -259,7 +261,8 @@ func isLocked(err error) bool {
 	return fault.Is(err, fault.ReadOnly) || fault.Is(err, fault.PermissionDenied)
 }
 
-// respell returns the text with references replaced by full ids. It sets failed for the indexes of
+// respell returns the text with references replaced by full ids, which lead to the same objects as
+// when the vault was checked. It sets failed for the indexes of
 // the findings whose references cannot be rewritten.
 //
 // References are identified by their line and their target as written: the same target twice in one
@@ -278,7 +281,7 @@ func (x *fixer) respell(path string, text []byte, all []finding, failed map[int]
 	if len(wanted) == 0 {
 		return text
 	}
-	res := relink.Respell(x.tx.Index(), vault.Path(path).ID(), text, func(line int, target string) bool {
+	res := relink.Respell(x.checked, vault.Path(path).ID(), text, func(line int, target string) bool {
 		return wanted[place{line, target}]
 	})
 	for i, f := range all {

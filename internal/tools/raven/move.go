@@ -246,37 +246,51 @@ func (u *refUpdates) move(ctx context.Context, tx *repo.Tx, ids map[string]strin
 	return u.relink(ctx, tx, relink.New(was, tx.Index(), ids))
 }
 
-// relink drafts the new references.
+// relinkedAtOnce is the number of notes whose texts relink reads before it rewrites them. It limits
+// the memory that the texts take.
+const relinkedAtOnce = 256
+
+// relink drafts the new references. It rewrites relinkedAtOnce notes at a time, in parallel.
 //
 // Only notes that the Relinker lists are read. A note that the draft has removed meanwhile is
 // skipped.
 func (u *refUpdates) relink(ctx context.Context, tx *repo.Tx, r *relink.Relinker) error {
-	for _, id := range r.Sources() {
-		at := vault.Path(id + ".md")
-		text, exists, err := tx.Text(ctx, at)
-		if err != nil {
-			return err
+	for ids := range slices.Chunk(r.Sources(), relinkedAtOnce) {
+		var found []string
+		var texts [][]byte
+		for _, id := range ids {
+			text, exists, err := tx.Text(ctx, vault.Path(id+".md"))
+			if err != nil {
+				return err
+			}
+			if exists {
+				found, texts = append(found, id), append(texts, text)
+			}
 		}
-		if !exists {
-			continue
-		}
-		res := r.Rewrite(id, text)
-		u.gained += res.Gained
-		if !u.rewrite {
-			u.broken += res.Count + len(res.Unwritable)
-			continue
-		}
-		u.unwritable += len(res.Unwritable)
-		if res.Count == 0 {
-			continue
-		}
-		u.total += res.Count
-		u.sources = append(u.sources, res.Sources...)
-		if err := tx.Put(ctx, at, res.Text); err != nil {
-			return err
+		for i, res := range r.RewriteAll(found, texts) {
+			if err := u.take(ctx, tx, vault.Path(found[i]+".md"), res); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// take counts the rewritten references of one note and, unless references stay as they are, drafts
+// its new text.
+func (u *refUpdates) take(ctx context.Context, tx *repo.Tx, at vault.Path, res relink.Result) error {
+	u.gained += res.Gained
+	if !u.rewrite {
+		u.broken += res.Count + len(res.Unwritable)
+		return nil
+	}
+	u.unwritable += len(res.Unwritable)
+	if res.Count == 0 {
+		return nil
+	}
+	u.total += res.Count
+	u.sources = append(u.sources, res.Sources...)
+	return tx.Put(ctx, at, res.Text)
 }
 
 // effects returns sentences about the references for the side effects of the answer.
