@@ -286,7 +286,7 @@ func (e *declarationEditor) without(gone map[string]any) []patch {
 // accept makes text the note of the editor if it parses as the old one with the fields at their new
 // values, where nil is a removed field. Otherwise it returns an error.
 func (e *declarationEditor) accept(text []byte, fields map[string]any) error {
-	after := Parse(text)
+	after := e.doc.reparse(text)
 	keys := slices.Sorted(maps.Keys(fields))
 	if !sameOutline(e.doc, after, e.index) {
 		return e.cannotEdit(keys[0])
