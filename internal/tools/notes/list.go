@@ -115,6 +115,7 @@ func (f tools) listNotes(ctx context.Context, c auth.Caller, in listIn) (listOut
 // rowsWith yields the rows of the notes that a filter selects, by path, until the call ends.
 func rowsWith(ctx context.Context, idx *index.Index, holds *filter) iter.Seq[*index.Row] {
 	going := state.Going(ctx)
+	holds = holds.on(idx)
 	return func(yield func(*index.Row) bool) {
 		for r := range idx.Rows(holds.folder) {
 			if !going() || holds.hasRow(&r) && !yield(&r) {
