@@ -258,7 +258,7 @@ func (r *imageReader) enterFiles() {
 	for _, f := range r.files {
 		r.x.files.Load(f.Path, f)
 		if f.Note != nil && IsListed(f.Path) {
-			r.x.rows.Load(f.Path, rowOf(f.Note))
+			r.x.rows.Load(f.Path, r.x.tags.rowOf(f.Note))
 		}
 		for _, t := range annotationsOf(f.Note) {
 			if t.claims {

@@ -82,6 +82,7 @@ type Index struct {
 	pins     tree[*Trait]        // traits with a pin, by pin, NUL and the key of the location
 	seeds    tree[importedTimes] // times from audit logs, by the id of the note
 	rows     tree[Row]           // of the notes that are in lists (IsListed), by path
+	tags     *tagNumbers         // of rows; shared with the indexes that are made from this one
 	counts   tree[int]           // by the name of an entry; see kind.summed and tally
 
 	folderVersions tree[uint64] // by path of a folder, with a slash at the end; see FolderVersion
@@ -191,7 +192,7 @@ type Body struct {
 // Empty returns the index of a vault without files, at version 0.
 func Empty() *Index {
 	return &Index{
-		settings: settings{}.read(settingTexts{}), entries: newEntries(&baseList{}),
+		settings: settings{}.read(settingTexts{}), entries: newEntries(&baseList{}), tags: &tagNumbers{},
 		traitIDs: newHolders(heldList{}), uids: newHolders(heldList{}), memories: memory.Empty(),
 	}
 }

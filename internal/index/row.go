@@ -17,6 +17,8 @@ type Row struct {
 	DayOf
 	Marks Marks
 	card  *Card // the card of the note, so that reading it does not fetch the note
+
+	tags [rowTags]TagID // of the first tags of the card; 0: without a number
 }
 
 // A DayOf is a note with its day (Card.Day), for comparisons in sorted lists.
@@ -67,7 +69,7 @@ func (m Marked) Of(value string) Marks {
 }
 
 // rowOf returns the row of a note. Its marks are those of all values that lists filter by.
-func rowOf(n *Note) Row {
+func (t *tagNumbers) rowOf(n *Note) Row {
 	c := n.Card()
 	m := MarkedProject.Of(n.Project()) | MarkedChain.Of(c.Chain()) | MarkedEpisode.Of(c.Episode()) |
 		MarkedKind.Of(c.Kind()) | MarkedNetwork.Of(c.Network()) | MarkedWalletAddress.Of(c.WalletAddress()) |
@@ -78,7 +80,14 @@ func rowOf(n *Note) Row {
 	for _, entity := range c.Entities() {
 		m |= MarkedEntity.Of(entity)
 	}
-	return Row{DayOf{n, rowDayOf(c.Day())}, m, c}
+	r := Row{DayOf: DayOf{n, rowDayOf(c.Day())}, Marks: m, card: c}
+	for i, tag := range c.Tags {
+		if r.day.moreTags = i == rowTags; r.day.moreTags {
+			break
+		}
+		r.tags[i] = t.of(tag)
+	}
+	return r
 }
 
 // A rowDay is the first bytes of Card.Day: all of it, for a date or an ISO time. Comparing two of
@@ -86,6 +95,10 @@ func rowOf(n *Note) Row {
 type rowDay struct {
 	text   [dayBytes]byte
 	length uint8 // of the whole text; dayBytes+1 if it is longer than dayBytes
+
+	// moreTags is set in a Row whose card has more than rowTags tags. It is here because there is
+	// room.
+	moreTags bool
 }
 
 // dayBytes is the number of bytes of a day in a row: enough for an ISO time.
@@ -167,7 +180,7 @@ func (x *Index) Rows(folder string) iter.Seq[Row] {
 func (d *draft) enterRow(old, now *Note) {
 	switch {
 	case now != nil && IsListed(now.Path):
-		d.rows.Set(now.Path, rowOf(now))
+		d.rows.Set(now.Path, d.tags.rowOf(now))
 	case old != nil:
 		d.rows.Delete(old.Path)
 	}

@@ -2,6 +2,7 @@ package index_test
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -33,6 +34,7 @@ func TestRows(t *testing.T) {
 		for i := range rapid.IntRange(1, 8).Draw(t, "commits") {
 			path := rapid.SampledFrom([]string{"a", "b/a", "b/c/a", "b-c/a", "templates/a", "b/Meta/a", "projects/P q/a", "b"}).Draw(t, "path") + ".md"
 			text := rapid.SampledFrom([]string{"text\n", "---\ntags: [x, On Call]\nentity: [E 1, e2]\nkind: approval_log\nproject: Q\n---\n",
+				"---\ntags: [t1, t2, t3, t4, t5, x]\n---\n", "---\ntags: [t1, t2, t5, t6]\n---\n",
 				"---\ncausal_chain_id: c\nepisode_id: e\nnetwork: N\nwallet_address: w\npayment_status: p\n---\n"}).Draw(t, "text")
 			if day := rapid.SampledFrom(rowDays).Draw(t, "day"); text != "text\n" {
 				text = strings.Replace(text, "---\n", "---\ndate: "+day+"\n", 1)
@@ -64,12 +66,24 @@ func checkRows(t *rapid.T, x *index.Index) {
 			got = append(got, r.Path)
 			require.Same(t, noteAt(x, r.Path), r.Note)
 			checkRow(t, &r)
+			checkTags(t, x, &r)
 		}
 		require.Equal(t, want, got, folder)
 	}
 	for a := range x.Rows("") {
 		for b := range x.Rows("") {
 			require.Equal(t, cmp.Compare(a.Card().Day(), b.Card().Day()), a.CompareDay(&b.DayOf))
+		}
+	}
+}
+
+// checkTags requires that a row has the tags of its note, or says that it does not know.
+func checkTags(t *rapid.T, x *index.Index, r *index.Row) {
+	for _, tag := range []string{"x", "on-call", "t5", "t6", "none"} {
+		if has, known := r.HasTag(x.TagID(tag)); known {
+			require.Equal(t, slices.Contains(r.Card().Tags, tag), has, tag)
+		} else {
+			require.True(t, x.TagID(tag) == 0 || len(r.Card().Tags) > 4, tag)
 		}
 	}
 }

@@ -96,6 +96,7 @@ type Doc struct {
 	Tags        []Tag        // in text order, as often as they occur
 	Crowded     bool         // a bound was exceeded: the rest of the body is not in the Doc
 
+	text []byte // the given one
 	size int
 	root *yaml.Node // of the frontmatter; see Head
 }
@@ -104,18 +105,33 @@ type Doc struct {
 // that are parsed at once is limited, so a call with one may wait for others. It is safe for
 // concurrent use.
 //
-// The result contains copies of all texts, so the caller may change text afterwards. Functions that
-// take a Doc and a text, such as Bodies, need the text that the Doc was parsed from, because spans
-// refer to it.
+// The Doc refers to the text, which must not be changed. Functions that take a Doc and a text, such
+// as Bodies, need the text that the Doc was parsed from, because spans refer to it.
 func Parse(text []byte) *Doc {
 	defer enter(len(text))()
-	h := readHead(text)
+	return parse(text, readHead(text))
+}
+
+// reparse parses a text that was made from the one of d. If the frontmatter is the same, it is not
+// parsed again.
+func (d *Doc) reparse(text []byte) *Doc {
+	same := d.text[:d.Body]
+	if d.Problem != nil || !bytes.HasSuffix(same, []byte{'\n'}) || !bytes.HasPrefix(text, same) {
+		return Parse(text)
+	}
+	defer enter(len(text))()
+	return parse(text, head{fm: d.Frontmatter, root: d.root, end: d.Body, template: d.Template})
+}
+
+// parse parses a note with a frontmatter that was read.
+func parse(text []byte, h head) *Doc {
 	d := &Doc{
 		Frontmatter: h.fm,
 		Problem:     h.problem,
 		Body:        h.end,
 		BodyLine:    1 + bytes.Count(text[:h.end], []byte{'\n'}),
 		LineCount:   countLines(text),
+		text:        text,
 		size:        len(text),
 		root:        h.root,
 		Template:    h.template,

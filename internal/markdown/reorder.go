@@ -27,6 +27,7 @@ type Part struct {
 // A Reordered is the result of Reorder.
 type Reordered struct {
 	Text  []byte
+	Doc   *Doc   // of Text
 	Parts []Part // of the result, in order
 
 	// Conflicts contains the labels, without brackets, that new sections use but the note defines
@@ -52,7 +53,12 @@ type Reordered struct {
 // The errors are INVALID_VALUE with a reason: heading_depth_exceeded, or malformed_markdown if the
 // result would not have the expected headings.
 func Reorder(text []byte, parent int, order []Sibling) (Reordered, error) {
-	r, err := newReordering(text, parent, order)
+	return Parse(text).Reorder(parent, order)
+}
+
+// Reorder is the function Reorder for a parsed text.
+func (d *Doc) Reorder(parent int, order []Sibling) (Reordered, error) {
+	r, err := newReordering(d, parent, order)
 	if err != nil {
 		return Reordered{}, err
 	}
@@ -96,8 +102,8 @@ type sibling struct {
 // newReordering returns the state of a call before any step. Each section of the order has its text
 // and headings; the level of new ones is not decided yet. It returns malformed_markdown for a note
 // that is too large to be parsed completely.
-func newReordering(text []byte, parent int, order []Sibling) (*reordering, error) {
-	d := Parse(text)
+func newReordering(d *Doc, parent int, order []Sibling) (*reordering, error) {
+	text := d.text
 	if d.Crowded {
 		return nil, malformed("the note is too large to be parsed")
 	}
@@ -358,11 +364,11 @@ func (r *reordering) end(last int, rest []byte) {
 // which then contains the section.
 func (r *reordering) done() (Reordered, error) {
 	r.orphans()
-	after := Parse(r.out)
+	after := r.d.reparse(r.out)
 	if after.Body != r.d.Body || !bytes.Equal(r.out[:after.Body], r.text[:r.d.Body]) || !alike(r.want, after.Headings) {
 		return Reordered{}, malformed("the text around the section would be parsed differently; close its fences")
 	}
-	r.Text = r.out
+	r.Text, r.Doc = r.out, after
 	r.Titled = len(r.want) > 0 && after.Headings[0].Title && !r.want[0].Title
 	return r.Reordered, nil
 }
@@ -431,31 +437,44 @@ func sameDeclared(a, b *Embedded) bool {
 // CutSection removes a section from a note, by its position as in SubtreeAt, and returns it as
 // well. The errors are those of SubtreeAt and Reorder.
 func CutSection(text []byte, section int) (Reordered, Subtree, error) {
-	s, err := SubtreeAt(text, section)
+	return Parse(text).CutSection(section)
+}
+
+// CutSection is the function CutSection for a parsed text.
+func (d *Doc) CutSection(section int) (Reordered, Subtree, error) {
+	s, err := d.SubtreeAt(section)
 	if err != nil {
 		return Reordered{}, s, err
 	}
-	parent, at, order := siblingsOf(text, section)
-	r, err := Reorder(text, parent, slices.Delete(order, at, at+1))
+	parent, at, order := d.siblingsOf(section)
+	r, err := d.Reorder(parent, slices.Delete(order, at, at+1))
 	return r, s, err
 }
 
 // PlaceSections inserts new sections directly below a section of a note (0: the note itself),
 // before the child at a position from 0, or after all if there is no such child. The errors are those of Reorder.
 func PlaceSections(text []byte, parent, at int, more ...*Subtree) (Reordered, error) {
-	order := Siblings(text, parent)
+	return Parse(text).PlaceSections(parent, at, more...)
+}
+
+// PlaceSections is the function PlaceSections for a parsed text.
+func (d *Doc) PlaceSections(parent, at int, more ...*Subtree) (Reordered, error) {
+	order := d.Siblings(parent)
 	if at < 0 || at > len(order) {
 		at = len(order)
 	}
 	for i, s := range more {
 		order = slices.Insert(order, at+i, Sibling{New: s})
 	}
-	return Reorder(text, parent, order)
+	return d.Reorder(parent, order)
 }
 
 // Siblings returns the sections directly below a section of a note (0: the note itself), in order.
-func Siblings(text []byte, parent int) []Sibling {
-	children, _ := Parse(text).below(parent)
+func Siblings(text []byte, parent int) []Sibling { return Parse(text).Siblings(parent) }
+
+// Siblings is the function Siblings for a parsed text.
+func (d *Doc) Siblings(parent int) []Sibling {
+	children, _ := d.below(parent)
 	all := make([]Sibling, len(children))
 	for i := range all {
 		all[i].Child = i
@@ -466,8 +485,7 @@ func Siblings(text []byte, parent int) []Sibling {
 // siblingsOf returns the position of the parent of a section, the index of the section among the
 // children of the parent, and all these children. It is the order for Reorder that changes nothing,
 // which a caller then modifies. section must be at the top.
-func siblingsOf(text []byte, section int) (parent, at int, order []Sibling) {
-	d := Parse(text)
+func (d *Doc) siblingsOf(section int) (parent, at int, order []Sibling) {
 	i := d.headingAt(section)
 	if above := d.Headings[i].TopParent; above >= 0 {
 		parent = above + 1
@@ -476,14 +494,15 @@ func siblingsOf(text []byte, section int) (parent, at int, order []Sibling) {
 		}
 	}
 	children, _ := d.below(parent)
-	order = Siblings(text, parent)
-	return parent, slices.Index(children, i), order
+	return parent, slices.Index(children, i), d.Siblings(parent)
 }
 
 // LevelBelow returns the level of a new section directly below a section of a note (0: the note
 // itself).
-func LevelBelow(text []byte, parent int) int {
-	d := Parse(text)
+func LevelBelow(text []byte, parent int) int { return Parse(text).LevelBelow(parent) }
+
+// LevelBelow is the function LevelBelow for a parsed text.
+func (d *Doc) LevelBelow(parent int) int {
 	children, _ := d.below(parent)
 	level := maxLevel + 1
 	for _, i := range children {

@@ -24,28 +24,30 @@ type Subtree struct {
 //
 // A position counts headings in text order, including those in quotes and lists, although these
 // have no subtree.
-func SubtreeAt(text []byte, section int) (Subtree, error) {
-	d := Parse(text)
+func SubtreeAt(text []byte, section int) (Subtree, error) { return Parse(text).SubtreeAt(section) }
+
+// SubtreeAt is the function SubtreeAt for a parsed text.
+func (d *Doc) SubtreeAt(section int) (Subtree, error) {
 	i := d.headingAt(section)
 	if i < 0 || i >= len(d.Headings) || !d.Headings[i].Top || d.Crowded {
 		return Subtree{}, malformed("the section is in a list or a quote, or the note is too large to be parsed")
 	}
 	at := d.subtree(i)
-	if at.End == len(text) && Unclosed(text) {
+	if at.End == d.size && Unclosed(d.text) {
 		return Subtree{}, malformed("a block at the end of the section is not closed; close its fence").
 			With("line", d.Headings[i].Line)
 	}
-	return d.cut(text, i, at), nil
+	return d.cut(i, at), nil
 }
 
 // cut returns the subtree of heading i, which is at at. The definitions of the rest of the note are
 // kept with it, so that Alone and Reorder can add those that the subtree uses.
-func (d *Doc) cut(text []byte, i int, at Span) Subtree {
+func (d *Doc) cut(i int, at Span) Subtree {
 	return Subtree{
-		Text:  bytes.Clone(bytes.TrimRight(text[at.Start:at.End], " \t\r\n")),
+		Text:  bytes.Clone(bytes.TrimRight(d.text[at.Start:at.End], " \t\r\n")),
 		Level: d.Headings[i].Level, At: at,
 		headings: d.inside(at),
-		outside:  definitionsIn(text, d.Body, &at),
+		outside:  definitionsIn(d.text, d.Body, &at),
 	}
 }
 
@@ -65,7 +67,7 @@ func NewSubtree(text []byte) (Subtree, error) {
 	if Unclosed(text) {
 		return Subtree{}, malformed("the last block of the text is not closed; close its fence")
 	}
-	return d.cut(text, 0, Span{0, len(text)}), nil
+	return d.cut(0, Span{0, len(text)}), nil
 }
 
 // malformed returns the error for a text that cannot be divided or joined as Markdown.

@@ -16,7 +16,8 @@ import (
 // The latter is returned if it differs from the former only in blank lines and has the expected
 // headings.
 func SwapSection(text []byte, section int, other []byte, of int) (Reordered, Subtree, error) {
-	was, err := SubtreeAt(text, section)
+	d := Parse(text)
+	was, err := d.SubtreeAt(section)
 	if err != nil {
 		return Reordered{}, was, err
 	}
@@ -24,9 +25,9 @@ func SwapSection(text []byte, section int, other []byte, of int) (Reordered, Sub
 	if err != nil {
 		return Reordered{}, s, err
 	}
-	parent, at, order := siblingsOf(text, section)
+	parent, at, order := d.siblingsOf(section)
 	order[at] = Sibling{New: &s, Keep: true}
-	r, err := newReordering(text, parent, order)
+	r, err := newReordering(d, parent, order)
 	if err != nil {
 		return Reordered{}, s, err
 	}
@@ -38,9 +39,11 @@ func SwapSection(text []byte, section int, other []byte, of int) (Reordered, Sub
 	if err != nil || res.Titled || r.eol != lineBreak(other) {
 		return res, s, err
 	}
-	if exact := spliced(text, was, other, s); sameButBlanks(exact.Text, res.Text) && r.reads(exact.Text) {
-		exact.Conflicts = res.Conflicts
-		return exact, s, nil
+	if exact := spliced(text, was, other, s); sameButBlanks(exact.Text, res.Text) {
+		if exact.Doc = d.reparse(exact.Text); r.reads(exact.Doc) {
+			exact.Conflicts = res.Conflicts
+			return exact, s, nil
+		}
 	}
 	return res, s, nil
 }
@@ -88,8 +91,7 @@ func nextLine(text []byte) (line, rest []byte) {
 }
 
 // reads reports whether a text has the headings that the result must have.
-func (r *reordering) reads(text []byte) bool {
-	after := Parse(text)
+func (r *reordering) reads(after *Doc) bool {
 	return after.Body == r.d.Body && alike(r.want, after.Headings) &&
 		(len(r.want) == 0 || after.Headings[0].Title == r.want[0].Title)
 }

@@ -26,6 +26,7 @@
 package relink
 
 import (
+	"bytes"
 	"iter"
 	"maps"
 	"runtime"
@@ -187,7 +188,7 @@ type Result struct {
 // The text must be that of the second state, which still has the references of the first.
 func (r *Relinker) Rewrite(id string, text []byte) Result {
 	was, is, ok := r.note(id)
-	if !ok || is.Quarantine != nil {
+	if !ok || is.Quarantine != nil || hasNoReferences(is, text) {
 		return Result{Text: text}
 	}
 	w := &rewriting{Relinker: r, from: was, note: is, text: text, doc: markdown.Parse(text)}
@@ -197,6 +198,12 @@ func (r *Relinker) Rewrite(id string, text []byte) Result {
 	w.anchors()
 	w.files()
 	return w.result()
+}
+
+// hasNoReferences reports whether a note has no references, without parsing its text: those without
+// brackets are in the index, or the values of traits.
+func hasNoReferences(n *index.Note, text []byte) bool {
+	return len(n.Refs)+len(n.Annotations) == 0 && !bytes.ContainsRune(text, '[')
 }
 
 // RewriteAll rewrites the references of several notes on as many goroutines as there are processors.

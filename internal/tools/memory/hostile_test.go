@@ -3,6 +3,7 @@ package memory_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/memory"
 )
 
 // memoryWith are the arguments of a store with other members.
@@ -219,4 +221,29 @@ func TestWhoMayChange(t *testing.T) {
 	require.Equal(t, true, root.do(t, "delete_chapter", args{"chapter_id": chapter})["deleted"])
 	raw, err := root.call("raven_undo", args{"version": mine["meta"].(args)["version"]})
 	require.Equal(t, fault.Conflict, fault.Of(err).Code, "it changed since: %s", raw)
+}
+
+// TestLinksBeyondTheLimit covers that an import lists the links that a memory cannot have, and not those that it has.
+func TestLinksBeyondTheLimit(t *testing.T) {
+	p := open(t)
+	brought := func(lines []string) args {
+		return p.do(t, "import", args{"files": []args{{"path": "m.jsonl", "content": strings.Join(lines, "\n")}}})
+	}
+	var lines, ids []string
+	for i := range memory.MaxLinks + 2 {
+		id := fmt.Sprint("m", i)
+		data, err := json.Marshal(memoryWith(args{"kind": "memory", "id": id, "agent": "local"}))
+		require.NoError(t, err)
+		lines, ids = append(lines, string(data)), append(ids, id)
+	}
+	for some := range slices.Chunk(lines, 600) {
+		require.EqualValues(t, len(some), brought(some)["created"])
+	}
+	links, err := json.Marshal(args{"kind": "links", "id": "m0", "related_to": ids[1:]})
+	require.NoError(t, err)
+	for range 2 {
+		left := list(brought([]string{string(links)}), "left_out")
+		require.Len(t, left, 1)
+		require.Equal(t, "related_to to m1001: a memory has at most 1000 links of a type", left[0]["reason"])
+	}
 }

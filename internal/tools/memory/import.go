@@ -49,7 +49,7 @@ type importOut struct {
 	Created    int       `json:"created" jsonschema:"memories"`
 	Skipped    int       `json:"skipped" jsonschema:"existing ones"`
 	Others     int       `json:"others" jsonschema:"agents, links, chapters and wisdom"`
-	LeftOut    []leftOut `json:"left_out,omitempty" jsonschema:"lines without anything to store"`
+	LeftOut    []leftOut `json:"left_out,omitempty" jsonschema:"lines and links that are not stored"`
 	DryRun     bool      `json:"dry_run,omitempty"`
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/rookeryhq/rookery/internal/auth"
@@ -255,9 +256,8 @@ func (j importing) links(b brought) error {
 	return j.link(b, l)
 }
 
-// link adds links to those of a memory. A link to an unknown memory, or to the memory itself, is
-// listed as left out; a link beyond memory.MaxLinks is dropped without a report. If nothing is
-// added, it stages nothing.
+// link adds links to those of a memory. A link to an unknown memory or to the memory itself, and one
+// beyond memory.MaxLinks, is listed as left out. If nothing is added, it stages nothing.
 func (j importing) link(b brought, l memory.Links) error {
 	all, known := j.linked[b.ID]
 	if !known {
@@ -266,12 +266,14 @@ func (j importing) link(b brought, l memory.Links) error {
 	added := false
 	for _, kind := range memory.LinkKinds() {
 		for _, target := range *l.Of(kind) {
-			if !j.has(memory.KindMemory, target) || target == b.ID {
+			switch has := *all.Of(kind); {
+			case !j.has(memory.KindMemory, target) || target == b.ID:
 				j.leave(b, fmt.Sprintf("%s does not name another memory", kind))
-				continue
-			}
-			if len(*all.Of(kind)) < memory.MaxLinks && all.Add(kind, target) {
-				added = true
+			case slices.Contains(has, target):
+			case len(has) >= memory.MaxLinks:
+				j.leave(b, fmt.Sprintf("%s to %s: a memory has at most %d links of a type", kind, target, memory.MaxLinks))
+			default:
+				added = all.Add(kind, target) || added
 			}
 		}
 	}

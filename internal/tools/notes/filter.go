@@ -62,6 +62,7 @@ type filter struct {
 type condition struct {
 	holds func(*index.Note) bool   // reports whether a note meets the condition
 	row   func(*index.Row) verdict // nil: the row cannot decide
+	tag   string                   // the slug of the tag that a note must have; empty: another condition
 }
 
 // A verdict is the decision of a row about a condition.
@@ -87,7 +88,11 @@ func (in *narrowing) filter() (*filter, error) {
 	f.slug(in.Project, index.MarkedProject, func(slug string) condition {
 		return condition{holds: func(n *index.Note) bool { return n.Project() == slug }}
 	})
-	f.cardSlug(in.Tag, index.MarkedTag, func(c *index.Card, s string) bool { return slices.Contains(c.Tags, s) })
+	f.slug(in.Tag, index.MarkedTag, func(slug string) condition {
+		c := onCard(func(c *index.Card) bool { return slices.Contains(c.Tags, slug) })
+		c.tag = slug
+		return c
+	})
 	f.cardSlug(in.Chain, index.MarkedChain, func(c *index.Card, s string) bool { return c.Chain() == s })
 	f.cardSlug(in.Entity, index.MarkedEntity,
 		func(c *index.Card, s string) bool { return slices.Contains(c.Entities(), s) })
@@ -126,6 +131,31 @@ func (f *filter) hasRow(r *index.Row) bool {
 		}
 	}
 	return true
+}
+
+// on returns the filter for the rows of an index. Their numbers decide about most tags.
+func (f *filter) on(idx *index.Index) *filter {
+	all := slices.Clone(f.all)
+	for i, c := range all {
+		if c.tag != "" {
+			all[i].row = byNumber(idx.TagID(c.tag), c.row)
+		}
+	}
+	return &filter{f.folder, f.marks, all}
+}
+
+// byNumber returns a condition on the tag with a number. otherwise decides where the row does not
+// know it.
+func byNumber(tag index.TagID, otherwise func(*index.Row) verdict) func(*index.Row) verdict {
+	return func(r *index.Row) verdict {
+		switch has, known := r.HasTag(tag); {
+		case !known:
+			return otherwise(r)
+		case has:
+			return yes
+		}
+		return no
+	}
 }
 
 // slug adds a condition on a value that is compared as a slug. An empty text adds no condition. A

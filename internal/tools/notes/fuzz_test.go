@@ -53,7 +53,7 @@ func FuzzFilters(f *testing.F) {
 // inRows reports whether a filter has a note by its row, of an index of one note.
 func inRows(x *index.Index, holds *filter) (has bool) {
 	for r := range x.Rows(holds.folder) {
-		has = holds.hasRow(&r)
+		has = holds.on(x).hasRow(&r)
 	}
 	return has
 }

@@ -137,9 +137,12 @@ func headHas(n *index.Note, text string) bool {
 	return has(c.TagsAsWritten())
 }
 
-// contains reports whether s contains text, ignoring case. text must be in lower case and not
-// empty. It allocates no memory if s is ASCII.
+// contains reports whether s contains text, ignoring case. text must be in lower case; the empty
+// text is in every s. It allocates no memory if s is ASCII.
 func contains(s, text string) bool {
+	if text == "" {
+		return true
+	}
 	if len(s) < len(text) && isASCII(s) {
 		return false
 	}
@@ -151,7 +154,7 @@ func contains(s, text string) bool {
 			return true
 		}
 	}
-	return text == ""
+	return false
 }
 
 // isASCII reports whether a text contains only ASCII.

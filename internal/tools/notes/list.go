@@ -125,6 +125,7 @@ func (f tools) listNotes(ctx context.Context, c auth.Caller, in listIn) (listOut
 // Sorted by path, and restricted to the folder of the filter: rows outside it are not visited.
 func rowsWith(ctx context.Context, idx *index.Index, holds *filter) iter.Seq[*index.Row] {
 	going := state.Going(ctx)
+	holds = holds.on(idx)
 	return func(yield func(*index.Row) bool) {
 		for r := range idx.Rows(holds.folder) {
 			if !going() || holds.hasRow(&r) && !yield(&r) {

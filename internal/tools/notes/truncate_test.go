@@ -25,6 +25,19 @@ func TestTruncate(t *testing.T) {
 	}
 }
 
+// TestContains covers what keyword search looks for in the fields of a note, and the empty text, which is in all.
+func TestContains(t *testing.T) {
+	for _, c := range []struct {
+		s, text string
+		want    bool
+	}{
+		{"", "", true}, {"a", "", true}, {"", "a", false}, {"Roadmap", "road", true},
+		{"Roadmap", "oad", true}, {"Roadmap", "roads", false}, {"ÄRGER", "ärger", true}, {"a", "ä", false},
+	} {
+		require.Equal(t, c.want, contains(c.s, c.text), "%q %q", c.s, c.text)
+	}
+}
+
 // TestPicking compares the first notes of an order with a sort of all of them, of which many have one date, and some
 // one that is no date.
 func TestPicking(t *testing.T) {

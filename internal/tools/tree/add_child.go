@@ -346,17 +346,17 @@ func (in addChildIn) toNote(ctx context.Context, e *edit, parent tree.Node) (pat
 	if err != nil {
 		return "", 0, err
 	}
-	at := -1
+	d, at := markdown.Parse(text), -1
 	if in.Position != nil {
-		if at = *in.Position; at > len(markdown.Siblings(text, parent.Section)) {
-			return "", 0, badPosition(len(markdown.Siblings(text, parent.Section)))
+		if at = *in.Position; at > len(d.Siblings(parent.Section)) {
+			return "", 0, badPosition(len(d.Siblings(parent.Section)))
 		}
 	}
-	s, err := c.section(markdown.LevelBelow(text, parent.Section))
+	s, err := c.section(d.LevelBelow(parent.Section))
 	if err != nil {
 		return "", 0, unplaceable(err, parent)
 	}
-	r, err := markdown.PlaceSections(text, parent.Section, at, &s)
+	r, err := d.PlaceSections(parent.Section, at, &s)
 	if err != nil {
 		return "", 0, unplaceable(err, parent)
 	}

@@ -1,15 +1,23 @@
 package tree_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io/fs"
 	"maps"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/blob"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/tabletest"
 )
@@ -29,9 +37,20 @@ var failings = []failing{
 	{"killed after it is done", tabletest.After, tabletest.Before},
 }
 
-// restructured are the files of a vault whose structure changes.
+// large is a text that is too large for an item of the table, also packed.
+var large = func() string {
+	draw, text := rand.New(rand.NewPCG(27, 3)), "" //nolint:gosec // it is no secret
+	for range 1000 {
+		text += fmt.Sprintf("%016x %016x\n", draw.Uint64(), draw.Uint64())
+	}
+	return text
+}()
+
+// restructured are the files of a vault whose structure changes. Their texts are in the bucket, so nearly each commit
+// puts an object before it is appended to the log.
 func restructured() map[string]string {
 	files := maps.Clone(website)
+	files["projects/website.md"] = strings.Replace(files["projects/website.md"], "R text.", "R text.\n\n"+large, 1)
 	files["refs.md"] = "[[projects/website#goals]] [[projects/website#q1]] [[projects/api]]\n"
 	files["archive/old.md"] = "# Old\n\n## Part\n"
 	return files
@@ -56,8 +75,8 @@ var structural = map[string]struct {
 }
 
 // restructure opens a place whose vault is as each call finds it: with snapshots, and changes since.
-func restructure(t *testing.T, dir string, plan func(tabletest.Call) tabletest.Fault) *place {
-	p := openWith(t, dir, plan, false)
+func restructure(t *testing.T, dir string, o opening) *place {
+	p := o.open(t, dir)
 	p.fill(t, restructured())
 	p.write(t, "snapshot_create", args{"label": "all"})
 	p.write(t, "snapshot_create", args{"label": "goals", "rootNodeId": w("#goals")})
@@ -74,7 +93,7 @@ func TestStructureUnderFaults(t *testing.T) {
 	for name, c := range structural {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			clean := restructure(t, t.TempDir(), nil)
+			clean := restructure(t, t.TempDir(), opening{})
 			before, newest := clean.files(t), version(t, clean.token(t))
 			in := clean.with(t, c.in)
 			in["idempotencyKey"] = "k"
@@ -109,7 +128,7 @@ func (f failing) happens(
 	dir := t.TempDir()
 	ctx, kill := context.WithCancel(t.Context())
 	defer kill()
-	p := restructure(t, dir, func(c tabletest.Call) tabletest.Fault {
+	p := restructure(t, dir, opening{plan: func(c tabletest.Call) tabletest.Fault {
 		switch {
 		case armed.Load() == 0 || c.N < int(armed.Load()):
 			return tabletest.None
@@ -121,7 +140,7 @@ func (f failing) happens(
 			return f.first
 		}
 		return f.rest
-	})
+	}})
 	armed.Store(int64(p.table.Calls() + at))
 	err := p.try(ctx, t, name, in)
 	what := fmt.Sprintf("call %d fails %s", at, f.name)
@@ -139,4 +158,113 @@ func (f failing) happens(
 	require.Equal(t, after, p.files(t), what)
 	require.Equal(t, newest+1, version(t, p.token(t)), what)
 	return came.Load()
+}
+
+// A flakyPuts is a bucket of which one Put fails.
+type flakyPuts struct {
+	blob.Bucket
+	fault tabletest.Fault
+
+	mu   sync.Mutex
+	left int    // how many calls of Put until the one that fails, which is 1; 0: none fails
+	late func() // what the Put that failed does later
+	puts int
+}
+
+// Put implements blob.Bucket.
+func (b *flakyPuts) Put(ctx context.Context, key string, data []byte, c blob.Cond) (blob.Tag, error) {
+	b.mu.Lock()
+	b.puts++
+	fails := b.left == 1
+	b.left = max(0, b.left-1)
+	b.mu.Unlock()
+	if !fails {
+		return b.Bucket.Put(ctx, key, data, c)
+	}
+	data = bytes.Clone(data)
+	do := func() { _, _ = b.Bucket.Put(context.WithoutCancel(ctx), key, data, c) }
+	switch b.fault {
+	case tabletest.After:
+		do()
+	case tabletest.Late:
+		b.late = do
+	}
+	return "", tabletest.ErrInjected
+}
+
+// payloads is how many objects of commits a directory has.
+func payloads(t *testing.T, dir string) (count int) {
+	t.Helper()
+	require.NoError(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && filepath.Base(filepath.Dir(path)) == "payload" {
+			count++
+		}
+		return err
+	}))
+	return count
+}
+
+// TestStructureUnderFaultsOfTheBucket makes each call that changes the structure while a Put of its text fails, one
+// after the other. Then nothing is changed; the call that is repeated makes one version; and two days later no object is
+// left of the one that failed.
+func TestStructureUnderFaultsOfTheBucket(t *testing.T) {
+	for name, c := range structural {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			counted := &flakyPuts{}
+			clean := restructure(t, dir, opening{bucket: counted.before})
+			before, newest := clean.files(t), version(t, clean.token(t))
+			in, puts := clean.with(t, c.in), counted.puts
+			in["idempotencyKey"] = "k"
+			clean.data(t, c.tool, in)
+			after := clean.files(t)
+			puts = counted.puts - puts
+			clean.close()
+			stay := swept(t, dir)
+			require.Equal(t, c.tool != "sort_children", puts > 0)
+			for _, failing := range []tabletest.Fault{tabletest.Before, tabletest.After, tabletest.Late} {
+				for at := 1; at <= puts; at++ {
+					what := fmt.Sprintf("put %d fails %d", at, failing)
+					dir := t.TempDir()
+					bucket := &flakyPuts{fault: failing}
+					p := restructure(t, dir, opening{bucket: bucket.before})
+					bucket.left = at
+					err := p.try(t.Context(), t, c.tool, in)
+					require.Equal(t, fault.StatusUnavailable, fault.Of(err).Status(), "%s: %v", what, err)
+					require.Equal(t, before, p.files(t), what)
+					require.Equal(t, newest, version(t, p.token(t)), what)
+					p.close()
+					p = opening{bucket: bucket.before}.open(t, dir)
+					require.Equal(t, before, p.files(t), what)
+					require.NoError(t, p.try(t.Context(), t, c.tool, in), what)
+					require.Equal(t, after, p.files(t), what)
+					require.Equal(t, newest+1, version(t, p.token(t)), what)
+					if bucket.late != nil {
+						bucket.late()
+					}
+					require.Equal(t, after, p.files(t), what)
+					p.close()
+					require.Equal(t, stay, swept(t, dir), what)
+				}
+			}
+		})
+	}
+}
+
+// before puts the flakyPuts in front of a bucket.
+func (b *flakyPuts) before(of blob.Bucket) blob.Bucket {
+	b.Bucket = of
+	return b
+}
+
+// swept is how many objects of commits a directory has after a pass two days later.
+func swept(t *testing.T, dir string) int {
+	t.Helper()
+	p := opening{now: time.Now().Add(48 * time.Hour)}.open(t, dir)
+	defer p.close()
+	team, err := p.teams.Team(t.Context(), auth.LocalCaller().Tenant)
+	require.NoError(t, err)
+	require.NoError(t, team.CompactVault(t.Context(), "v"))
+	return payloads(t, dir)
 }

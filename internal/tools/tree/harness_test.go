@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/blob"
 	"github.com/rookeryhq/rookery/internal/bolttable"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/fileblob"
@@ -59,15 +60,38 @@ func openAt(t testing.TB, dir string) *place {
 // each vault, and edits of them are picked up.
 func openWith(t testing.TB, dir string, plan func(tabletest.Call) tabletest.Fault, folders bool) *place {
 	t.Helper()
-	now := func() time.Time { return noon }
+	return opening{plan: plan, folders: folders}.open(t, dir)
+}
+
+// An opening says how a place is opened.
+type opening struct {
+	plan    func(tabletest.Call) tabletest.Fault // of the table
+	bucket  func(blob.Bucket) blob.Bucket        // what is in front of the bucket; nil: nothing
+	folders bool                                 // files have the notes of each vault
+	now     time.Time                            // zero: noon
+}
+
+// open opens a place over what a directory has.
+func (o opening) open(t testing.TB, dir string) *place {
+	t.Helper()
+	now := func() time.Time {
+		if !o.now.IsZero() {
+			return o.now
+		}
+		return noon
+	}
 	db, err := bolttable.Open(filepath.Join(dir, "table.db"), bolttable.Options{Now: now})
 	require.NoError(t, err)
 	bucket, err := fileblob.Open(filepath.Join(dir, "files"))
 	require.NoError(t, err)
-	counted := tabletest.NewFlaky(db, plan)
+	var faced blob.Bucket = bucket
+	if o.bucket != nil {
+		faced = o.bucket(bucket)
+	}
+	counted := tabletest.NewFlaky(db, o.plan)
 	teams := team.NewTeams(team.Options{
-		Table: counted, Bucket: bucket, Texts: repo.NewTexts(64 << 20), Now: now, Log: slog.New(slog.DiscardHandler),
-		Background: folders, Folders: folders,
+		Table: counted, Bucket: faced, Texts: repo.NewTexts(64 << 20), Now: now, Log: slog.New(slog.DiscardHandler),
+		Background: o.folders, Folders: o.folders,
 	})
 	caller := auth.LocalCaller()
 	require.NoError(t, teams.Make(t.Context(), caller.Tenant))

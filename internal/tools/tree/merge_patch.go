@@ -27,6 +27,9 @@ import (
 type mergedFile struct {
 	was, text []byte      // the text before and after the merge; was is nil for a new file
 	nodes     []index.UID // nil: the file is not an existing note
+
+	sections []*sectionPatch // not applied yet
+	patched  []*mergeNode    // the nodes of sections
 }
 
 // file returns the file of an existing node. Each file is read once. Several nodes of one file
@@ -56,7 +59,7 @@ func (m *merging) patchAll(ctx context.Context, root *mergeNode) error {
 		text, _, err := m.Text(ctx, fileOf(n))
 		return text, err
 	}}
-	return root.each(func(g *mergeNode) error {
+	err := root.each(func(g *mergeNode) error {
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -72,15 +75,68 @@ func (m *merging) patchAll(ctx context.Context, root *mergeNode) error {
 		}
 		return m.patchOne(ctx, g, string(own))
 	})
+	if err != nil {
+		return err
+	}
+	for _, path := range m.order {
+		if err := m.patchSections(ctx, m.files[path]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// patchOne sets the properties of one matched node. body is its current own text.
+// patchSections applies the patches of the sections of a file.
+func (m *merging) patchSections(ctx context.Context, f *mergedFile) error {
+	if len(f.sections) == 0 {
+		return nil
+	}
+	nodes := map[*sectionPatch]*mergeNode{}
+	for i, s := range f.sections {
+		nodes[s] = f.patched[i]
+	}
+	slices.SortFunc(f.sections, func(a, b *sectionPatch) int { return a.node.Section - b.node.Section })
+	text, broken, err := patchSections(ctx, m.tree, f.text, f.sections)
+	if err != nil {
+		return err
+	}
+	if broken != nil {
+		m.problem(nodes[broken], wrong("malformed_markdown", "the text would change the structure around it; close its fences"))
+		return nil
+	}
+	for _, s := range f.sections {
+		for _, failed := range s.faults {
+			m.problem(nodes[s], failed)
+		}
+		if !bytes.Equal(s.text, f.text[s.span.Start:s.span.End]) {
+			m.changed(nodes[s])
+		}
+	}
+	f.text = text
+	return nil
+}
+
+// changed sets the result of a node whose properties changed.
+func (m *merging) changed(g *mergeNode) {
+	if g.status = "updated"; m.in.Strategy == byReplace {
+		g.status = "replaced"
+	}
+}
+
+// patchOne sets the properties of one matched node. body is its current own text. The properties of
+// sections are set later, all of a note together.
 //
 // Only properties that differ are set, so a merge of an unchanged export changes no byte. A
 // property that cannot be set is a problem.
 func (m *merging) patchOne(ctx context.Context, g *mergeNode, body string) error {
 	g.status = "unchanged"
 	values := m.values(g, body)
+	for name := range values {
+		if strings.EqualFold(bareName(name), "content") {
+			m.problem(g, wrong(internalProperty, "the content of a node is its body and its children").With("property", name))
+			return nil
+		}
+	}
 	typ, retyped := m.retype(g)
 	if len(values) == 0 && !retyped {
 		return nil
@@ -89,26 +145,31 @@ func (m *merging) patchOne(ctx context.Context, g *mergeNode, body string) error
 	if err != nil {
 		return err
 	}
+	p := newPatch(m.edit, values)
+	p.typ = typ
+	if g.match.Section > 0 {
+		s := &sectionPatch{node: g.match, patch: p}
+		if retyped {
+			s.retype = typ.Name
+		}
+		f.sections, f.patched = append(f.sections, s), append(f.patched, g)
+		return nil
+	}
 	before := f.text
 	if retyped {
-		text, err := setType(g.match, f.text, typ.Name)
+		text, err := setType(0, f.text, typ.Name)
 		if err != nil {
 			m.problem(g, err)
 			return nil
 		}
 		f.text = text
 	}
-	p := newPatch(m.edit, values)
-	p.typ = typ
 	done := p.apply(m.tree, g.match, f.text)
 	for _, failed := range done.failed {
 		m.problem(g, failed)
 	}
-	if f.text = done.text; bytes.Equal(before, f.text) {
-		return nil
-	}
-	if g.status = "updated"; m.in.Strategy == byReplace {
-		g.status = "replaced"
+	if f.text = done.text; !bytes.Equal(before, f.text) {
+		m.changed(g)
 	}
 	return nil
 }
@@ -219,14 +280,14 @@ func (m *merging) typeNamed(g *mergeNode) *vault.Type {
 	return typ
 }
 
-// setType returns the text of a file in which a node has another type. A section without a
-// declaration gets one, in the line after its heading.
-func setType(n tree.Node, text []byte, typ string) ([]byte, error) {
-	if n.Section == 0 {
+// setType returns the text of a file in which the section at a position has another type; 0: the
+// note or the folder. A section without a declaration gets one, in the line after its heading.
+func setType(section int, text []byte, typ string) ([]byte, error) {
+	if section == 0 {
 		out, err := markdown.SetType(text, typ)
 		return out, unwritable(err, "frontmatter_invalid")
 	}
-	slug := slugAt(text, n.Section)
+	slug := slugAt(text, section)
 	if h, ok := markdown.Parse(text).Section(slug); ok && h.Embedded == nil {
 		eol := lineBreak(text)
 		line := "::" + typ + eol

@@ -113,7 +113,7 @@ func (e *edit) moveSection(ctx context.Context, n, to tree.Node, out *moveNodeOu
 		return err
 	}
 	a, m := arriving(n, text, s), marksOf(n.Note)
-	target, position := cut.Text, to.Section
+	target, position := cut.Doc, to.Section
 	switch {
 	case to.Note != n.Note:
 		if err := e.putReordered(ctx, n.Note, m, text, cut); err != nil {
@@ -121,12 +121,12 @@ func (e *edit) moveSection(ctx context.Context, n, to tree.Node, out *moveNodeOu
 		}
 		e.titled(n, cut)
 		e.moveBlocks(n.Note, linesOf(text).span(s.At), to.Note.ID)
-		if target, err = e.noteText(ctx, to); err != nil {
+		if text, err = e.noteText(ctx, to); err != nil {
 			return err
 		}
-		m = marksOf(to.Note)
+		target, m = markdown.Parse(text), marksOf(to.Note)
 	default:
-		m, a.from = m.moved(text, cut, nil), nil
+		m, a.from, text = m.moved(text, cut, nil), nil, cut.Text
 		// The parent comes after the section, so the cut has moved it forward in the text.
 		if position > n.Section {
 			position -= s.Sections()
@@ -137,12 +137,12 @@ func (e *edit) moveSection(ctx context.Context, n, to tree.Node, out *moveNodeOu
 			e.titled(n, cut)
 		}
 	}
-	r, err := markdown.PlaceSections(target, position, -1, &s)
+	r, err := target.PlaceSections(position, -1, &s)
 	if err != nil {
 		return unplaceable(err, n)
 	}
 	out.FootnoteConflicts = r.Conflicts
-	return e.putReordered(ctx, to.Note, m, target, r, a)
+	return e.putReordered(ctx, to.Note, m, text, r, a)
 }
 
 // titled records that the first section of a note has become its title, so that the id of the note
@@ -357,14 +357,15 @@ func (e *edit) embed(ctx context.Context, n, to tree.Node, out *moveNodeOut) err
 	if err != nil {
 		return err
 	}
-	s, err := e.sectionOf(n, text, markdown.LevelBelow(target, to.Section))
+	d := markdown.Parse(target)
+	s, err := e.sectionOf(n, text, d.LevelBelow(to.Section))
 	if err != nil {
 		return unplaceable(err, n)
 	}
 	if err := tooMany(s.Tops()); err != nil {
 		return err
 	}
-	r, err := markdown.PlaceSections(target, to.Section, -1, &s)
+	r, err := d.PlaceSections(to.Section, -1, &s)
 	if err != nil {
 		return unplaceable(err, n)
 	}

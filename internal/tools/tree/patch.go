@@ -44,6 +44,18 @@ type patch struct {
 	clock  vault.Clock
 	values map[string]any // as the schema reads them; nil removes a field
 	typ    *vault.Type    // type that the nodes get at the same time; nil: unchanged
+
+	// alone is set if the text contains only one section, as its first; see piece.alone.
+	alone bool
+}
+
+// section returns the position of the section of a node in the text that is patched; 0: the node is
+// a note or a folder.
+func (p patch) section(n tree.Node) int {
+	if p.alone {
+		return 1
+	}
+	return n.Section
 }
 
 // newPatch returns a patch with the values that a call gives.
@@ -153,9 +165,9 @@ func (p patch) setText(n tree.Node, text []byte, name string, v any) ([]byte, er
 		return nil, wrong(typeMismatch, "the %s must be a string", name)
 	}
 	if name == "body" {
-		return setBody(text, n.Section, s)
+		return setBody(text, p.section(n), s)
 	}
-	return setContent(text, n.Section, s)
+	return setContent(text, p.section(n), s)
 }
 
 // typeOf returns the type of a node. A type that is not in the schema, as that of a folder without
@@ -183,7 +195,7 @@ func (p patch) setField(t *tree.Tree, n tree.Node, text []byte, name string, v a
 		if f, ok := typ.Field(name); ok && f.Required && !f.HasDefault {
 			return nil, wrong(requiredField, "the type %s requires the field", typ.Name).With("field", name)
 		}
-		return unset(n, text, name)
+		return unset(p.section(n), text, name)
 	}
 	checked := typ.Check(map[string]any{name: v}, p.clock)
 	problems := slices.Concat(checked.Problems, mutation.WrongTargets(p.index, typ, checked.Fields))
@@ -196,7 +208,7 @@ func (p patch) setField(t *tree.Tree, n tree.Node, text []byte, name string, v a
 			With("available", typ.FieldNames())
 	}
 	fields := mutation.ByIDs(p.index, typ, checked.Fields)
-	return setFields(n, text, mutation.Sorted(fields))
+	return setFields(p.section(n), text, mutation.Sorted(fields))
 }
 
 // spelled returns the name of a field in the spelling of the node or, if it has no such field, of
@@ -222,9 +234,9 @@ func spelled(t *tree.Tree, n tree.Node, typ *vault.Type, name string) string {
 
 // setFields returns the text with fields set: in the declaration of a section, or else in the
 // frontmatter.
-func setFields(n tree.Node, text []byte, fields []markdown.Field) ([]byte, error) {
-	if n.Section > 0 {
-		out, err := markdown.SetArguments(text, slugAt(text, n.Section), fields)
+func setFields(section int, text []byte, fields []markdown.Field) ([]byte, error) {
+	if section > 0 {
+		out, err := markdown.SetArguments(text, slugAt(text, section), fields)
 		return out, unwritable(err, "malformed_markdown")
 	}
 	out, err := markdown.SetFields(text, fields)
@@ -232,9 +244,9 @@ func setFields(n tree.Node, text []byte, fields []markdown.Field) ([]byte, error
 }
 
 // unset returns the text without a field.
-func unset(n tree.Node, text []byte, name string) ([]byte, error) {
-	if n.Section > 0 {
-		out, err := markdown.UnsetArguments(text, slugAt(text, n.Section), []string{name})
+func unset(section int, text []byte, name string) ([]byte, error) {
+	if section > 0 {
+		out, err := markdown.UnsetArguments(text, slugAt(text, section), []string{name})
 		return out, unwritable(err, "malformed_markdown")
 	}
 	out, err := markdown.UnsetFields(text, []string{name})
@@ -269,7 +281,7 @@ func (p patch) setTitle(t *tree.Tree, n tree.Node, text []byte, v any) ([]byte, 
 		return nil, wrong(typeMismatch, "a title must be one line of text, and not empty")
 	}
 	if n.Section > 0 {
-		return setHeading(text, slugAt(text, n.Section), title)
+		return setHeading(text, slugAt(text, p.section(n)), title)
 	}
 	fields, heading := titleIn(t, n, p.typeOf(t, n), text)
 	var err error

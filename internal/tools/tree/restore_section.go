@@ -176,10 +176,11 @@ func (s *sectionRestoring) moveAmong(ctx context.Context, text []byte, block mar
 	if err := s.binLater(ctx, text); err != nil {
 		return err
 	}
-	order := markdown.Siblings(text, s.parent.Section)
+	d := markdown.Parse(text)
+	order := d.Siblings(s.parent.Section)
 	here := slices.Index(s.tree.OwnChildren(s.parent), s.now)
 	order = slices.Insert(slices.Delete(order, here, here+1), s.at, markdown.Sibling{New: &block, Keep: s.home})
-	r, err := markdown.Reorder(text, s.parent.Section, order)
+	r, err := d.Reorder(s.parent.Section, order)
 	if err != nil {
 		return unplaceable(err, s.now)
 	}
@@ -194,9 +195,10 @@ func (s *sectionRestoring) moveAmong(ctx context.Context, text []byte, block mar
 func (s *sectionRestoring) place(
 	ctx context.Context, m marks, text []byte, position int, block markdown.Subtree,
 ) error {
-	order := markdown.Siblings(text, position)
+	d := markdown.Parse(text)
+	order := d.Siblings(position)
 	order = slices.Insert(order, min(s.at, len(order)), markdown.Sibling{New: &block, Keep: s.home})
-	r, err := markdown.Reorder(text, position, order)
+	r, err := d.Reorder(position, order)
 	if err != nil {
 		return unplaceable(err, s.top)
 	}

@@ -153,13 +153,13 @@ func (e *edit) setTags(ctx context.Context, n tree.Node, tags []string) error {
 		return err
 	}
 	if len(tags) == 0 {
-		text, err = unset(n, text, "tags")
+		text, err = unset(n.Section, text, "tags")
 	} else {
 		list := make([]any, len(tags))
 		for i, tag := range tags {
 			list[i] = tag
 		}
-		text, err = setFields(n, text, []markdown.Field{{Key: "tags", Value: list}})
+		text, err = setFields(n.Section, text, []markdown.Field{{Key: "tags", Value: list}})
 	}
 	if err != nil {
 		return err
