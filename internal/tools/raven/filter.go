@@ -138,7 +138,15 @@ func (w window) mayHold(n *index.Note) bool {
 
 // condition returns the window as a test of objects and traits.
 func (w window) condition(idx *index.Index) query.Condition {
-	c := query.Condition{Near: w.mayHold, Holds: func(i query.Item) bool { return w.holds(timesOf(i)) }}
+	c := query.Condition{Near: w.mayHold, Holds: func(i query.Item) bool {
+		switch {
+		case i.Trait != nil:
+			return w.holds(i.Trait.Created, i.Trait.Modified)
+		case i.Object.Section != nil:
+			return w.holds(i.Object.Section.Created, i.Object.Section.Modified)
+		}
+		return w.holds(i.Object.Note.Created, i.Object.Note.Modified)
+	}}
 	few, ok := w.notes(idx)
 	if ok {
 		c.Most = len(few)
@@ -148,17 +156,6 @@ func (w window) condition(idx *index.Index) query.Condition {
 		}
 	}
 	return c
-}
-
-// timesOf returns the times at which an object or trait was first seen and last modified.
-func timesOf(i query.Item) (created, modified time.Time) {
-	switch {
-	case i.Trait != nil:
-		return i.Trait.Created, i.Trait.Modified
-	case i.Object.Section != nil:
-		return i.Object.Section.Created, i.Object.Section.Modified
-	}
-	return i.Object.Note.Created, i.Object.Note.Modified
 }
 
 // manyNotes is the share of a vault's notes above which a walk over all notes by path is faster

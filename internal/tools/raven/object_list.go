@@ -38,7 +38,7 @@ type objectListOut struct {
 
 // objectList returns the tool raven_object_list, which lists objects by type, fields and times.
 func (f tools) objectList() *tool.Tool {
-	return tool.New(tool.Spec{
+	return zonedTool(f, tool.Spec{
 		Name: "raven_object_list", Family: Family, Title: "List objects", Doc: objectListDoc,
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/objects"},
@@ -48,19 +48,13 @@ func (f tools) objectList() *tool.Tool {
 			{Of: "objects of type {type}", Tool: "raven_new", Args: map[string]string{"type": "{type}", "title": "Title"}},
 			{Of: "objects", Tool: "raven_new", Args: map[string]string{"type": "page", "title": "Title"}},
 		},
-	}, f.listObjects)
+	}, listObjects)
 }
 
 // listObjects runs raven_object_list.
-func (f tools) listObjects(
-	ctx context.Context, c auth.Caller, in objectListIn,
-) (objectListOut, error) {
+func listObjects(ctx context.Context, v view, in objectListIn) (objectListOut, error) {
 	var out objectListOut
 	depth, err := in.level()
-	if err != nil {
-		return out, err
-	}
-	v, err := f.viewAt(ctx, c, in.Vault.Vault, in.AsOf)
 	if err != nil {
 		return out, err
 	}
@@ -71,8 +65,6 @@ func (f tools) listObjects(
 	d := newDrawer(v.Index, depth)
 	out.Items, err = listed(ctx, v, pager(&out.Aside, in.Page), b,
 		func(i query.Item) object { return d.object(i.Object) })
-	out.Note("version", v.Version())
-	zoned(&out.Aside, v.Index)
 	return out, err
 }
 

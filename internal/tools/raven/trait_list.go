@@ -40,7 +40,7 @@ type traitListOut struct {
 
 // traitList returns the tool raven_trait_list, which lists traits by type, value, place and times.
 func (f tools) traitList() *tool.Tool {
-	return tool.New(tool.Spec{
+	return zonedTool(f, tool.Spec{
 		Name: "raven_trait_list", Family: Family, Title: "List traits", Doc: traitListDoc,
 		Role: auth.Reader, Kind: tool.Read, Aliases: []string{"raven_trait"},
 		Route:   tool.Route{Method: "GET", Path: "/traits"},
@@ -60,19 +60,13 @@ func (f tools) traitList() *tool.Tool {
 				},
 			},
 		},
-	}, f.listTraits)
+	}, listTraits)
 }
 
 // listTraits runs raven_trait_list.
-func (f tools) listTraits(
-	ctx context.Context, c auth.Caller, in traitListIn,
-) (traitListOut, error) {
+func listTraits(ctx context.Context, v view, in traitListIn) (traitListOut, error) {
 	var out traitListOut
 	depth, err := in.level()
-	if err != nil {
-		return out, err
-	}
-	v, err := f.viewAt(ctx, c, in.Vault.Vault, in.AsOf)
 	if err != nil {
 		return out, err
 	}
@@ -83,8 +77,6 @@ func (f tools) listTraits(
 	d := newDrawer(v.Index, depth)
 	out.Items, err = listed(ctx, v, pager(&out.Aside, in.Page), b,
 		func(i query.Item) trait { return d.trait(i.Trait) })
-	out.Note("version", v.Version())
-	zoned(&out.Aside, v.Index)
 	return out, err
 }
 
