@@ -36,6 +36,11 @@ func Find(q Query, s State, page Page) (Answer, error) {
 	if err := Check(q, s.World()); err != nil {
 		return Answer{}, err
 	}
+	return answer(q, s, page)
+}
+
+// answer is Find without the check.
+func answer(q Query, s State, page Page) (Answer, error) {
 	e := newEvaluator(s)
 	after, err := q.mark(page.After)
 	if err != nil {

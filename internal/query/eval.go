@@ -1,6 +1,7 @@
 package query
 
 import (
+	"iter"
 	"slices"
 	"time"
 
@@ -125,10 +126,18 @@ type term struct {
 
 	price int // terms with lower prices are evaluated first
 
-	// says reports whether traits with a value can pass; nil: all can. set contains the traits
-	// that pass, if the index has it; then says is exact.
-	says func(*index.TraitValue) bool
-	set  *index.TraitSet
+	// walk yields the same notes from a path on, if they need not be computed; nil: see notes.
+	walk func(from string) iter.Seq[*index.Note]
+
+	// near reports whether an item in a note can pass; nil: it can. in is the part of the vault with
+	// all items that can.
+	near func(*index.Note) bool
+	in   Area
+
+	// says reports whether traits with a value can pass; nil: all can. count returns the number of
+	// items that pass, if the index knows it; then says is exact, and all other items pass.
+	says  func(*index.TraitValue) bool
+	count func() int
 
 	// traits returns the traits of a note that can pass, in reading order; nil: all can.
 	traits func(*index.Note) []*index.Trait
@@ -153,8 +162,12 @@ func all(terms []term) term {
 	for _, each := range terms {
 		// All terms must pass, so the notes of any one suffice: take the fewest.
 		if each.most != unknown && (t.most == unknown || each.most < t.most) {
-			t.most, t.notes = each.most, each.notes
+			t.most, t.notes, t.walk = each.most, each.notes, each.walk
 		}
+		if t.in.IsWhole() {
+			t.in = each.in
+		}
+		t.near = bothNear(t.near, each.near)
 		t.price = max(t.price, each.price)
 		if t.says == nil {
 			t.says = each.says
@@ -172,6 +185,17 @@ func all(terms []term) term {
 		return true
 	}
 	return t
+}
+
+// bothNear returns the function that returns true where two do. nil returns true everywhere.
+func bothNear(a, b func(*index.Note) bool) func(*index.Note) bool {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	}
+	return func(n *index.Note) bool { return a(n) && b(n) }
 }
 
 // anyOf returns the term that holds where at least one of some terms holds. Its notes are known
@@ -224,6 +248,8 @@ func (e *evaluator) compile(b Branch, t *Test) term {
 		return anyOf(terms)
 	case t.Op == Not:
 		return not(e.compile(b, t.Parts[0]))
+	case t.Op == condition:
+		return ofCondition(t.given)
 	case t.Field != "":
 		return e.ofField(b, t)
 	case t.Op == LinksTo:

@@ -209,7 +209,8 @@ func (e *evaluator) ofSaying(b Branch, t *Test, out term) term {
 	}
 	out.holds = func(i Item) bool { return out.says(i.Trait.TraitValue) }
 	if set, ok := e.traitSet(b, t); ok {
-		out.most, out.set, out.says = set.Count(), &set, set.Has
+		out.most, out.count, out.says = set.Count(), set.Count, set.Has
+		out.walk = set.Notes
 		out.notes = func() []*index.Note { return slices.Collect(set.Notes("")) }
 	}
 	return out
@@ -234,9 +235,13 @@ func (e *evaluator) traitSet(b Branch, t *Test) (index.TraitSet, bool) {
 		d := schemaField(&def.Field)
 		p := e.predicate(t, d)
 		from, to := e.daysAround(t, d)
+		sure := e.daysWithin(t, d)
 		return e.Index.TraitsBetween(b.Name, from, to, func(value string) bool {
-			if value == "" {
+			switch {
+			case value == "":
 				return false
+			case sure.has(value):
+				return true
 			}
 			v, _ := def.Typed(value)
 			return p(v, nil)
@@ -274,6 +279,69 @@ func (e *evaluator) daysAround(t *Test, d fieldDef) (from, to string) {
 		return "", "" // years of five digits do not sort as texts
 	}
 	return from, to
+}
+
+// A dayRange is the days from one on, up to but not including another, as texts. An empty from or to
+// leaves that end open. The zero value has no days.
+type dayRange struct {
+	from, to string
+	known    bool
+}
+
+// daysWithin returns days that all pass a comparison with a time. Others can pass too.
+func (e *evaluator) daysWithin(t *Test, d fieldDef) (r dayRange) {
+	if d.class != moment || !t.Op.compares() || t.Op == Differs {
+		return r
+	}
+	x, err := vault.ParseTime(t.Values[0].Text, e.Clock)
+	if err != nil {
+		return r
+	}
+	from, to := x.From, x.To
+	switch t.Op {
+	case Less:
+		from, to = time.Time{}, x.From
+	case AtMost:
+		from = time.Time{}
+	case More:
+		from, to = x.To, time.Time{}
+	case AtLeast:
+		to = time.Time{}
+	}
+	// The day of a bound is only partly on its side.
+	if !from.IsZero() {
+		r.from = string(vault.DateOf(from.In(e.zone)).Add(1))
+	}
+	if !to.IsZero() {
+		r.to = string(vault.DateOf(to.In(e.zone)))
+	}
+	// Check refuses a comparison without any bound.
+	r.known = r.from+r.to != "" && max(len(r.from), len(r.to)) <= len(sampleDate)
+	return r
+}
+
+// has reports whether a text is a day of the range, except for the last days of months, which it
+// does not know.
+func (r dayRange) has(text string) bool {
+	return r.known && text >= r.from && (r.to == "" || text < r.to) && isEarlyDay(text)
+}
+
+// isEarlyDay reports whether a text is a date up to the 28th of a month.
+func isEarlyDay(s string) bool {
+	if len(s) != len(sampleDate) {
+		return false
+	}
+	for i := range len(s) {
+		if i == 4 || i == 7 {
+			if s[i] != '-' {
+				return false
+			}
+		} else if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	month, day := s[5:7], s[8:]
+	return "01" <= month && month <= "12" && "01" <= day && day <= "28"
 }
 
 // sampleDate has the length of every date.

@@ -25,7 +25,7 @@ type root struct {
 	kind  Kind
 	name  string
 	most  int                                     // maximum number of notes with such items
-	count int                                     // number of items, or unknown
+	total int                                     // number of items, or unknown
 	notes func(from string) iter.Seq[*index.Note] // that can have items, by path
 }
 
@@ -37,25 +37,36 @@ func (e *evaluator) rootOf(b Branch) root {
 	t := e.Index.Totals()
 	all := func(from string) iter.Seq[*index.Note] { return e.Index.NotesWith("", from) }
 	switch {
+	case b.Kind == Traits && e.isTask(b.Name):
+		tasks := e.Index.Tasks("")
+		r.total, r.notes = tasks.Count(), tasks.Notes
+		r.most = min(r.total, t.Notes)
 	case b.Kind == Traits:
-		r.count = e.Index.TraitCount(b.Name)
-		r.most = min(r.count, t.Notes)
+		r.total = e.Index.TraitCount(b.Name)
+		r.most = min(r.total, t.Notes)
 		r.notes = func(from string) iter.Seq[*index.Note] { return e.Index.NotesWithTrait(b.Name, from) }
 	case b.Kind == Links:
 		// The index does not count links.
-		r.most, r.notes, r.count = t.Notes, all, unknown
+		r.most, r.notes, r.total = t.Notes, all, unknown
 	case b.Kind == Sections:
-		r.count = e.Index.Count(vault.Section)
-		r.most, r.notes = min(r.count, t.Notes), all
+		r.total = e.Index.Count(vault.Section)
+		r.most, r.notes = min(r.total, t.Notes), all
 	case b.Name == Any:
-		r.count = t.Notes + t.Sections - e.Index.Count(vault.Section)
+		r.total = t.Notes + t.Sections - e.Index.Count(vault.Section)
 		r.most, r.notes = t.Notes, all
 	default:
-		r.count = e.Index.Count(b.Name)
-		r.most = min(r.count, t.Notes)
+		r.total = e.Index.Count(b.Name)
+		r.most = min(r.total, t.Notes)
 		r.notes = func(from string) iter.Seq[*index.Note] { return e.Index.NotesWith(b.Name, from) }
 	}
 	return r
+}
+
+// isTask reports whether the traits of a type are the checkboxes. Check does not know that name, so
+// only List gets it.
+func (e *evaluator) isTask(typ string) bool {
+	_, declared := e.schema.Trait(typ)
+	return typ == index.TaskType && !declared
 }
 
 // typ returns the type of the root's objects as the index names it; "" for all types.
@@ -92,9 +103,13 @@ func (e *evaluator) planOf(b *Branch) *plan {
 // walk yields the notes that contain all items that the plan finds, sorted by path, from a path
 // on: those of the term if they are fewer, else those of the root.
 func (p *plan) walk(from string) iter.Seq[*index.Note] {
+	from = max(from, p.in.Path)
 	// The notes of the term must be computed, so they are used only if they are fewer.
-	if p.term.most == unknown || p.term.most >= p.root.most {
+	switch {
+	case p.term.most == unknown || p.term.most >= p.root.most:
 		return p.root.notes(from)
+	case p.term.walk != nil:
+		return p.term.walk(from)
 	}
 	notes := p.term.notes()
 	first, _ := slices.BinarySearchFunc(notes, from, func(n *index.Note, path string) int {
@@ -121,6 +136,9 @@ func (p *plan) run(e *evaluator, f func(Item)) {
 func (p *plan) behind(e *evaluator, after index.Location) iter.Seq[Item] {
 	return func(yield func(Item) bool) {
 		for n := range p.walk(after.Path) {
+			if !p.in.Has(n.Path) {
+				return
+			}
 			if !p.inNote(e, n, after, yield) {
 				return
 			}
@@ -151,6 +169,8 @@ func (p *plan) mayBeIn(n *index.Note) bool {
 // A test with a set or with traits restricts the items before they are visited.
 func (p *plan) inNote(e *evaluator, n *index.Note, after index.Location, found func(Item) bool) bool {
 	switch {
+	case p.near != nil && !p.near(n):
+		return e.visit(1) // the note is looked at
 	// The term knows the traits that can pass, so the other traits of the note are not visited.
 	case p.kind == Traits && p.traits != nil:
 		for _, t := range p.traits(n) {
@@ -188,20 +208,20 @@ func (p *plan) test(e *evaluator, i Item, found func(Item) bool) bool {
 	if !e.visit(1) {
 		return false
 	}
-	holds := p.holds == nil || p.set != nil || p.holds(i) // all items of a set pass
+	holds := p.holds == nil || p.count != nil || p.holds(i) // all items that are counted pass
 	return e.failed == nil && (!holds || found(i))
 }
 
 // known returns the number of items that the plan finds; false if the index does not know it.
 //
-//	no test                  the count of the root, except for links
-//	a set of traits          the size of the set
+//	no test                         the count of the root, except for links
+//	a test that the index counts    its count
 func (p *plan) known() (int, bool) {
 	switch {
-	case p.holds == nil && p.count != unknown:
-		return p.count, true
-	case p.set != nil:
-		return p.set.Count(), true
+	case p.holds == nil && p.total != unknown:
+		return p.total, true
+	case p.count != nil:
+		return p.count(), true
 	}
 	return 0, false
 }

@@ -133,6 +133,9 @@ const (
 
 	LinksTo Op = "links"   // the item has a link that passes Parts[0], if there is one
 	Content Op = "content" // the text of the item has all words of Text
+
+	// condition is a Condition, which has no spelling as text or filter.
+	condition Op = "condition"
 )
 
 // A Test is a predicate of an item, or of an element of a list.
@@ -145,6 +148,7 @@ type Test struct {
 	Case   bool     // comparison of Text is case-sensitive
 	Query  []Branch // the nested query
 	Target string   // an id or a name instead of a nested query; "": none
+	given  *Condition
 
 	at Place
 }

@@ -34,11 +34,13 @@ type changes struct {
 type sized interface{ size() int64 }
 
 // A changeKey identifies a change of a file in a log of the deployment. With an empty path it
-// identifies the notePlaces of the run that contains the commit.
+// identifies the notePlaces of the run that contains the commit or, if derived is set, the value
+// that was derived from the commit.
 type changeKey struct {
 	tenant, part string
 	seq          uint64
 	path         string
+	derived      bool
 }
 
 // A change is the change of one file by one commit.
@@ -116,7 +118,7 @@ func (c *changes) dropAll(tenant, part string) {
 // previous path and commit of the file. The text of the Revision is nil if the commit is in a large
 // run.
 func (v *Vault) revision(ctx context.Context, path string, seq uint64) (Revision, *change, error) {
-	k := changeKey{v.texts.tenant, v.part, seq, path}
+	k := changeKey{tenant: v.texts.tenant, part: v.part, seq: seq, path: path}
 	if c, ok := v.texts.changes.get(k).(*change); ok {
 		r, err := c.revision()
 		return r, c, err
@@ -152,7 +154,7 @@ func (v *Vault) findChange(ctx context.Context, k changeKey, state int) (found *
 		}
 		in, read = newNotePlaces(run), run.Part
 		for _, c := range in.commits {
-			v.texts.changes.add(changeKey{k.tenant, k.part, c.Seq, ""}, state, in)
+			v.texts.changes.add(changeKey{tenant: k.tenant, part: k.part, seq: c.Seq}, state, in)
 		}
 	}
 	if found, err = in.change(k, read); found != nil {

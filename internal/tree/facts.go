@@ -91,7 +91,7 @@ const mostReferences = 8
 // mostReferences transclusions, as in a cycle, Source returns n and false.
 func (t *Tree) Source(n Node) (source Node, ok bool) {
 	source = n
-	for range mostReferences {
+	for range mostReferences + 1 {
 		target := t.embedded(source)
 		if target == "" {
 			return source, true

@@ -60,6 +60,8 @@ type Checker struct {
 	own  []ownRule
 	refs *index.Resolver
 	of   *checked // data of the last note or folder
+
+	endless map[Node]bool // whether the transclusions from a node form a cycle, as far as known
 }
 
 // An ownRule is a rule in the configuration of the vault, with its parsed query.
@@ -77,7 +79,9 @@ func NewChecker(t *Tree, c Clock, set string) (*Checker, error) {
 		return nil, malformed("unknown_ruleset", "there is no such set of rules").With("argument", "rulesetId").
 			With("available", Rulesets(t.Index))
 	}
-	k := &Checker{tree: t, eval: NewEvaluator(t, c), set: set, refs: t.Index.Resolver()}
+	k := &Checker{
+		tree: t, eval: NewEvaluator(t, c), set: set, refs: t.Index.Resolver(), endless: map[Node]bool{},
+	}
 	for _, own := range t.Index.Config().Tree.Rulesets {
 		if own.ID != set && set != DefaultRules {
 			continue
@@ -158,7 +162,7 @@ func (k *Checker) structure(n Node, text []byte) []Violation {
 				"the node is in a cycle of references"))
 		} else {
 			all = append(all, problem(n, "broken-reference", SeverityWarning, "body",
-				"the node represents one that does not exist"))
+				"the node represents one that does not exist, or is more than %d references away", mostReferences))
 		}
 	}
 	if n.Kind() == Note {
@@ -167,20 +171,30 @@ func (k *Checker) structure(n Node, text []byte) []Violation {
 	return all
 }
 
-// cycles reports whether the transclusions from a node form a cycle, or a chain longer than
-// mostReferences.
+// cycles reports whether the transclusions from a node are endless, because they lead to a node that
+// they have passed. The result is kept for each node of the chain, so that the nodes of a long chain
+// are walked once.
 func (k *Checker) cycles(n Node) bool {
-	at := n
-	for range mostReferences {
+	var passed []Node
+	endless := false
+	for at := n; k.tree.embedded(at) != ""; {
+		known, met := k.endless[at]
+		if met {
+			endless = known
+			break
+		}
+		k.endless[at] = true // a node that the same walk meets again is in a cycle
+		passed = append(passed, at)
 		to := k.tree.Index.From(at.Note, k.tree.embedded(at))
 		if to.Object.Note == nil {
-			return false
+			break
 		}
-		if at = (Node{Note: to.Object.Note, Section: to.Object.Number() + 1}); k.tree.embedded(at) == "" {
-			return false
-		}
+		at = Node{Note: to.Object.Note, Section: to.Object.Number() + 1}
 	}
-	return true
+	for _, at := range passed {
+		k.endless[at] = endless
+	}
+	return endless
 }
 
 // twin returns the line of an earlier heading of the note with the same text, if this section has

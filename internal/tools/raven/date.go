@@ -55,24 +55,20 @@ type datedItem struct {
 
 // date returns the tool raven_date, which shows a day: its daily note, dates and backlinks.
 func (f tools) date() *tool.Tool {
-	return tool.New(tool.Spec{
+	return zonedTool(f, tool.Spec{
 		Name: "raven_date", Family: Family, Title: "Show a day", Doc: dateDoc,
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/dates"},
 		Commands: []tool.Command{{Words: "date", Args: []string{"date?"}}, {Words: "daily", Args: []string{"date?"}}},
-	}, f.showDate)
+	}, showDate)
 }
 
 // showDate runs raven_date.
 //
 // Only the list of dated fields and traits has pages. The backlinks are repeated on each page, at
 // most tool.MaxPage of them; raven_backlinks lists all.
-func (f tools) showDate(ctx context.Context, c auth.Caller, in dateIn) (dateOut, error) {
+func showDate(ctx context.Context, v view, in dateIn) (dateOut, error) {
 	depth, err := in.level()
-	if err != nil {
-		return dateOut{}, err
-	}
-	v, err := f.viewAt(ctx, c, in.Vault.Vault, in.AsOf)
 	if err != nil {
 		return dateOut{}, err
 	}
@@ -86,8 +82,6 @@ func (f tools) showDate(ctx context.Context, c auth.Caller, in dateIn) (dateOut,
 		return dateOut{}, err
 	}
 	out.Backlinks, out.Total, err = v.someBacklinks(ctx, d, out.DailyNoteID)
-	out.Note("version", v.Version())
-	zoned(&out.Aside, v.Index)
 	return out, err
 }
 

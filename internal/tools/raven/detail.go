@@ -5,7 +5,6 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/index"
-	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // A detail is embedded in the input of every tool that returns objects or traits. It selects how
@@ -40,7 +39,7 @@ func (d detail) level() (int, error) {
 
 // zoned records the time zone of the vault and its first day of the week in the meta (raven.md
 // §6.10). Answers whose filters contain words such as today depend on both.
-func zoned(a *tool.Aside, idx *index.Index) {
+func zoned(a interface{ Note(key string, value any) }, idx *index.Index) {
 	a.Note("timezone", idx.Config().Timezone)
 	a.Note("week_start", strings.ToLower(idx.Config().WeekStart.String()))
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/query"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
@@ -144,21 +145,37 @@ func (w window) mayHold(n *index.Note) bool {
 	return w.since.IsZero() || !n.Modified.Before(w.since)
 }
 
+// condition returns the window as a test of objects and traits.
+func (w window) condition(idx *index.Index) query.Condition {
+	c := query.Condition{Near: w.mayHold, Holds: func(i query.Item) bool {
+		switch {
+		case i.Trait != nil:
+			return w.holds(i.Trait.Created, i.Trait.Modified)
+		case i.Object.Section != nil:
+			return w.holds(i.Object.Section.Created, i.Object.Section.Modified)
+		}
+		return w.holds(i.Object.Note.Created, i.Object.Note.Modified)
+	}}
+	few, ok := w.notes(idx)
+	if ok {
+		c.Most = len(few)
+		c.Notes = func(from string) iter.Seq[*index.Note] {
+			first := sort.Search(len(few), func(i int) bool { return few[i].Path >= from })
+			return slices.Values(few[first:])
+		}
+	}
+	return c
+}
+
 // manyNotes is the share of a vault's notes above which a walk over all notes by path is faster
 // than sorting the modified ones.
 //
 // The modified notes are found through an index by time, and must be sorted by path afterwards.
 const manyNotes = 1. / 32
 
-// A noteWalk yields notes by path, starting at a path.
-type noteWalk func(from string) iter.Seq[*index.Note]
-
-// notes returns a walk over the notes in which something can pass. It returns false if these are
-// too many, or if the window has no lower bound.
-//
-// The walk contains whole notes: the caller still tests each object or trait in them with holds.
-// The list is built once and can be walked over several times, from different paths.
-func (w window) notes(idx *index.Index) (noteWalk, bool) {
+// notes returns the notes in which something can pass, by path. It returns false if these are too
+// many, or if the window has no lower bound.
+func (w window) notes(idx *index.Index) ([]*index.Note, bool) {
 	if w.since.IsZero() {
 		return nil, false
 	}
@@ -171,8 +188,5 @@ func (w window) notes(idx *index.Index) (noteWalk, bool) {
 		few = append(few, n)
 	}
 	slices.SortFunc(few, func(a, b *index.Note) int { return strings.Compare(a.Path, b.Path) })
-	return func(from string) iter.Seq[*index.Note] {
-		first := sort.Search(len(few), func(i int) bool { return few[i].Path >= from })
-		return slices.Values(few[first:])
-	}, true
+	return few, true
 }

@@ -41,6 +41,7 @@ type place struct {
 	now    func() time.Time
 	teams  *team.Teams
 	cat    *tool.Catalogue
+	cached int64 // bytes of the cache of texts; less than 1 MiB: 1 MiB
 }
 
 var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
@@ -73,7 +74,7 @@ func (p *place) serve(t testing.TB) {
 		p.teams.Close()
 	}
 	p.teams = team.NewTeams(team.Options{
-		Table: p.table, Bucket: p.bucket, Texts: repo.NewTexts(1 << 20), Pasts: repo.NewSnapshotCache(1 << 20), Now: p.now,
+		Table: p.table, Bucket: p.bucket, Texts: repo.NewTexts(max(p.cached, 1<<20)), Pasts: repo.NewSnapshotCache(1 << 20), Now: p.now,
 		Log: slog.New(slog.DiscardHandler),
 	})
 	var all []*tool.Tool

@@ -73,13 +73,13 @@ type logEntry struct {
 
 // log returns the tool raven_log, which lists changes of the vault.
 func (f tools) log() *tool.Tool {
-	return tool.New(tool.Spec{
+	return zonedTool(f, tool.Spec{
 		Name: "raven_log", Family: Family, Title: "List changes", Doc: logDoc,
 		Role: auth.Reader, Kind: tool.Read, List: "entries",
 		Route:    tool.Route{Method: "GET", Path: "/log"},
 		Commands: []tool.Command{{Words: "log"}},
 		Columns:  []string{"ts", "op", "entity", "id", "file", "tool", "principal", "agent", "version"},
-	}, f.showLog)
+	}, showLog)
 }
 
 // maxLogged is the maximum number of entries that one page examines.
@@ -92,12 +92,8 @@ const maxLogged = 20_000
 //
 // An empty first page that is complete warns with NO_RESULTS; one that is partial does not, because
 // later pages may have entries.
-func (f tools) showLog(ctx context.Context, c auth.Caller, in logIn) (logOut, error) {
+func showLog(ctx context.Context, v view, in logIn) (logOut, error) {
 	out := logOut{Entries: []logEntry{}}
-	v, err := f.viewAt(ctx, c, in.Vault.Vault, in.AsOf)
-	if err != nil {
-		return out, err
-	}
 	w, err := in.window(v.Clock, v.Index.Time())
 	if err != nil {
 		return out, err
@@ -120,8 +116,6 @@ func (f tools) showLog(ctx context.Context, c auth.Caller, in logIn) (logOut, er
 	if len(out.Entries) == 0 && in.PageToken == "" && out.Meta["partial"] == nil {
 		out.Warn("NO_RESULTS", "nothing matches", nil)
 	}
-	zoned(&out.Aside, v.Index)
-	out.Note("version", v.Version())
 	return out, nil
 }
 

@@ -12,14 +12,20 @@ import (
 )
 
 // A commitLog contains the entries of a commit in the order of their ids. A note can have 20,000 of
-// them and a commit 1,000 notes, so only the head of each event is decoded at first.
-//
-// Entries are ordered by id, so that the numbers that page tokens contain stay valid when the same
-// commit is read again.
+// them and a commit 1,000 notes, so only the head of each event is decoded at first, and those of a
+// large commit are packed while they are not read.
 type commitLog struct {
-	same logEntry // the fields that are the same in all entries
-	// heads are sorted by id or, for a reindex, by file.
-	heads []logHead
+	commit *repo.Commit // with its notes only if packed is nil
+	same   logEntry     // the fields that are the same in all entries
+	heads  []logHead    // sorted by id or, for a reindex, by file; nil if packed is set
+	packed *packedLog   // the remembered entries; nil: heads has them
+}
+
+// A logHead is an entry whose event is decoded only as far as its head.
+type logHead struct {
+	eventHead
+	events *noteEvents // contains the complete event; nil: the head is complete
+	at     int         // its position among them
 }
 
 // An eventHead contains the fields of an event that determine its order and that most filters test.
@@ -28,13 +34,6 @@ type eventHead struct {
 	Entity string `json:"entity"`
 	ID     string `json:"id"`
 	File   string `json:"file"`
-}
-
-// A logHead is an entry whose event is decoded only as far as its head.
-type logHead struct {
-	eventHead
-	events *noteEvents // contains the complete event; nil: the head is complete
-	at     int         // its position among them
 }
 
 // A noteEvents contains the events of one note in a commit.
@@ -57,18 +56,20 @@ func (n *noteEvents) one(at int) (json.RawMessage, error) {
 	return n.each[at], nil
 }
 
-// entriesOf returns the entries of a commit. If ids is not empty, there is no entry for an erasure.
-//
-// An erasure has one entry without an id; it says only that a history was erased. The events are
-// sorted stably: those of one id keep the order in which the commit made them.
-func entriesOf(c *eventlog.Commit, ids []string) (commitLog, error) {
-	l := commitLog{same: logEntry{
+// newCommitLog returns the log of a commit without entries.
+func newCommitLog(c *eventlog.Commit) *commitLog {
+	return &commitLog{commit: c, same: logEntry{
 		TS: c.Time.UTC(), Tool: c.Tool, Principal: c.Who.Principal, Agent: c.Who.Agent,
 		RequestID: c.Who.Request, Version: eventlog.Version(c.Seq),
 	}}
+}
+
+// entriesOf returns the entries of a commit. If ids is not empty, there is no entry for an erasure.
+func entriesOf(c *repo.Commit, ids []string) (*commitLog, error) {
+	l := newCommitLog(c)
 	for _, n := range c.Notes {
 		if err := l.add(&noteEvents{path: n.Path, text: n.Events}); err != nil {
-			return l, fmt.Errorf("read the events of %s: %w", l.same.Version, err)
+			return l, l.unreadable(err)
 		}
 	}
 	if len(ids) == 0 && c.Erases() > 0 {
@@ -96,21 +97,28 @@ func (l *commitLog) add(events *noteEvents) error {
 	return nil
 }
 
-// behind yields the entries after the first `passed`.
-func (l commitLog) behind(passed int) iter.Seq[logged] {
-	return func(yield func(logged) bool) {
+// unreadable returns the error of events that cannot be decoded.
+func (l *commitLog) unreadable(err error) error {
+	return fmt.Errorf("read the events of %s: %w", l.same.Version, err)
+}
+
+// behind yields the entries after the first `passed`. It ends with the first error.
+func (l *commitLog) behind(passed int) iter.Seq2[logged, error] {
+	if l.packed != nil {
+		return l.unpacked(passed)
+	}
+	return func(yield func(logged, error) bool) {
 		for i := min(passed, len(l.heads)); i < len(l.heads); i++ {
-			if !yield(l.entry(i)) {
+			if !yield(l.entry(i+1, l.heads[i]), nil) {
 				return
 			}
 		}
 	}
 }
 
-// entry returns an entry with only its head decoded; see logged.complete.
-func (l commitLog) entry(i int) logged {
-	h := &l.heads[i]
-	e := logged{logEntry: l.same, number: i + 1, events: h.events, at: h.at}
+// entry returns the entry with a number, with only its head decoded; see logged.complete.
+func (l *commitLog) entry(number int, h logHead) logged {
+	e := logged{logEntry: l.same, number: number, events: h.events, at: h.at}
 	e.Op, e.Entity, e.ID, e.File = h.Op, h.Entity, h.ID, h.File
 	if h.events != nil {
 		e.path = h.events.path

@@ -187,27 +187,23 @@ func (r *logReader) isPassed(e *logged) bool {
 		cmp.Compare(e.number, r.at.Imported)) <= 0
 }
 
-// own yields the entries of the vault's commits after the position, up to the end of the period.
-//
-// In the commit with which the page begins, the entries that the last page has passed are left out.
+// own yields the entries of the vault's commits after the position, up to the end of the period. It
+// remembers the entries of the commit in which the caller stops, because the next page begins there.
 func (r *logReader) own(ctx context.Context) iter.Seq2[logged, error] {
 	return func(yield func(logged, error) bool) {
-		for c, err := range r.commits(ctx) {
-			if err != nil {
-				yield(logged{}, err)
-				return
-			}
-			entries, err := entriesOf(c, r.filter.ids)
+		known := r.view.Vault.Derivations()
+		for l, err := range r.commits(ctx, known) {
 			if err != nil {
 				yield(logged{}, err)
 				return
 			}
 			passed := 0
-			if c.Seq == r.at.Seq {
+			if l.commit.Seq == r.at.Seq {
 				passed = r.at.Number
 			}
-			for e := range entries.behind(passed) {
-				if !yield(e, nil) {
+			for e, err := range l.behind(passed) {
+				if !yield(e, err) || err != nil {
+					l.remember(known)
 					return
 				}
 			}
@@ -215,25 +211,56 @@ func (r *logReader) own(ctx context.Context) iter.Seq2[logged, error] {
 	}
 }
 
-// commits yields the commits of the period, oldest first, starting at the position. With a subject,
-// they contain only the subject's note.
-func (r *logReader) commits(ctx context.Context) iter.Seq2[*eventlog.Commit, error] {
-	return func(yield func(*eventlog.Commit, error) bool) {
+// commits yields the entries of the commits of the period, oldest first, starting at the position.
+// With a subject, they are those of the subject's note only.
+func (r *logReader) commits(ctx context.Context, known repo.Derivations) iter.Seq2[*commitLog, error] {
+	return func(yield func(*commitLog, error) bool) {
 		first, err := r.first(ctx)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		all := r.view.Vault.Commits(ctx, first)
+		all := r.all(ctx, known, first)
 		if r.subject != nil {
 			all = r.history(ctx, first)
 		}
-		for c, err := range all {
-			if err == nil && (c.Seq > r.view.Index.Version() || r.window.over(c.Time)) {
+		for l, err := range all {
+			if err == nil && (l.commit.Seq > r.view.Index.Version() || r.window.over(l.same.TS)) {
 				return
 			}
-			if !yield(c, err) || err != nil {
+			if !yield(l, err) || err != nil {
 				return
+			}
+		}
+	}
+}
+
+// all yields the entries of the commits from `first` on, oldest first. It does not decode a large
+// commit whose entries are remembered.
+func (r *logReader) all(
+	ctx context.Context, known repo.Derivations, first uint64,
+) iter.Seq2[*commitLog, error] {
+	return func(yield func(*commitLog, error) bool) {
+		for next, found := first, true; found; {
+			l, ok := remembered(known, next)
+			for ; ok; l, ok = remembered(known, next) {
+				if !yield(l, nil) {
+					return
+				}
+				next++
+			}
+			found = false
+			for c, err := range r.view.Vault.Commits(ctx, next) {
+				if err == nil {
+					next = c.Seq + 1
+					l, err = entriesOf(c, nil)
+				}
+				if !yield(l, err) || err != nil {
+					return
+				}
+				if _, _, found = known.Of(next); found {
+					break
+				}
 			}
 		}
 	}
@@ -252,14 +279,10 @@ func (r *logReader) first(ctx context.Context) (uint64, error) {
 	return before + 1, err
 }
 
-// history yields the commits of the subject's history from `first` on, oldest first. Each contains
-// only the subject's note. It adds all ids of the subject to the filter.
-//
-// A history can only be read from the newest commit back, so all its commits since `first` are in
-// memory before the first one is yielded; their texts are not. The subject had other ids before its
-// file was moved, and the entries of that time have those.
-func (r *logReader) history(ctx context.Context, first uint64) iter.Seq2[*eventlog.Commit, error] {
-	return func(yield func(*eventlog.Commit, error) bool) {
+// history yields the entries of the subject's note from commit `first` on, oldest first. It adds all
+// ids of the subject to the filter.
+func (r *logReader) history(ctx context.Context, first uint64) iter.Seq2[*commitLog, error] {
+	return func(yield func(*commitLog, error) bool) {
 		var all []*eventlog.Commit
 		s := r.subject
 		for rev, err := range r.view.Vault.Revisions(ctx, s.path, s.from) {
@@ -278,7 +301,8 @@ func (r *logReader) history(ctx context.Context, first uint64) iter.Seq2[*eventl
 			all = append(all, &c)
 		}
 		for _, c := range slices.Backward(all) {
-			if !yield(c, nil) {
+			l, err := entriesOf(c, r.filter.ids)
+			if !yield(l, err) || err != nil {
 				return
 			}
 		}

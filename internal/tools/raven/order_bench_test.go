@@ -43,6 +43,8 @@ func measured(b *testing.B, before, call func(n int)) {
 func corpusPlace(b *testing.B, n int) *place {
 	b.Helper()
 	p := open(b, nil)
+	p.cached = 64 << 20 // as a server has
+	p.serve(b)
 	files := map[string]string{}
 	for f := range corpus.Vault(1, n) {
 		if files[f.Path] = f.Text; len(files) == 1000 {

@@ -211,17 +211,49 @@ func (r queryRun) answer(ctx context.Context, out *queryOut, depth int) error {
 		b := q.Branches[0]
 		out.setName(b)
 	}
-	taken := r.show(out, a, depth)
+	noteAnswer(&out.Aside, a, r.show(out, a, depth))
+	zoned(&out.Aside, r.view.Index)
+	return ctx.Err()
+}
+
+// noteAnswer records the meta of a page, of which the first `taken` items fit into the answer, and
+// warns if the whole list is empty.
+func noteAnswer(out *tool.Aside, a query.Answer, taken int) {
 	mark := ""
 	if taken > 0 {
 		mark = a.Mark(a.Items[taken-1])
 	}
 	out.Paged(taken, a.Total, a.More || taken < len(a.Items), mark)
-	zoned(&out.Aside, r.view.Index)
 	if a.Total == 0 {
 		out.Warn("NO_RESULTS", "nothing matches", nil)
 	}
-	return ctx.Err()
+}
+
+// listed returns a page of the items of a branch that a list tool made of its arguments, each
+// converted by show. Its meta and warnings are those of raven_query.
+func listed[Item any](
+	ctx context.Context, v view, p state.Pager, b query.Branch, show func(query.Item) Item,
+) ([]Item, error) {
+	items := []Item{}
+	after, err := p.Page.After(p.Family)
+	if err != nil {
+		return items, err
+	}
+	a, err := query.List(query.Query{Branches: []query.Branch{b}},
+		query.State{Index: v.Index, Clock: v.Clock, Ended: ctx.Err}, query.Page{Limit: p.Page.Limit, After: after})
+	if err != nil {
+		return items, err
+	}
+	for _, i := range a.Items {
+		item := show(i)
+		// The first item is always listed, so that each page makes progress.
+		if !p.Aside.Fits(item) && len(items) > 0 {
+			break
+		}
+		items = append(items, item)
+	}
+	noteAnswer(p.Aside, a, len(items))
+	return items, ctx.Err()
 }
 
 // setName sets the type of the results, if all have the same.

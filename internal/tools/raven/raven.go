@@ -137,6 +137,18 @@ func viewTool[In state.Input, Out any, O state.Noted[Out]](
 		func(ctx context.Context, v state.View, in In) (Out, error) { return fn(ctx, view{v}, in) })
 }
 
+// zonedTool is viewTool for a tool whose answer depends on the time zone of the vault. It records the
+// zone and the first day of the week in the meta too.
+func zonedTool[In state.Input, Out any, O state.Noted[Out]](
+	f tools, spec tool.Spec, fn func(context.Context, view, In) (Out, error),
+) *tool.Tool {
+	return viewTool[In, Out, O](f, spec, func(ctx context.Context, v view, in In) (Out, error) {
+		out, err := fn(ctx, v, in)
+		zoned(O(&out), v.Index)
+		return out, err
+	})
+}
+
 // pager returns the requested page of a list, whose meta and warnings go into a.
 func pager(a *tool.Aside, in tool.Page) state.Pager {
 	return state.Pager{Aside: a, Family: Family, Page: in}

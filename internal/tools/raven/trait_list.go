@@ -9,6 +9,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/query"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/vault"
@@ -41,7 +42,7 @@ type traitListOut struct {
 
 // traitList returns the tool raven_trait_list, which lists traits by type, value, place and times.
 func (f tools) traitList() *tool.Tool {
-	return tool.New(tool.Spec{
+	return zonedTool(f, tool.Spec{
 		Name: "raven_trait_list", Family: Family, Title: "List traits", Doc: traitListDoc,
 		Role: auth.Reader, Kind: tool.Read, Aliases: []string{"raven_trait"},
 		Route:   tool.Route{Method: "GET", Path: "/traits"},
@@ -61,144 +62,85 @@ func (f tools) traitList() *tool.Tool {
 				},
 			},
 		},
-	}, f.listTraits)
+	}, listTraits)
 }
 
 // listTraits runs raven_trait_list.
-func (f tools) listTraits(
-	ctx context.Context, c auth.Caller, in traitListIn,
-) (traitListOut, error) {
+func listTraits(ctx context.Context, v view, in traitListIn) (traitListOut, error) {
 	var out traitListOut
 	depth, err := in.level()
 	if err != nil {
 		return out, err
 	}
-	v, err := f.viewAt(ctx, c, in.Vault.Vault, in.AsOf)
+	b, err := in.branch(v)
 	if err != nil {
 		return out, err
 	}
-	q, err := newTraitSelection(v, in)
-	if err != nil {
-		return out, err
-	}
-	q.going = state.Going(ctx)
-	out.Items, err = state.Page(ctx, pager(&out.Aside, in.Page), q.listing(), newDrawer(v.Index, depth).trait)
-	out.Note("version", v.Version())
-	zoned(&out.Aside, v.Index)
+	d := newDrawer(v.Index, depth)
+	out.Items, err = listed(ctx, v, pager(&out.Aside, in.Page), b,
+		func(i query.Item) trait { return d.trait(i.Trait) })
 	return out, err
 }
 
-// A traitSelection selects the traits of a list.
-//
-// Traits are listed by path and by their position in the note. The zero value is not usable.
-type traitSelection struct {
-	idx    *index.Index
-	values traitLookup // the traits of the type, with the value if one is given
-	parent string      // the type of the parent; empty: any
-	area   area
-	// times are the time filters.
-	times window
-	done  *bool // select done, or not done, lines; nil: both
-
-	going func() bool // reports whether to continue; see state.Going
-}
-
-// newTraitSelection returns the selection of a call. If the trait, a type, the value, a time or the
-// path is invalid, it returns one fault with all problems.
-func newTraitSelection(v view, in traitListIn) (traitSelection, error) {
-	q := traitSelection{idx: v.Index, done: in.Done}
+// branch returns the query of a call. If the trait, a type, the value, a time or the path is invalid,
+// it returns one fault with all problems.
+func (in traitListIn) branch(v view) (query.Branch, error) {
+	b := query.Branch{Kind: query.Traits, Name: in.TraitType}
 	s, err := state.Schema(v.Index)
 	if err != nil {
-		return q, err
+		return b, err
 	}
 	var problems []*fault.Fault
-	note := func(err error) {
+	var tests []query.Condition
+	add := func(wanted bool, c func() (query.Condition, error)) {
+		if !wanted {
+			return
+		}
+		test, err := c()
 		if err != nil {
 			problems = append(problems, fault.Of(err))
 		}
+		tests = append(tests, test)
 	}
 	if def, ok := s.Trait(in.TraitType); ok {
-		q.values, err = lookupOf(v, def, in.Value)
-		note(err)
+		b.Name = def.Name
+		add(in.Value != "", func() (query.Condition, error) { return valueCondition(v, def, in.Value) })
 	} else if in.TraitType == index.TaskType {
-		q.values, err = lookupTasks(v.Index, in.Value)
-		note(err)
+		add(in.Value != "", func() (query.Condition, error) { return taskCondition(v.Index, in.Value) })
 	} else {
-		note(s.NoTrait(in.TraitType))
+		problems = append(problems, s.NoTrait(in.TraitType))
 	}
-	if t, ok := s.Type(in.ParentType); ok {
-		q.parent = t.Name
-	} else if in.ParentType != "" {
-		note(s.NoType(in.ParentType))
-	}
-	q.area, err = areaOf(v.Index, in.Path)
-	note(err)
-	q.times, err = in.window(v.Clock)
-	note(err)
+	add(in.ParentType != "", func() (query.Condition, error) { return parentCondition(v.Index, in.ParentType) })
+	add(in.Path != "", func() (query.Condition, error) {
+		area, err := areaOf(v.Index, in.Path)
+		return query.Condition{In: area}, err
+	})
+	add(in.timeFilters != timeFilters{}, func() (query.Condition, error) {
+		w, err := in.window(v.Clock)
+		return w.condition(v.Index), err
+	})
+	add(in.Done != nil, func() (query.Condition, error) {
+		return query.Condition{Holds: func(i query.Item) bool { return v.Index.Done(i.Trait) == *in.Done }}, nil
+	})
+	b.Where = query.Where(tests...)
 	if f := fault.Join(Family.Several, problems); f != nil {
-		return q, f
+		return b, f
 	}
-	return q, nil
+	return b, nil
 }
 
-// listing returns the list of the selected traits.
-func (q traitSelection) listing() state.Listing[*index.Trait] {
-	notes := q.notes()
-	l := state.Listing[*index.Trait]{Spot: (*index.Trait).Spot}
-	l.Behind = func(after index.Location) iter.Seq[*index.Trait] { return q.behind(notes, after) }
-	if q.parent == "" && q.area.whole() && q.times.open() && q.done == nil {
-		l.Count = q.values.count
+// parentCondition returns the test that a trait is in an object of a type; see standsIn.
+func parentCondition(idx *index.Index, typ string) (query.Condition, error) {
+	t, ok := idx.Schema().Type(typ)
+	if !ok {
+		return query.Condition{}, idx.Schema().NoType(typ)
 	}
-	return l
-}
-
-// notes returns a walk over the smallest set of notes with all selected traits that is cheap to
-// compute.
-//
-// The candidates are the notes modified in the window, the notes with objects of the parent type,
-// and those with the value.
-func (q traitSelection) notes() noteWalk {
-	if few, ok := q.times.notes(q.idx); ok {
-		return few
+	c := query.Condition{Holds: func(i query.Item) bool { return standsIn(i.Trait, t.Name) }}
+	if t.Name != vault.Section {
+		c.Most = idx.Count(t.Name)
+		c.Notes = func(from string) iter.Seq[*index.Note] { return idx.NotesWith(t.Name, from) }
 	}
-	if q.parent != "" && q.parent != vault.Section && q.idx.Count(q.parent) < q.values.most() {
-		return func(from string) iter.Seq[*index.Note] { return q.idx.NotesWith(q.parent, from) }
-	}
-	return q.values.notes
-}
-
-// behind yields the selected traits in these notes after a location. It stops early if the call has
-// ended.
-func (q traitSelection) behind(notes noteWalk, after index.Location) iter.Seq[*index.Trait] {
-	if begin := (index.Location{Path: q.area.from}); begin.After(after) {
-		after = begin
-	}
-	return func(yield func(*index.Trait) bool) {
-		for n := range notes(after.Path) {
-			if !q.area.has(n.Path) || !q.going() {
-				return
-			}
-			if q.times.mayHold(n) && !q.in(n, after, yield) {
-				return
-			}
-		}
-	}
-}
-
-// in yields the selected traits in a note after a location. It returns false if the walk must stop.
-func (q traitSelection) in(n *index.Note, after index.Location, yield func(*index.Trait) bool) bool {
-	for t := range n.TraitsBehind(q.values.typ, after, q.values.has) {
-		if !q.going() || q.holds(t) && !yield(t) {
-			return false
-		}
-	}
-	return true
-}
-
-// holds reports whether a trait is selected, given that its type, value and path are.
-func (q traitSelection) holds(t *index.Trait) bool {
-	return (q.times.open() || q.times.holds(t.Created, t.Modified)) &&
-		(q.parent == "" || standsIn(t, q.parent)) && (q.done == nil || q.idx.Done(t) == *q.done)
+	return c, nil
 }
 
 // standsIn reports whether the parent of a trait has a type or, if the parent is a section without
@@ -214,36 +156,17 @@ func standsIn(t *index.Trait, typ string) bool {
 //
 // Paths in an area are consecutive in the order of paths, so a walk begins at from and ends with
 // the first path that is not in the area.
-type area struct {
-	from string // the smallest path in the area; empty: everything
-	note bool   // the area is the note at that path; otherwise it is a folder or everything
-}
-
 // areaOf returns the area of a path: of a note, with or without `.md`, or of a folder. If both
 // exist, the path means the note, and the folder has a slash at its end.
-func areaOf(idx *index.Index, path string) (area, error) {
-	if path == "" {
-		return area{}, nil
-	}
+func areaOf(idx *index.Index, path string) (query.Area, error) {
 	folder := strings.TrimSuffix(path, "/")
 	file, err := vault.NotePath(folder)
 	if err != nil {
-		return area{}, fault.Of(err).With("argument", "path")
+		return query.Area{}, fault.Of(err).With("argument", "path")
 	}
 	_, there := idx.Note(string(file))
 	if folder == path && (there || strings.HasSuffix(path, ".md")) {
-		return area{string(file), true}, nil
+		return query.Area{Path: string(file), Note: true}, nil
 	}
-	return area{folder + "/", false}, nil
-}
-
-// whole reports whether the area is the whole vault.
-func (a area) whole() bool { return a.from == "" }
-
-// has reports whether a path is in the area.
-func (a area) has(path string) bool {
-	if a.note {
-		return path == a.from
-	}
-	return strings.HasPrefix(path, a.from)
+	return query.Area{Path: folder + "/"}, nil
 }

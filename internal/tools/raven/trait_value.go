@@ -1,7 +1,6 @@
 package raven
 
 import (
-	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,88 +8,51 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/query"
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// A traitLookup finds the traits of a type, all of them or those with a value.
-//
-// has compares a TraitValue, which all traits with the same type and text share, so that a walk
-// tests pointers instead of reading values.
-type traitLookup struct {
-	idx   *index.Index
-	typ   string
-	notes noteWalk // the notes that can have such a trait
-	// has reports whether a trait has a wanted type and value.
-	has   func(*index.TraitValue) bool
-	count func() int // returns their number; nil: the notes must be walked to count them
-}
-
-// most returns an upper bound of the number of traits.
-func (l traitLookup) most() int {
-	if l.count != nil {
-		return l.count()
-	}
-	return l.idx.TraitCount(l.typ)
-}
-
-// lookupOf returns the lookup for a requested value: traits with exactly this value or, for dates
-// and times, those whose day is in the requested time (raven.md §6.10). A list matches if one of
-// its elements does. An empty text selects all traits of the type.
-//
-// Single values are found through the index of values. Lists have no such index; all traits of the
-// type are then tested.
-func lookupOf(v view, def *vault.Trait, text string) (traitLookup, error) {
-	switch {
-	case text == "":
-		return lookupAll(v.Index, def.Name), nil
-	case def.IsTime():
-		return lookupTime(v, def, text)
+// valueCondition returns the test of traits for a requested value: traits with exactly this value or,
+// for dates and times, those whose day is in the requested time (raven.md §6.10). A list matches if
+// one of its elements does.
+func valueCondition(v view, def *vault.Trait, text string) (query.Condition, error) {
+	if def.IsTime() {
+		return timeCondition(v, def, text)
 	}
 	one := elementOf(def)
 	want, err := valueText(one, text, v.Clock)
 	if err != nil {
-		return traitLookup{}, fault.Of(err).With("argument", "value")
+		return query.Condition{}, fault.Of(err).With("argument", "value")
 	}
 	if one.Type == def.Type {
-		return lookupSet(v.Index, def, v.Index.TraitsWith(def.Name, want)), nil
+		return inSet(v.Index.TraitsWith(def.Name, want)), nil
 	}
 	if to := v.Index.Resolve(want); one.IsRef() && to.ID != "" {
 		want = to.ID // TraitValue has the ids of targets
 	}
-	return elements(v.Index, def, func(e any) bool { return index.ValueText(e) == want }), nil
+	return withElement(v.Index, def, func(e any) bool { return index.ValueText(e) == want }), nil
 }
 
-// lookupAll returns the lookup of all traits of a type.
-func lookupAll(idx *index.Index, typ string) traitLookup {
-	return traitLookup{
-		idx: idx, typ: typ,
-		notes: func(from string) iter.Seq[*index.Note] { return idx.NotesWithTrait(typ, from) },
-		has:   func(s *index.TraitValue) bool { return s.Type == typ },
-		count: func() int { return idx.TraitCount(typ) },
+// taskCondition returns the test of checkboxes for a value. A value that no task has is
+// INVALID_VALUE.
+func taskCondition(idx *index.Index, value string) (query.Condition, error) {
+	if _, ok := index.TaskMark(value); !ok {
+		return query.Condition{}, noTaskValue()
 	}
+	return inSet(idx.Tasks(value)), nil
 }
 
-// lookupTasks returns the lookup of lines with checkboxes: all, or those with a value. A value that
-// no task has is INVALID_VALUE.
-func lookupTasks(idx *index.Index, value string) (traitLookup, error) {
-	if _, ok := index.TaskMark(value); value != "" && !ok {
-		return traitLookup{}, noTaskValue()
-	}
-	set := idx.Tasks(value)
-	return traitLookup{idx, index.TaskType, set.Notes, set.Has, set.Count}, nil
+// inSet returns the test that a trait is in a set.
+func inSet(set index.TraitSet) query.Condition {
+	return query.Condition{Says: set.Has, Notes: set.Notes, Most: set.Count(), Count: set.Count}
 }
 
 // noTaskValue returns the fault of a value that a task cannot have.
 func noTaskValue() *fault.Fault {
 	return fault.New(fault.InvalidValue, "the value of a task is one of: %s",
 		strings.Join(index.TaskValues(), ", ")).With("argument", "value").With("allowed", index.TaskValues())
-}
-
-// lookupSet returns the lookup of a set of traits.
-func lookupSet(idx *index.Index, def *vault.Trait, set index.TraitSet) traitLookup {
-	return traitLookup{idx, def.Name, set.Notes, set.Has, set.Count}
 }
 
 // elementOf returns the definition of a single value of a trait, without bounds, which do not
@@ -112,11 +74,11 @@ func valueText(one *vault.Field, text string, c vault.Clock) (string, error) {
 	return index.ValueText(read), err
 }
 
-// elements returns the lookup of traits with a list that has an element for which holds returns
-// true. It tests equal values only once.
-func elements(idx *index.Index, def *vault.Trait, holds func(any) bool) traitLookup {
-	all, tried := lookupAll(idx, def.Name), map[*index.TraitValue]bool{}
-	has := func(s *index.TraitValue) bool {
+// withElement returns the test that a trait has a list with an element for which holds returns true.
+// It tests equal values only once.
+func withElement(idx *index.Index, def *vault.Trait, holds func(any) bool) query.Condition {
+	tried := map[*index.TraitValue]bool{}
+	return query.Condition{Says: func(s *index.TraitValue) bool {
 		if s.Type != def.Name {
 			return false
 		}
@@ -128,15 +90,14 @@ func elements(idx *index.Index, def *vault.Trait, holds func(any) bool) traitLoo
 			tried[s] = found
 		}
 		return found
-	}
-	return traitLookup{idx: idx, typ: def.Name, notes: all.notes, has: has}
+	}}
 }
 
-// lookupTime returns the lookup of dates and times whose day is in a period.
-func lookupTime(v view, def *vault.Trait, text string) (traitLookup, error) {
+// timeCondition returns the test of dates and times whose day is in a period.
+func timeCondition(v view, def *vault.Trait, text string) (query.Condition, error) {
 	i, err := vault.ParseTime(text, v.Clock)
 	if err != nil {
-		return traitLookup{}, fault.Of(err).With("argument", "value")
+		return query.Condition{}, fault.Of(err).With("argument", "value")
 	}
 	zone := state.Local(v.Clock).Location()
 	covered := func(value any) bool {
@@ -144,12 +105,10 @@ func lookupTime(v view, def *vault.Trait, text string) (traitLookup, error) {
 		return ok && i.Covers(day, zone)
 	}
 	if strings.HasSuffix(def.Type, "[]") {
-		return elements(v.Index, def, covered), nil
+		return withElement(v.Index, def, covered), nil
 	}
 	from, to := daysOf(i, zone)
-	return lookupSet(v.Index, def, v.Index.TraitsBetween(def.Name, from, to, func(value string) bool {
-		return covered(value)
-	})), nil
+	return inSet(v.Index.TraitsBetween(def.Name, from, to, func(value string) bool { return covered(value) })), nil
 }
 
 // behindDay, appended to a day, sorts after all times of that day.

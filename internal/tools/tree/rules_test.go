@@ -54,6 +54,25 @@ func TestRules(t *testing.T) {
 	require.Equal(t, "", violations(open(t, house).data(t, "validate_tree", args{})))
 }
 
+// TestLongReferences covers that only a cycle is one: a long chain of transclusions that ends is not.
+func TestLongReferences(t *testing.T) {
+	var chain, ring strings.Builder
+	for i := range 40 {
+		fmt.Fprintf(&chain, "## N%d\n\n![[chain#n%d]]\n\n", i, i+1)
+		fmt.Fprintf(&ring, "## N%d\n\n![[ring#n%d]]\n\n", i, (i+1)%40)
+	}
+	chain.WriteString("## N40\n\nThe end.\n")
+	ring.WriteString("## In\n\n![[ring#n3]]\n")
+	p := open(t, map[string]string{"chain.md": chain.String(), "ring.md": ring.String()})
+	in := func(root string) string {
+		return violations(p.data(t, "validate_tree", args{"rulesetId": "structure", "rootNodeId": root, "limit": 100}))
+	}
+	require.NotContains(t, in("chain"), "reference-cycle")
+	require.Equal(t, 32, strings.Count(in("chain"), "broken-reference"))
+	require.Equal(t, 41, strings.Count(in("ring"), "reference-cycle"))
+	require.NotContains(t, in("ring"), "broken-reference")
+}
+
 // TestDifferences covers C8.5: what differs between two subtrees.
 func TestDifferences(t *testing.T) {
 	p := open(t, map[string]string{
