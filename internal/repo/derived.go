@@ -1,5 +1,7 @@
 package repo
 
+import "github.com/rookeryhq/rookery/internal/eventlog"
+
 // A Derivations caches values that readers derive from large commits of a vault, so that the next
 // reader need not decode the whole commit. The entries share the limit of the changes cache, and
 // all of them are dropped when something in the vault is erased.
@@ -10,7 +12,7 @@ type Derivations struct {
 
 // A derived is a cached value, and the commit from which it was derived.
 type derived struct {
-	commit *Commit // without notes, items, records and key
+	commit *eventlog.Commit // without notes, items, records and key
 	value  any
 	bytes  int64 // of value
 }
@@ -31,7 +33,7 @@ func (v *Vault) derivedKey(seq uint64) changeKey {
 
 // Of returns the value that was added for a commit, and the commit without notes, items, records
 // and key; false if none is cached.
-func (d Derivations) Of(seq uint64) (c *Commit, value any, ok bool) {
+func (d Derivations) Of(seq uint64) (c *eventlog.Commit, value any, ok bool) {
 	found, ok := d.v.texts.changes.get(d.v.derivedKey(seq)).(*derived)
 	if !ok {
 		return nil, nil, false
@@ -46,9 +48,9 @@ func (d Derivations) Fits(bytes int64) bool { return bytes <= d.v.texts.changes.
 // Add caches a value for a commit. The value takes about this many bytes, and must not be changed
 // afterwards. Add does nothing if the value does not fit, or if something was erased since the call
 // of Vault.Derivations.
-func (d Derivations) Add(c *Commit, value any, bytes int64) {
+func (d Derivations) Add(c *eventlog.Commit, value any, bytes int64) {
 	if !d.Fits(bytes) {
 		return
 	}
-	d.v.texts.changes.add(d.v.derivedKey(c.Seq), d.state, &derived{c.bare(), value, bytes})
+	d.v.texts.changes.add(d.v.derivedKey(c.Seq), d.state, &derived{c.Bare(), value, bytes})
 }

@@ -15,10 +15,10 @@ import (
 // them and a commit 1,000 notes, so only the head of each event is decoded at first, and those of a
 // large commit are packed while they are not read.
 type commitLog struct {
-	commit *repo.Commit // with its notes only if packed is nil
-	same   logEntry     // the fields that are the same in all entries
-	heads  []logHead    // sorted by id or, for a reindex, by file; nil if packed is set
-	packed *packedLog   // the remembered entries; nil: heads has them
+	commit *eventlog.Commit // with its notes only if packed is nil
+	same   logEntry         // the fields that are the same in all entries
+	heads  []logHead        // sorted by id or, for a reindex, by file; nil if packed is set
+	packed *packedLog       // the remembered entries; nil: heads has them
 }
 
 // A logHead is an entry whose event is decoded only as far as its head.
@@ -65,7 +65,7 @@ func newCommitLog(c *eventlog.Commit) *commitLog {
 }
 
 // entriesOf returns the entries of a commit. If ids is not empty, there is no entry for an erasure.
-func entriesOf(c *repo.Commit, ids []string) (*commitLog, error) {
+func entriesOf(c *eventlog.Commit, ids []string) (*commitLog, error) {
 	l := newCommitLog(c)
 	for _, n := range c.Notes {
 		if err := l.add(&noteEvents{path: n.Path, text: n.Events}); err != nil {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 )
 
 // largeCommit has a vault whose second version is a commit of many notes, and a small one behind it.
@@ -61,7 +61,7 @@ func TestLogOfLargeCommit(t *testing.T) {
 	}
 	_, err := p.vault(t).Rebuild(t.Context(), true)
 	require.NoError(t, err)
-	require.NoError(t, p.vault(t).Compact(t.Context(), repo.Compaction{All: true}))
+	require.NoError(t, p.vault(t).Compact(t.Context(), eventlog.Compaction{All: true}))
 	p.serve(t)
 	require.Equal(t, want, same(pages(t, p, 50, args{"all": true})), "from segments and an image")
 }
