@@ -1,5 +1,12 @@
 package repo
 
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/klauspost/compress/s2"
+)
+
 // A Derivations caches values that readers derive from large commits of a vault, so that the next
 // reader need not decode the whole commit. The entries share the limit of the changes cache, and
 // all of them are dropped when something in the vault is erased.
@@ -51,4 +58,16 @@ func (d Derivations) Add(c *Commit, value any, bytes int64) {
 		return
 	}
 	d.v.texts.changes.add(d.v.derivedKey(c.Seq), d.state, &derived{c.bare(), value, bytes})
+}
+
+// PackDerived returns data compressed, for a part of a cached value.
+func PackDerived(data []byte) []byte { return bytes.Clone(s2.Encode(nil, data)) }
+
+// UnpackDerived returns the data that PackDerived compressed.
+func UnpackDerived(packed []byte) ([]byte, error) {
+	data, err := s2.Decode(nil, packed)
+	if err != nil {
+		return nil, fmt.Errorf("unpack derived data: %w", err)
+	}
+	return data, nil
 }
