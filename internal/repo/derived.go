@@ -1,6 +1,13 @@
 package repo
 
-import "github.com/rookeryhq/rookery/internal/eventlog"
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/klauspost/compress/s2"
+
+	"github.com/rookeryhq/rookery/internal/eventlog"
+)
 
 // A Derivations caches values that readers derive from large commits of a vault, so that the next
 // reader need not decode the whole commit. The entries share the limit of the changes cache, and
@@ -53,4 +60,16 @@ func (d Derivations) Add(c *eventlog.Commit, value any, bytes int64) {
 		return
 	}
 	d.v.texts.changes.add(d.v.derivedKey(c.Seq), d.state, &derived{c.Bare(), value, bytes})
+}
+
+// PackDerived returns data compressed, for a part of a cached value.
+func PackDerived(data []byte) []byte { return bytes.Clone(s2.Encode(nil, data)) }
+
+// UnpackDerived returns the data that PackDerived compressed.
+func UnpackDerived(packed []byte) ([]byte, error) {
+	data, err := s2.Decode(nil, packed)
+	if err != nil {
+		return nil, fmt.Errorf("unpack derived data: %w", err)
+	}
+	return data, nil
 }

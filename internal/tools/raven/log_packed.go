@@ -1,13 +1,10 @@
 package raven
 
 import (
-	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"iter"
-
-	"github.com/klauspost/compress/s2"
 
 	"github.com/rookeryhq/rookery/internal/repo"
 )
@@ -25,7 +22,7 @@ const (
 // page need not decode and sort the events of the whole commit.
 type packedLog struct {
 	paths  []string // of the notes
-	blocks [][]byte // of packedEntries entries each, compressed with s2
+	blocks [][]byte // of packedEntries entries each, see repo.PackDerived
 	count  int      // number of entries
 }
 
@@ -85,7 +82,7 @@ func (l *commitLog) pack() (*packedLog, error) {
 		}
 		block = binary.AppendUvarint(block, uint64(len(event)))
 		if block = append(block, event...); (i+1)%packedEntries == 0 || i+1 == len(l.heads) {
-			p.blocks = append(p.blocks, bytes.Clone(s2.Encode(nil, block)))
+			p.blocks = append(p.blocks, repo.PackDerived(block))
 			block = block[:0]
 		}
 	}
@@ -125,7 +122,7 @@ func (l *commitLog) unpacked(passed int) iter.Seq2[logged, error] {
 
 // block returns the entries of a block.
 func (p *packedLog) block(at int) ([]logHead, error) {
-	data, err := s2.Decode(nil, p.blocks[at])
+	data, err := repo.UnpackDerived(p.blocks[at])
 	if err != nil {
 		return nil, err
 	}

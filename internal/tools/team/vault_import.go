@@ -71,7 +71,7 @@ func (f tools) vaultImport() *tool.Tool {
 }
 
 // importVault imports the files of the call: all of them, or none. The call may write protected
-// paths, such as settings and schemas (see repo.Call.Unprotected), because an import must be able
+// paths, such as settings and schemas (see eventlog.Call.Unprotected), because an import must be able
 // to restore all files of an export.
 func (f tools) importVault(
 	ctx context.Context, c auth.Caller, in vaultImportIn,
