@@ -39,7 +39,7 @@ var failings = []failing{
 
 // large is a text that is too large for an item of the table, also packed.
 var large = func() string {
-	draw, text := rand.New(rand.NewPCG(27, 3)), "" //nolint:gosec // it is no secret
+	draw, text := rand.New(rand.NewPCG(27, 3)), ""
 	for range 1000 {
 		text += fmt.Sprintf("%016x %016x\n", draw.Uint64(), draw.Uint64())
 	}

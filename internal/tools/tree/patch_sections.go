@@ -35,6 +35,9 @@ func patchSections(
 		if err := ctx.Err(); err != nil {
 			return nil, nil, err
 		}
+		if n := s.node.Section; n >= len(pieces) || pieces[n].line == 0 {
+			return nil, s, nil // the text is too large to be parsed completely
+		}
 		s.apply(t, text, pieces[s.node.Section])
 	}
 	out = spliced(text, all)
