@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -169,7 +168,7 @@ func (v *Vault) goOnFrom(ctx context.Context, h *head[*index.Index], m *made) er
 		return err
 	}
 	found.replace(h.state)
-	runtime.GC() // what drawing the image needed, and the search index before, need not be there beside two states
+	debug.FreeOSMemory() // what drawing the image needed, and the search index before, need not be there beside two states
 	from := *h
 	if from.state, err = index.ReadImage(m.state()); err != nil {
 		return fmt.Errorf("read the image that was put: %w", err)
