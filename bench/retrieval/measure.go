@@ -105,6 +105,23 @@ func calibration(pairs []pair, confidence func(*pair) float64) float64 {
 	return sum / float64(max(len(pairs), 1))
 }
 
+// byChance returns the calibration error that 95 of 100 confidences stay below which are exactly
+// right: the results of as many pairs are drawn, each right as often as its confidence says. A
+// larger error is one of the confidence, a smaller one can come from the number of pairs alone.
+func byChance(pairs []pair) float64 {
+	const draws = 1000
+	r := rand.New(rand.NewPCG(1, 2))
+	drawn, errors := slices.Clone(pairs), make([]float64, draws)
+	for n := range draws {
+		for i := range drawn {
+			drawn[i].right = r.Float64() < drawn[i].said
+		}
+		errors[n] = calibration(drawn, func(p *pair) float64 { return p.said })
+	}
+	slices.Sort(errors)
+	return errors[draws*95/100]
+}
+
 // features are by what a confidence is reckoned: 1, the coverage, the share of the best score, and the lead.
 const features = 4
 

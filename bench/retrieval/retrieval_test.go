@@ -37,6 +37,22 @@ func TestConfidence(t *testing.T) {
 	require.Less(t, calibration(held, func(p *pair) float64 { return p.said }), .02)
 }
 
+// TestErrorByChance holds that few pairs have an error by chance, that many have less, and that it is told of a
+// confidence that is never right.
+func TestErrorByChance(t *testing.T) {
+	pairs := func(n int) []pair {
+		all := make([]pair, n)
+		for i := range all {
+			all[i].said = float64(i) / float64(n)
+		}
+		return all
+	}
+	few, many := byChance(pairs(80)), byChance(pairs(8000))
+	require.Greater(t, few, 5*many)
+	require.Less(t, many, .02)
+	require.Greater(t, calibration(pairs(80), func(p *pair) float64 { return p.said }), few)
+}
+
 func TestAPageIsWritten(t *testing.T) {
 	all, skipped, err := sets("../../internal/localapp/demo", "")
 	require.NoError(t, err)

@@ -14,7 +14,7 @@ import (
 // when they have grown by half.
 const (
 	firstFiles = 2000
-	firstBytes = 6 << 20
+	firstBytes = 3 << 20
 )
 
 // takeInFirst ingests the edits that the first complete sweep found. A folder of new files only, as

@@ -21,6 +21,14 @@ const (
 	heapGoal  = 192 << 20
 )
 
+// startGoal replaces heapGoal in a server of a folder until it is at rest for the first time, but
+// for startTicks intervals of restEvery at most. The first reading of a large folder allocates much
+// more than the server needs later.
+const (
+	startGoal  = 128 << 20
+	startTicks = 6
+)
+
 // heapRoom is the number of bytes that a server needs beside vaults and caches, for its calls and
 // for itself.
 const heapRoom = 128 << 20
@@ -35,7 +43,7 @@ const heapRoom = 128 << 20
 // larger heaps, which costs some processor time, and free memory is returned to the system when the
 // server is at rest.
 func BoundHeap(cfg Config, env func(string) string) (stop func()) {
-	t := &heapTuner{goal: heapGoal}
+	t := newHeapTuner(cfg)
 	if env("GOMEMLIMIT") == "" {
 		t.most = heapLimit(cfg, available())
 		debug.SetMemoryLimit(t.most)
@@ -48,7 +56,7 @@ func BoundHeap(cfg Config, env func(string) string) (stop func()) {
 	tick := time.NewTicker(restEvery)
 	go func() {
 		defer tick.Stop()
-		giveBackAtRest(tick.C, done)
+		t.giveBackAtRest(tick.C, done, allocated)
 	}()
 	return sync.OnceFunc(func() {
 		t.stopped.Store(true)
@@ -64,17 +72,25 @@ const (
 
 // giveBackAtRest collects garbage and returns free memory to the system once after each busy
 // period, until done is closed. Otherwise a server would stay as large as its highest load made it.
-// The start counts as a busy period. What it allocates itself is not counted.
-func giveBackAtRest(tick <-chan time.Time, done <-chan struct{}) {
-	before, busy := allocated(), true
-	for {
+// The start counts as a busy period.
+//
+// The server has started at the first rest, or after startTicks ticks. allocated returns how many
+// bytes the process has allocated.
+func (t *heapTuner) giveBackAtRest(
+	tick <-chan time.Time, done <-chan struct{}, allocated func() uint64,
+) {
+	before, busy := uint64(0), true // what was allocated before the first tick counts too
+	for n := 1; ; n++ {
 		select {
 		case <-done:
 			return
 		case <-tick:
 		}
-		now := allocated()
-		switch rests := now-before < restBytes; {
+		rests := allocated()-before < restBytes
+		if rests || n == startTicks {
+			t.goal.Store(heapGoal)
+		}
+		switch {
 		case !rests:
 			busy = true
 		case busy:
@@ -115,11 +131,21 @@ func heapLimit(cfg Config, available int64) int64 {
 // process from the size of the live heap. It runs in the goroutine of cleanups, one call at a time,
 // so only stopped is shared.
 type heapTuner struct {
-	goal    uint64 // bytes; see heapGoal
-	most    int64  // the soft limit of the process in bytes; 0: GOMEMLIMIT sets it
-	now     int    // percent
-	limit   int64  // bytes
+	goal    atomic.Uint64 // bytes; see heapGoal
+	most    int64         // the soft limit of the process in bytes; 0: GOMEMLIMIT sets it
+	now     int           // percent
+	limit   int64         // bytes
 	stopped atomic.Bool
+}
+
+// newHeapTuner returns a heapTuner for a server with a configuration.
+func newHeapTuner(cfg Config) *heapTuner {
+	t := &heapTuner{}
+	t.goal.Store(heapGoal)
+	if cfg.Folder != "" {
+		t.goal.Store(startGoal)
+	}
+	return t
 }
 
 // A cycle is garbage as soon as it is allocated, so its cleanup runs after the next collection.
@@ -150,7 +176,7 @@ func (t *heapTuner) tune() {
 // of 64 MiB below t.most, because setting it stops the process for a moment.
 func (t *heapTuner) limitOf(live uint64) int64 {
 	const step = 64 << 20
-	grown := max(t.goal, live+live*uint64(t.growth(live))/100) //nolint:gosec // a growth is positive
+	grown := max(t.goal.Load(), live+live*uint64(t.growth(live))/100) //nolint:gosec // a growth is positive
 	limit := (grown+grown/8)/step*step + step
 	return int64(min(limit, uint64(t.most))) //nolint:gosec // both are positive
 }
@@ -158,6 +184,7 @@ func (t *heapTuner) limitOf(live uint64) int64 {
 // growth returns the growth of a heap with live bytes in use, in percent. It is a multiple of ten
 // between the bounds, because setting it stops the process for a moment.
 func (t *heapTuner) growth(live uint64) int {
-	percent := (t.goal - min(live, t.goal)) * 10 / max(1, live) * 10
+	goal := t.goal.Load()
+	percent := (goal - min(live, goal)) * 10 / max(1, live) * 10
 	return int(min(maxGrowth, max(minGrowth, percent))) //nolint:gosec // it is at most maxGrowth
 }

@@ -33,7 +33,8 @@ func TestHeapLimit(t *testing.T) {
 // TestHeapGrowth checks that a heap below the goal is collected as usual, and that a larger one
 // grows by a quarter.
 func TestHeapGrowth(t *testing.T) {
-	tuner := &heapTuner{goal: 300 << 20}
+	tuner := &heapTuner{}
+	tuner.goal.Store(300 << 20)
 	for live, percent := range map[uint64]int{
 		0: 100, 1 << 20: 100, 150 << 20: 100, 170 << 20: 70, 200 << 20: 50, 300 << 20: 25, 10 << 30: 25,
 	} {
@@ -43,7 +44,8 @@ func TestHeapGrowth(t *testing.T) {
 
 // TestHeapMayKeep checks that the process returns memory that its heap does not need again.
 func TestHeapMayKeep(t *testing.T) {
-	tuner := &heapTuner{goal: 256 << 20, most: 1 << 30}
+	tuner := &heapTuner{most: 1 << 30}
+	tuner.goal.Store(256 << 20)
 	for live, limit := range map[uint64]int64{
 		0: 320 << 20, 128 << 20: 320 << 20, 200 << 20: 320 << 20, 300 << 20: 448 << 20, 4 << 30: 1 << 30,
 	} {
@@ -66,7 +68,8 @@ func TestHeapIsTuned(t *testing.T) {
 	}
 	for _, c := range []struct{ goal, percent uint64 }{{64 << 20, minGrowth}, {1 << 40, maxGrowth}} {
 		held := make([]byte, 64<<20)
-		tuner := &heapTuner{goal: c.goal}
+		tuner := &heapTuner{}
+		tuner.goal.Store(c.goal)
 		tuner.tune()
 		require.Eventually(t, func() bool { return growth() == c.percent }, time.Minute, time.Millisecond)
 		runtime.KeepAlive(held)
@@ -81,7 +84,7 @@ func TestMemoryIsGivenBackAtRest(t *testing.T) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		giveBackAtRest(tick, done)
+		(&heapTuner{}).giveBackAtRest(tick, done, allocated)
 	}()
 	free := func() uint64 { return runtimeMetric("/memory/classes/heap/free:bytes") }
 	for range 2 {
@@ -97,8 +100,35 @@ func TestMemoryIsGivenBackAtRest(t *testing.T) {
 	<-ended
 }
 
-// TestTheEnvironmentBoundsTheHeap checks that GOGC and GOMEMLIMIT take precedence over the choice
-// of the server.
+// TestAFolderStartsWithASmallHeap covers that the goal is lower until a server of a folder is at rest, or has been
+// busy for some time.
+func TestAFolderStartsWithASmallHeap(t *testing.T) {
+	require.Equal(t, uint64(heapGoal), newHeapTuner(Config{Data: "/d"}).goal.Load())
+	for _, c := range []struct {
+		what  string
+		each  uint64 // bytes that are allocated from one look to the next
+		ticks int
+	}{{"at rest at the second tick", 0, 2}, {"busy all the time", restBytes, startTicks}} {
+		tuner, all := newHeapTuner(Config{Folder: "/f"}), uint64(restBytes)
+		tick, done, ended := make(chan time.Time), make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(ended)
+			tuner.giveBackAtRest(tick, done, func() uint64 {
+				all += c.each
+				return all
+			})
+		}()
+		for range c.ticks {
+			require.Equal(t, uint64(startGoal), tuner.goal.Load(), c.what)
+			tick <- time.Now()
+		}
+		close(done)
+		<-ended
+		require.Equal(t, uint64(heapGoal), tuner.goal.Load(), c.what)
+	}
+}
+
+// TestTheEnvironmentBoundsTheHeap holds that GOGC and GOMEMLIMIT go before what the server would choose.
 func TestTheEnvironmentBoundsTheHeap(t *testing.T) {
 	growth, limit := debug.SetGCPercent(100), debug.SetMemoryLimit(-1)
 	t.Cleanup(func() {

@@ -126,7 +126,7 @@ type FileMatch struct {
 // (share 2/3) match, but "src/auth.go" does not: call OfFile with exact for it.
 func (x *Index) OfFile(asked string, exact bool) []FileMatch {
 	asked = CleanPath(asked)
-	found := matches{x: x, seen: map[string]bool{}}
+	found := matches{x: x, seen: map[string]int{}}
 	if exact {
 		found.add(asked, 1, true)
 		return found.sorted()
@@ -196,19 +196,23 @@ func (x *Index) paths(k kind, front string) iter.Seq[string] {
 }
 
 // matches collects memories that are found by a file. A memory with several matching paths occurs
-// once, with the first of them.
+// once, with the path that has the largest share; with the first of them, if several have.
 type matches struct {
 	x    *Index
 	all  []FileMatch
-	seen map[string]bool
+	seen map[string]int // positions in all, by id
 }
 
-// add adds the memories with a path that were not added before.
+// add adds the memories with a path.
 func (m *matches) add(path string, share float64, exact bool) {
 	for c := range m.x.named(name{kind: byFile, text: path}) {
-		if !m.seen[c.ID] {
-			m.seen[c.ID] = true
+		at, seen := m.seen[c.ID]
+		switch {
+		case !seen:
+			m.seen[c.ID] = len(m.all)
 			m.all = append(m.all, FileMatch{c, path, exact, share})
+		case share > m.all[at].Share:
+			m.all[at].Path, m.all[at].Share = path, share
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -61,7 +60,8 @@ func (v *Vault) goOnFrom(ctx context.Context, s eventlog.Snapshot[*index.Index],
 		return err
 	}
 	found.replace(s.State)
-	runtime.GC() // what drawing the image needed, and the search index before, need not be there beside two states
+	// What drawing the image needed, and the search index before, need not be there beside two states.
+	debug.FreeOSMemory()
 	state, err := index.ReadImage(m.State())
 	if err != nil {
 		return fmt.Errorf("read the image that was put: %w", err)

@@ -76,20 +76,24 @@ func (v *Vault) fetch(ctx context.Context, of []eventlog.PartRef) {
 	}
 }
 
-// aheadBytes is how many bytes of text a sweep reads ahead.
-const aheadBytes = 8 << 20
+// aheadBytes is how many bytes of text a sweep reads ahead, unless a single run has more.
+const aheadBytes = 4 << 20
 
 // readAhead reads the runs of the next changes concurrently, and returns for how many changes it
-// did so: at least one. A run that cannot be read is read again when it is needed.
+// did so: at least one. The changes of one run are together in the list, and are not divided, so
+// that no run is read twice. A run that cannot be read is read again when it is needed.
 func (s *sweep) readAhead(ctx context.Context, list []searchChange) (changes int) {
 	s.ahead = map[uint64]*eventlog.Run{}
 	size := 0
-	for changes < len(list) && len(s.ahead) < mostFetches && size < aheadBytes {
-		if c := list[changes]; !c.gone && !s.v.texts.has(textKey{s.v.part, c.at}) {
-			s.ahead[c.at.Run] = nil
-			size += c.size
+	for changes < len(list) && len(s.ahead) < mostFetches {
+		end, bytes := s.ofRun(list[changes:])
+		if size += bytes; size > aheadBytes && changes > 0 {
+			break
 		}
-		changes++
+		if bytes > 0 {
+			s.ahead[list[changes].at.Run] = nil
+		}
+		changes += end
 	}
 	// A single run is read by change when it is needed.
 	if len(s.ahead) < 2 {
@@ -106,4 +110,16 @@ func (s *sweep) readAhead(ctx context.Context, list []searchChange) (changes int
 		return nil
 	})
 	return changes
+}
+
+// ofRun returns how many changes at the beginning of a list are of one run, and how many bytes of
+// their texts must be read, at least 1 if any must be.
+func (s *sweep) ofRun(list []searchChange) (changes, bytes int) {
+	for changes < len(list) && list[changes].at.Run == list[0].at.Run {
+		if c := list[changes]; !c.gone && !s.v.texts.has(textKey{s.v.part, c.at}) {
+			bytes += max(1, c.size)
+		}
+		changes++
+	}
+	return changes, bytes
 }

@@ -270,7 +270,7 @@ func (v *Vault) bringForward(ctx context.Context, by *searcher, idx *index.Index
 func (v *Vault) searchWith(
 	ctx context.Context, from *search.Index, list []searchChange,
 ) (*search.Index, error) {
-	s := sweep{v: v}
+	s := sweep{v: v, most: manySwept}
 	x := from.WithAll(s.changes(ctx, list))
 	s.run = nil
 	if s.read > manySwept {
@@ -300,7 +300,19 @@ type sweep struct {
 	run   *eventlog.Run
 	ahead map[uint64]*eventlog.Run // runs that were read in advance, by their first commits
 	read  int                      // bytes of text
+	most  int                      // bytes of text after which garbage is collected next
 	err   error                    // why not all was read
+}
+
+// collect returns garbage to the operating system after each s.most bytes of text. Otherwise many
+// texts are read while one collection runs, and all of them are in memory until the next one ends.
+func (s *sweep) collect() {
+	if s.read < s.most {
+		return
+	}
+	// In proportion to the live heap, so that the number of collections does not grow with the vault.
+	s.most = s.read + max(manySwept, int(s.v.log.Known().State.Size()/8))
+	debug.FreeOSMemory()
 }
 
 // changes yields the changes of the search index, up to the first text that cannot be read.
@@ -309,6 +321,8 @@ func (s *sweep) changes(ctx context.Context, list []searchChange) iter.Seq[searc
 		ahead := 0 // number of changes whose runs were read ahead
 		for i, c := range list {
 			if i == ahead {
+				s.ahead, s.run = nil, nil // these texts are garbage now
+				s.collect()
 				ahead += s.readAhead(ctx, list[i:])
 			}
 			change, err := s.change(ctx, c)
