@@ -227,7 +227,7 @@ func (c *clouded) countWrite(ctx context.Context, f *flow) error {
 			{"`functions/ingest` finds that the event of the file is ours",
 				func() error { return invoked(ctx, f.ingest, changedObjects("inbox.md")) }},
 			{"`functions/jobs` makes a pass, one a minute for all writes of a vault",
-				func() error { return invoked(ctx, f.worker, messaged(stream.FoldKind)) }},
+				func() error { return invoked(ctx, f.worker, messaged(stream.CompactKind)) }},
 		} {
 			spent, err := f.count(s.name, s.do)
 			if err != nil {

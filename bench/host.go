@@ -21,7 +21,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/localcloud"
 	"github.com/rookeryhq/rookery/internal/metric"
 	"github.com/rookeryhq/rookery/internal/repo"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
@@ -31,7 +31,7 @@ import (
 type host struct {
 	whole, bare *tool.Catalogue
 
-	teams  *team.Teams
+	teams  *tenant.Registry
 	server conf.Config
 	hosted *hosted.Host
 	table  *bolttable.Table
@@ -64,9 +64,9 @@ func openHost(ctx context.Context, dir, issuer string, more ...*tool.Tool) (h *h
 	if h.table, err = bolttable.Open(db, bolttable.Options{Now: time.Now}); err != nil {
 		return h, err
 	}
-	h.teams = team.NewTeams(team.Options{
+	h.teams = tenant.NewRegistry(tenant.Options{
 		Table: h.table, Bucket: h.bucket, Log: log, Now: time.Now, Background: true, Folders: true,
-		Texts: repo.NewTexts(archiveTexts), Pasts: repo.NewSnapshotCache(archiveTexts),
+		Texts: repo.NewTexts(archiveTexts), Snapshots: repo.NewSnapshotCache(archiveTexts),
 		Compact: h.table.Compact, PublicURL: hostURL, Kinds: hosted.Jobs,
 		Parts: hosted.Parts(), Issuers: hosted.IssuersFor(h.server),
 	})

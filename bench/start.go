@@ -15,7 +15,7 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/hosted"
 	"github.com/rookeryhq/rookery/internal/table"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 )
 
 // A starting is the cost of the start of a process that serves the whole catalogue, such as a
@@ -82,7 +82,7 @@ func (s *starting) compose() (err error) {
 	none := func(context.Context, string) (table.Table, error) { return nil, table.ErrNotFound }
 	s.Served = measured("the composition", warmStarts, func() {
 		var h *hosted.Host
-		h, err = hosted.New(hosted.Options{Teams: team.NewTeams(team.Options{}), Tables: none})
+		h, err = hosted.New(hosted.Options{Teams: tenant.NewRegistry(tenant.Options{}), Tables: none})
 		if err == nil {
 			h.Handler(hosted.Serving{})
 			h.Close()

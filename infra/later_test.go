@@ -106,7 +106,7 @@ func (a *account) options() awsapp.Options {
 		Server: config.Config{PublicURL: "https://notes.example.test"}, Now: a.now,
 		Table: a.table(""), Bucket: a.bucket(""), Queue: a.queue(a.d.Queue),
 		Stores: func(_ context.Context, tenant string) (table.Table, blob.Bucket, error) {
-			return a.table(tenant), s3blob.Erasing(a.bucket(tenant)), nil
+			return a.table(tenant), s3blob.NewEraser(a.bucket(tenant)), nil
 		},
 	}
 }
@@ -174,10 +174,10 @@ func (l *later) rollBack(worker, janitor lambda.Handler) {
 	put("notes/late.md", "# Of another history\n")
 	put("notes/unknown.md", "# Of another history\n")
 	put("1/segment/999999999999", "of another history")
-	rolled := map[string]ingest.RolledBack{}
+	rolled := map[string]ingest.RollbackResult{}
 	for _, at := range found.Tenants {
 		for _, name := range append([]string{""}, at.Vaults...) {
-			var done ingest.RolledBack
+			var done ingest.RollbackResult
 			l.command(worker, `{"rookery":"rollback","tenant":"`+at.Tenant+`","vault":"`+name+`"}`, &done)
 			rolled[at.Tenant+"/"+name] = done
 		}

@@ -38,7 +38,7 @@ var layers = [][]string{
 	{"job", "repo"},
 	{"auditlog", "eventsource", "intake", "session", "sqsqueue"},
 	{"checkout", "repotest"},
-	{"team"},
+	{"tenant"},
 	{"stream"},
 	{"ingest"},
 	{"tool"},
@@ -86,7 +86,7 @@ var modules = map[string][]string{
 	"github.com/gosimple/slug":                   {"internal/vault"},
 	"github.com/hanwen/go-fuse/v2":               {"_test", "internal/casefoldfs"},
 	"github.com/hashicorp/golang-lru/v2": {
-		"internal/auth", "internal/eventlog", "internal/repo", "internal/fileblob", "internal/team", "internal/limit",
+		"internal/auth", "internal/eventlog", "internal/repo", "internal/fileblob", "internal/tenant", "internal/limit",
 		"internal/access", "internal/audit",
 	},
 	"github.com/jedib0t/go-pretty/v6":             {"internal/clitool", "internal/ci"},

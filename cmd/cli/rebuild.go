@@ -9,7 +9,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/clitool"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/localapp"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 )
 
 // A rebuilder is the command that rebuilds vaults whose database is lost. It is the last resort
@@ -53,7 +53,7 @@ func (r *rebuilder) run(c *cobra.Command, _ []string) error {
 		return err
 	}
 	if made == nil {
-		made = []team.Rebuilt{}
+		made = []tenant.Rebuilt{}
 	}
 	return r.app.Finish(c, clitool.Outcome{
 		Data: map[string]any{"vaults": made}, Text: rebuiltText(made),
@@ -63,7 +63,7 @@ func (r *rebuilder) run(c *cobra.Command, _ []string) error {
 // rebuiltText returns the text for people: a line for each rebuilt vault with its source, its new
 // version and the number of files, then the paths that were left unchanged. It mentions if memories
 // are missing, because they cannot be recovered from notes.
-func rebuiltText(made []team.Rebuilt) string {
+func rebuiltText(made []tenant.Rebuilt) string {
 	if len(made) == 0 {
 		return "every vault in the folder is in the database: nothing to do\n"
 	}

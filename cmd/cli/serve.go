@@ -71,7 +71,7 @@ func (s *server) command() *cobra.Command {
 	return c
 }
 
-// run serves until it is interrupted. localapp.Take makes a `rookery mcp` that has the directory
+// run serves until it is interrupted. localapp.OpenForServer makes a `rookery mcp` that has the directory
 // open yield it; another server keeps it, and is an error.
 func (s *server) run(c *cobra.Command, _ []string) error {
 	target, cfg, err := s.config(c)
@@ -81,7 +81,7 @@ func (s *server) run(c *cobra.Command, _ []string) error {
 	if s.stdio() {
 		return s.serveStdio(c, target, cfg)
 	}
-	app, err := localapp.Take(c.Context(), cfg)
+	app, err := localapp.OpenForServer(c.Context(), cfg)
 	if err != nil {
 		return err
 	}
@@ -192,7 +192,7 @@ func (s *server) greet(app *localapp.App, l net.Listener) error {
 		vault = "demo"
 	}
 	news := ""
-	if lines := app.News(); len(lines) > 0 {
+	if lines := app.StartMessages(); len(lines) > 0 {
 		news = control.Escape(strings.Join(lines, "\n")) + "\n\n"
 	}
 	_, err := fmt.Fprintf(s.app.Out, `Rookery serves at %[1]s

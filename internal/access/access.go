@@ -46,7 +46,7 @@ type Directory interface {
 func Check(d Directory) tool.Interceptor {
 	return func(next tool.Handler) tool.Handler {
 		return func(ctx context.Context, c *tool.Call) (tool.Reply, error) {
-			again := c.Caller.Again
+			again := c.Caller.Refresh
 			if err := admit(ctx, c, d); err != nil {
 				return tool.Reply{}, err
 			}
@@ -69,15 +69,15 @@ func Check(d Directory) tool.Interceptor {
 // once for each call.
 func admit(ctx context.Context, c *tool.Call, d Directory) error {
 	err := check(ctx, c, d)
-	if err == nil || c.Caller.Again == nil || !refused(err) {
+	if err == nil || c.Caller.Refresh == nil || !refused(err) {
 		return err
 	}
-	now, err := c.Caller.Again(ctx)
+	now, err := c.Caller.Refresh(ctx)
 	if err != nil {
 		return err
 	}
 	c.Caller.Roles, c.Caller.Prefix, c.Caller.Tools = now.Roles, now.Prefix, now.Tools
-	c.Caller.ReadOnly, c.Caller.Again = c.Caller.ReadOnly || now.ReadOnly, nil
+	c.Caller.ReadOnly, c.Caller.Refresh = c.Caller.ReadOnly || now.ReadOnly, nil
 	return check(ctx, c, d)
 }
 
@@ -92,18 +92,18 @@ func refused(err error) bool {
 // names, then the role, then the restrictions of the caller, and last the agent, which may cost a
 // read of the table.
 func check(ctx context.Context, c *tool.Call, d Directory) error {
-	if !c.Tool.Named(c.Caller) {
+	if !c.Tool.Permitted(c.Caller) {
 		return fault.New(fault.PermissionDenied, "the token does not permit calls of %s",
 			c.Tool.Name).With("tools", c.Caller.Tools)
 	}
-	where, err := place(ctx, c, d)
+	where, err := roleScope(ctx, c, d)
 	if err != nil {
 		return err
 	}
-	if err := enough(c, where); err != nil {
+	if err := checkRole(c, where); err != nil {
 		return err
 	}
-	err = cmp.Or(narrowed(c), checkSession(c.Caller))
+	err = cmp.Or(checkRestrictions(c), checkSession(c.Caller))
 	switch {
 	case err != nil:
 		return err
@@ -155,11 +155,11 @@ func changes(c *tool.Call) bool {
 	return c.Needs().Kind.Changes() && c.Malformed == nil && !c.Dry()
 }
 
-// place returns where the caller needs the role of the tool: the name of a vault, AllVaults for the
+// roleScope returns where the caller needs the role of the tool: the name of a vault, AllVaults for the
 // tenant as a whole, or "" for any vault. A malformed call is checked as one without a vault, so
 // that its error is not a way around the check. Tools with a Subject name the vault in another
 // argument.
-func place(ctx context.Context, c *tool.Call, d Directory) (string, error) {
+func roleScope(ctx context.Context, c *tool.Call, d Directory) (string, error) {
 	if c.Tool.Tenant {
 		return auth.AllVaults, nil
 	}
@@ -171,11 +171,11 @@ func place(ctx context.Context, c *tool.Call, d Directory) (string, error) {
 	return c.Text(c.Tool.Subject), nil
 }
 
-// enough returns an error if the caller's role in a vault is too low. For a vault that the caller
+// checkRole returns an error if the caller's role in a vault is too low. For a vault that the caller
 // cannot see it is NOT_FOUND, unless the tool creates the vault. Otherwise it is
 // PERMISSION_DENIED, with the needed role as a detail; if only the scopes of the token are missing,
 // the fault says so, and a challenge names them.
-func enough(c *tool.Call, where string) error {
+func checkRole(c *tool.Call, where string) error {
 	role, need := c.Caller.Role(where), c.Needs().Role
 	if role.Allows(need) {
 		return nil
@@ -192,16 +192,16 @@ func enough(c *tool.Call, where string) error {
 	if c.Tool.Tenant {
 		f.Message += " in all vaults"
 	}
-	if c.Caller.Scoped(where, need) {
+	if c.Caller.LacksScope(where, need) {
 		f = f.With(lacksScope, true).Fix("ask for a token with the scope %s", need)
 	}
 	return f.With(neededRole, need)
 }
 
-// narrowed returns READ_ONLY if a read-only caller makes a change, and PERMISSION_DENIED if a
+// checkRestrictions returns READ_ONLY if a read-only caller makes a change, and PERMISSION_DENIED if a
 // caller bound to a prefix or to some tools changes the tenant: that could give it more access than
 // it has.
-func narrowed(c *tool.Call) error {
+func checkRestrictions(c *tool.Call) error {
 	switch kind := c.Needs().Kind; {
 	case kind.Changes() && c.Caller.ReadOnly:
 		return fault.New(fault.ReadOnly, "this call is read-only, and %s is a change",

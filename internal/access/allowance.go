@@ -16,10 +16,10 @@ var (
 	resetHeader     = http.CanonicalHeaderKey("RateLimit-Reset")
 )
 
-// Spent writes the remaining allowance of a caller into the response headers, if the caller has a
+// SetRateHeaders writes the remaining allowance of a caller into the response headers, if the caller has a
 // rate limit: the largest burst, the number of calls allowed now, and the seconds until the full
 // burst is available.
-func Spent(h http.Header, left auth.Allowance) {
+func SetRateHeaders(h http.Header, left auth.Allowance) {
 	if left.Limit == 0 {
 		return
 	}

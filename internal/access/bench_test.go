@@ -10,9 +10,9 @@ import (
 // BenchmarkFlight measures the cost of the shares for a call that does not wait.
 func BenchmarkFlight(b *testing.B) {
 	s := access.NewShares(access.ShareOptions{Calls: 256})
-	crowd := forwarded.NewCrowd(2048, forwarded.Proxies{})
+	crowd := forwarded.NewAddressLimiter(2048, forwarded.Proxies{})
 	for b.Loop() {
-		leave, ok := crowd.Enter("192.0.2.1:4711")
+		leave, ok := crowd.Acquire("192.0.2.1:4711")
 		f, err := s.Begin(caller("a", "ann"))
 		if err != nil || !ok || f.Take(300) != nil || f.Run(b.Context()) != nil {
 			b.Fatal("refused")

@@ -43,7 +43,7 @@ func TestClaim(t *testing.T) {
 		Name: "f_step", Family: family, Title: "Step", Doc: "Step.", Role: auth.Editor, Kind: tool.Write,
 	}, func(context.Context, auth.Caller, step) (stepped, error) { return stepped{}, nil })},
 		tool.Options{Interceptors: []tool.Interceptor{
-			access.Check(access.Of(h.teams)), limiter, access.Claim(access.Of(h.teams)),
+			access.Check(access.NewDirectory(h.teams)), limiter, access.Claim(access.NewDirectory(h.teams)),
 		}})
 	require.NoError(t, err)
 	call := func(who string, role auth.Role, args string) error {

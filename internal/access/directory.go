@@ -5,20 +5,20 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/eventlog"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 )
 
-// A teams is the Directory of the tenants of a deployment.
-type teams struct{ *team.Teams }
+// A registryDirectory is the Directory of the tenants of a deployment.
+type registryDirectory struct{ *tenant.Registry }
 
-var _ Directory = teams{}
+var _ Directory = registryDirectory{}
 
-// Of returns the Directory of the tenants of a deployment.
-func Of(t *team.Teams) Directory { return teams{t} }
+// NewDirectory returns the Directory of the tenants of a deployment.
+func NewDirectory(t *tenant.Registry) Directory { return registryDirectory{t} }
 
 // Vaults implements Directory.
-func (t teams) Vaults(ctx context.Context, c auth.Caller, fresh bool) ([]string, error) {
-	own, err := t.Team(ctx, c.Tenant)
+func (t registryDirectory) Vaults(ctx context.Context, c auth.Caller, fresh bool) ([]string, error) {
+	own, err := t.Tenant(ctx, c.Tenant)
 	if err != nil {
 		return nil, err
 	}
@@ -40,8 +40,8 @@ func (t teams) Vaults(ctx context.Context, c auth.Caller, fresh bool) ([]string,
 }
 
 // ClaimAgent implements Directory.
-func (t teams) ClaimAgent(ctx context.Context, c auth.Caller, writes bool) error {
-	own, err := t.Team(ctx, c.Tenant)
+func (t registryDirectory) ClaimAgent(ctx context.Context, c auth.Caller, writes bool) error {
+	own, err := t.Tenant(ctx, c.Tenant)
 	if err != nil {
 		return err
 	}

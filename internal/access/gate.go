@@ -14,34 +14,34 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 )
 
 // A Gate authenticates requests. It is safe for concurrent use. It caches the verification of
 // tokens, by their digests, but never a decision on a caller's roles.
 type Gate struct {
 	opt   GateOptions
-	shown *lru.Cache[[sha256.Size]byte, verified]
+	cache *lru.Cache[[sha256.Size]byte, verifiedToken]
 
 	// locked is set once a token is required; it never becomes false again.
 	locked atomic.Bool
 }
 
-// GateOptions are the options of a Gate. Teams is required. Verifier is required if there are
+// GateOptions are the options of a Gate. Tenants is required. Verifier is required if there are
 // issuers or a public URL.
 type GateOptions struct {
-	Teams     *team.Teams
+	Tenants   *tenant.Registry
 	Verifier  *auth.Verifier
 	PublicURL string   // of the deployment, without a trailing slash; empty: none
 	Issuers   []Issuer // of the deployment; the first one that accepts a token is used
 
-	// Guests says that a claim in a token of the deployment's issuers may name the tenant local,
+	// AllowLocalTenant says that a claim in a token of the deployment's issuers may name the tenant local,
 	// which always exists.
-	Guests bool
+	AllowLocalTenant bool
 
-	// Enter opens the tenant of a verified token of the deployment's issuers, and may create it. It
-	// returns UNAUTHENTICATED if there is no such tenant. Nil: Teams.Team.
-	Enter func(ctx context.Context, tenant string) (*team.Team, error)
+	// OpenTenant opens the tenant of a verified token of the deployment's issuers, and may create it. It
+	// returns UNAUTHENTICATED if there is no such tenant. Nil: Registry.Tenant.
+	OpenTenant func(ctx context.Context, tenant string) (*tenant.Tenant, error)
 
 	// Closed says that every request needs a token. Otherwise a request without a token, from this
 	// machine, is auth.LocalCaller as long as the tenant local has no API token (CONTRACT §4,
@@ -52,12 +52,12 @@ type GateOptions struct {
 	Log *slog.Logger     // nil: no logging
 }
 
-// shownLife is how long the verification of a token is cached, shownMost how many are cached, and
-// shownLong the longest token, in bytes, that is cached.
+// cacheLife is how long the verification of a token is cached, cacheSize how many are cached, and
+// maxCachedToken the longest token, in bytes, that is cached.
 const (
-	shownLife = time.Minute
-	shownMost = 4 << 10
-	shownLong = 4 << 10
+	cacheLife      = time.Minute
+	cacheSize      = 4 << 10
+	maxCachedToken = 4 << 10
 )
 
 // NewGate returns a Gate.
@@ -68,11 +68,11 @@ func NewGate(o GateOptions) *Gate {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if o.Enter == nil {
-		o.Enter = o.Teams.Team
+	if o.OpenTenant == nil {
+		o.OpenTenant = o.Tenants.Tenant
 	}
 	g := &Gate{opt: o}
-	g.shown, _ = lru.New[[sha256.Size]byte, verified](shownMost) // the size is positive
+	g.cache, _ = lru.New[[sha256.Size]byte, verifiedToken](cacheSize) // the size is positive
 	g.locked.Store(o.Closed)
 	return g
 }
@@ -110,7 +110,7 @@ func (g *Gate) closed(ctx context.Context) (bool, error) {
 	if g.locked.Load() {
 		return true, nil
 	}
-	t, err := g.opt.Teams.Team(ctx, auth.Local)
+	t, err := g.opt.Tenants.Tenant(ctx, auth.Local)
 	if err != nil {
 		return true, err
 	}
@@ -164,9 +164,9 @@ func (g *Gate) byAPIToken(ctx context.Context, text string) (auth.Caller, error)
 	if !ok {
 		return auth.Caller{}, auth.Refused()
 	}
-	return g.within(ctx, secret.Tenant, g.opt.Teams.Team, func(t *team.Team) (auth.Caller, error) {
-		c, err := decided(t, func(state stateOf) (auth.Caller, error) {
-			return g.ofAPIToken(ctx, t, secret, state)
+	return g.withTenant(ctx, secret.Tenant, g.opt.Tenants.Tenant, func(t *tenant.Tenant) (auth.Caller, error) {
+		c, err := decideFresh(t, func(state stateReader) (auth.Caller, error) {
+			return g.apiTokenCaller(ctx, t, secret, state)
 		})
 		if err == nil {
 			t.Used(ctx, secret.ID)
@@ -175,15 +175,15 @@ func (g *Gate) byAPIToken(ctx context.Context, text string) (auth.Caller, error)
 	})
 }
 
-// within opens the tenant that a token names, and returns the result of decide. If the tenant was
+// withTenant opens the tenant that a token names, and returns the result of decide. If the tenant was
 // erased meanwhile, it tries again with the tenant that has the name now, which refuses the token
 // unless it has the same one. enter opens the tenant.
-func (g *Gate) within(
-	ctx context.Context, name string, enter func(context.Context, string) (*team.Team, error),
-	decide func(*team.Team) (auth.Caller, error),
+func (g *Gate) withTenant(
+	ctx context.Context, name string, enter func(context.Context, string) (*tenant.Tenant, error),
+	decide func(*tenant.Tenant) (auth.Caller, error),
 ) (auth.Caller, error) {
 	for {
-		t, err := refusing(enter(ctx, name))
+		t, err := hideMissing(enter(ctx, name))
 		if err != nil {
 			return auth.Caller{}, err
 		}
@@ -194,13 +194,13 @@ func (g *Gate) within(
 	}
 }
 
-// A stateOf reads the state of a tenant: it is Team.Current or Team.Fresh.
-type stateOf func(context.Context) (*team.State, error)
+// A stateReader reads the state of a tenant: it is Team.Current or Team.Fresh.
+type stateReader func(context.Context) (*tenant.State, error)
 
-// decided returns the result of decide on the known state or, if that is UNAUTHENTICATED, on the
+// decideFresh returns the result of decide on the known state or, if that is UNAUTHENTICATED, on the
 // newest state. So a new token, or a new rule, is accepted in every process at once.
-func decided(
-	t *team.Team, decide func(stateOf) (auth.Caller, error),
+func decideFresh(
+	t *tenant.Tenant, decide func(stateReader) (auth.Caller, error),
 ) (auth.Caller, error) {
 	c, err := decide(t.Current)
 	if fault.Is(err, fault.Unauthenticated) {
@@ -209,11 +209,11 @@ func decided(
 	return c, err
 }
 
-// ofAPIToken returns the caller of an API token in a state of its tenant. An unknown id is compared
+// apiTokenCaller returns the caller of an API token in a state of its tenant. An unknown id is compared
 // with an empty digest, which no secret matches. The secret is checked before anything about the
 // token is revealed, so only its owner learns that it has expired.
-func (g *Gate) ofAPIToken(
-	ctx context.Context, t *team.Team, secret auth.Secret, state stateOf,
+func (g *Gate) apiTokenCaller(
+	ctx context.Context, t *tenant.Tenant, secret auth.Secret, state stateReader,
 ) (auth.Caller, error) {
 	s, err := state(ctx)
 	if err != nil {
@@ -227,17 +227,17 @@ func (g *Gate) ofAPIToken(
 	case !entry.Valid(now):
 		return auth.Caller{}, auth.Expired()
 	}
-	c := known(secret.Tenant, auth.APIToken(entry.ID), entry.Name)
+	c := newCaller(secret.Tenant, auth.APIToken(entry.ID), entry.Name)
 	c.Roles, c.Prefix, c.Tools, c.ReadOnly = entry.Roles, entry.Prefix, entry.Tools, entry.ReadOnly
 	c.TokenID, c.Expires = entry.ID, entry.Expires
-	c.Again = func(ctx context.Context) (auth.Caller, error) {
-		return g.ofAPIToken(ctx, t, secret, t.Fresh)
+	c.Refresh = func(ctx context.Context) (auth.Caller, error) {
+		return g.apiTokenCaller(ctx, t, secret, t.Fresh)
 	}
 	return c, nil
 }
 
-// known returns a caller without any roles.
-func known(tenant, principal, name string) auth.Caller {
+// newCaller returns a caller without any roles.
+func newCaller(tenant, principal, name string) auth.Caller {
 	return auth.Caller{
 		Tenant: tenant, Principal: principal, Name: name, Agent: principal,
 		Session: auth.DefaultSession,
@@ -245,13 +245,13 @@ func known(tenant, principal, name string) auth.Caller {
 }
 
 // tenant opens the tenant that a token names. A missing tenant is refused like an invalid token.
-func (g *Gate) tenant(ctx context.Context, name string) (*team.Team, error) {
-	return refusing(g.opt.Teams.Team(ctx, name))
+func (g *Gate) tenant(ctx context.Context, name string) (*tenant.Tenant, error) {
+	return hideMissing(g.opt.Tenants.Tenant(ctx, name))
 }
 
-// refusing replaces the error of a missing tenant by auth.Refused, so that callers cannot find out
+// hideMissing replaces the error of a missing tenant by auth.Refused, so that callers cannot find out
 // which tenants exist.
-func refusing(t *team.Team, err error) (*team.Team, error) {
+func hideMissing(t *tenant.Tenant, err error) (*tenant.Tenant, error) {
 	if fault.Is(err, fault.Unauthenticated) {
 		return nil, auth.Refused()
 	}

@@ -24,7 +24,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/table"
 	"github.com/rookeryhq/rookery/internal/tabletest"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 )
 
 const home = "https://memory.example.test"
@@ -53,7 +53,7 @@ type house struct {
 	table  table.Table
 	bucket blob.Bucket
 	reads  *tabletest.Flaky // counts the reads of the house
-	teams  *team.Teams
+	teams  *tenant.Registry
 	staff  *authtest.Issuer // issuer of the deployment
 	forge  *authtest.Issuer // issuer that tenants may configure
 	gate   *access.Gate
@@ -76,7 +76,7 @@ func newHouse(t *testing.T, change ...func(*access.GateOptions)) *house {
 		require.NoError(t, h.teams.Make(t.Context(), tenant))
 	}
 	o := access.GateOptions{
-		Teams: h.teams, PublicURL: home, Closed: true, Now: h.clock.now,
+		Tenants: h.teams, PublicURL: home, Closed: true, Now: h.clock.now,
 		Verifier: auth.NewVerifier(auth.Options{Now: h.clock.now, Public: h.forge.Client()}),
 		Issuers: []access.Issuer{{
 			Issuer:      auth.Issuer{URL: h.staff.URL, JWKS: h.staff.JWKS},
@@ -91,9 +91,9 @@ func newHouse(t *testing.T, change ...func(*access.GateOptions)) *house {
 }
 
 // process returns the tenants in a process that starts now. issuers are those of the deployment.
-func (h *house) process(t *testing.T, over table.Table, issuers ...string) *team.Teams {
+func (h *house) process(t *testing.T, over table.Table, issuers ...string) *tenant.Registry {
 	t.Helper()
-	teams := team.NewTeams(team.Options{
+	teams := tenant.NewRegistry(tenant.Options{
 		Table: over, Bucket: h.bucket, Texts: repo.NewTexts(1 << 20),
 		Log: slog.New(slog.DiscardHandler), Now: h.clock.now, PublicURL: home,
 		Issuers: func(string) []string { return issuers },
@@ -103,9 +103,9 @@ func (h *house) process(t *testing.T, over table.Table, issuers ...string) *team
 }
 
 // tenant returns a tenant of the house, as its gate uses it.
-func (h *house) tenant(t *testing.T, name string) *team.Team {
+func (h *house) tenant(t *testing.T, name string) *tenant.Tenant {
 	t.Helper()
-	own, err := h.teams.Team(t.Context(), name)
+	own, err := h.teams.Tenant(t.Context(), name)
 	require.NoError(t, err)
 	return own
 }
@@ -318,12 +318,12 @@ func TestEntryByPath(t *testing.T) {
 	}
 }
 
-// TestGuests checks that a claim may name the local tenant only if Guests is set.
+// TestGuests checks that a claim may name the local tenant only if AllowLocalTenant is set.
 func TestGuests(t *testing.T) {
 	h := newHouse(t)
 	token := h.staffToken(map[string]any{"tenant": auth.Local, "roles": "admin"})
 	h.stopped(t, fault.Unauthenticated, request("/v1/vaults", token))
-	open := newHouse(t, func(o *access.GateOptions) { o.Guests = true })
+	open := newHouse(t, func(o *access.GateOptions) { o.AllowLocalTenant = true })
 	who := open.who(t, open.staffToken(map[string]any{"tenant": auth.Local, "roles": "admin"}))
 	require.Equal(t, auth.Local, who.Tenant)
 }
@@ -335,11 +335,11 @@ func TestMember(t *testing.T) {
 	acme := h.tenant(t, "acme")
 	token := h.staffToken(map[string]any{"roles": "admin"})
 	require.Equal(t, auth.Admin, h.who(t, token).Role("main"))
-	m := team.Member{
+	m := tenant.Member{
 		Issuer: h.staff.URL, Subject: "alice", Prefix: "inbox/",
 		Roles: map[string]auth.Role{"main": auth.Reader},
 	}
-	_, err := acme.SetMember(t.Context(), call, m, func(team.Member, bool) any { return nil })
+	_, err := acme.SetMember(t.Context(), call, m, func(tenant.Member, bool) any { return nil })
 	require.NoError(t, err)
 	c := h.who(t, token)
 	require.Equal(t, auth.Reader, c.Role("main"))
@@ -349,7 +349,7 @@ func TestMember(t *testing.T) {
 	require.Equal(t, auth.Admin, h.who(t, bob).Role("main"), "it is somebody else")
 	globex := h.staffToken(map[string]any{"roles": "admin", "tenant": "globex"})
 	require.Equal(t, auth.Admin, h.who(t, globex).Role("main"), "another tenant says nothing of it")
-	_, err = acme.RemoveMember(t.Context(), call, m, func(team.Member) any { return nil })
+	_, err = acme.RemoveMember(t.Context(), call, m, func(tenant.Member) any { return nil })
 	require.NoError(t, err)
 	require.Equal(t, auth.Admin, h.who(t, token).Role("main"))
 }
@@ -367,12 +367,12 @@ func (h *house) workflow(more map[string]any) string {
 	return h.forge.Sign(all)
 }
 
-func (h *house) rule(t *testing.T, tenant string, i team.Issuer) {
+func (h *house) rule(t *testing.T, name string, i tenant.Issuer) {
 	t.Helper()
 	i.URL = h.forge.URL
 	i.JWKS = h.forge.JWKS
-	_, err := h.tenant(t, tenant).SetIssuer(t.Context(), call, i,
-		func(team.Issuer, bool) any { return nil })
+	_, err := h.tenant(t, name).SetIssuer(t.Context(), call, i,
+		func(tenant.Issuer, bool) any { return nil })
 	require.NoError(t, err)
 }
 
@@ -384,14 +384,14 @@ func everywhere(r auth.Role) map[string]auth.Role { return map[string]auth.Role{
 func TestWorkload(t *testing.T) {
 	h := newHouse(t)
 	h.stopped(t, fault.Unauthenticated, request("/", h.workflow(nil)))
-	h.rule(t, "acme", team.Issuer{
+	h.rule(t, "acme", tenant.Issuer{
 		Name: "any", Claims: map[string]string{"repository": "acme/*"}, Roles: everywhere(auth.Reader),
 	})
-	h.rule(t, "acme", team.Issuer{
+	h.rule(t, "acme", tenant.Issuer{
 		Name: "main", Claims: map[string]string{"repository": "acme/app", "ref": "refs/heads/main"},
 		Roles: map[string]auth.Role{"builds": auth.Editor},
 	})
-	h.rule(t, "acme", team.Issuer{
+	h.rule(t, "acme", tenant.Issuer{
 		Name: "also", Claims: map[string]string{"repository": "acme/app", "ref": "refs/heads/main"},
 		Roles: everywhere(auth.Admin),
 	})
@@ -418,7 +418,7 @@ func TestWorkload(t *testing.T) {
 		require.Equal(t, auth.Refused().Error(), fault.Of(err).Error(), name)
 	}
 	_, err := h.tenant(t, "acme").RemoveIssuer(t.Context(), call, "also",
-		func(team.Issuer) any { return nil })
+		func(tenant.Issuer) any { return nil })
 	require.NoError(t, err)
 	c = h.who(t, h.workflow(nil))
 	require.Equal(t, auth.Workload("main"), c.Principal, "a rule that is gone lets nobody in")
@@ -429,7 +429,7 @@ func TestWorkload(t *testing.T) {
 // TestPeopleOfATenant checks that a rule with a client, or with a claim of roles, is for people.
 func TestPeopleOfATenant(t *testing.T) {
 	h := newHouse(t)
-	h.rule(t, "acme", team.Issuer{
+	h.rule(t, "acme", tenant.Issuer{
 		Name: "people", ClientID: "rookery-cli", RolesClaim: "groups", Roles: everywhere(auth.Reader),
 	})
 	c := h.who(t, h.workflow(map[string]any{"sub": "carol"}))
@@ -446,7 +446,7 @@ func TestPeopleOfATenant(t *testing.T) {
 // entry.
 func TestRuleOfAnIssuerOfTheServer(t *testing.T) {
 	h := newHouse(t)
-	h.rule(t, "acme", team.Issuer{
+	h.rule(t, "acme", tenant.Issuer{
 		Name: "people", ClientID: "rookery-cli", Roles: everywhere(auth.Admin),
 	})
 	token := h.workflow(map[string]any{"sub": "alice"})
@@ -456,7 +456,7 @@ func TestRuleOfAnIssuerOfTheServer(t *testing.T) {
 	} {
 		teams := h.process(t, h.table, url)
 		gate := access.NewGate(access.GateOptions{
-			Teams: teams, PublicURL: home, Closed: true, Now: h.clock.now,
+			Tenants: teams, PublicURL: home, Closed: true, Now: h.clock.now,
 			Verifier: auth.NewVerifier(auth.Options{Now: h.clock.now, Public: h.forge.Client()}),
 			Issuers: []access.Issuer{{
 				Issuer: auth.Issuer{URL: url, JWKS: h.staff.JWKS}, Tenant: "acme", Role: auth.Reader,
@@ -465,7 +465,7 @@ func TestRuleOfAnIssuerOfTheServer(t *testing.T) {
 		c, err := gate.Caller(request("/v1/whoami", token))
 		require.Error(t, err, "%s: %+v", url, c)
 		require.Equal(t, fault.Unauthenticated, fault.Of(err).Code, url)
-		own, err := teams.Team(t.Context(), "acme")
+		own, err := teams.Tenant(t.Context(), "acme")
 		require.NoError(t, err)
 		s, err := own.Current(t.Context())
 		require.NoError(t, err)
@@ -478,19 +478,19 @@ func TestRuleOfAnIssuerOfTheServer(t *testing.T) {
 }
 
 // token creates an API token of a tenant.
-func (h *house) token(t *testing.T, tenant string, entry team.Token) auth.Secret {
+func (h *house) token(t *testing.T, name string, entry tenant.Token) auth.Secret {
 	t.Helper()
-	s := auth.NewSecret(tenant)
+	s := auth.NewSecret(name)
 	entry.ID, entry.Digest = s.ID, s.Digest()
-	_, err := h.tenant(t, tenant).CreateToken(t.Context(), call, entry,
-		func(team.Token) any { return nil })
+	_, err := h.tenant(t, name).CreateToken(t.Context(), call, entry,
+		func(tenant.Token) any { return nil })
 	require.NoError(t, err)
 	return s
 }
 
 func TestAPIToken(t *testing.T) {
 	h := newHouse(t)
-	s := h.token(t, "acme", team.Token{
+	s := h.token(t, "acme", tenant.Token{
 		Name: "ci", Roles: map[string]auth.Role{"builds": auth.Editor}, Prefix: "ci/",
 		Tools: []string{"raven_add"}, ReadOnly: true, Expires: h.clock.now().Add(time.Hour),
 	})
@@ -503,10 +503,10 @@ func TestAPIToken(t *testing.T) {
 	require.Equal(t, auth.Nobody, c.Role("main"))
 	require.Equal(t, "ci/", c.Prefix)
 	require.True(t, c.ReadOnly)
-	require.True(t, c.May("raven_add"))
-	require.False(t, c.May("raven_read"))
+	require.True(t, c.MayCall("raven_add"))
+	require.False(t, c.MayCall("raven_read"))
 
-	other := h.token(t, "globex", team.Token{Name: "theirs", Roles: everywhere(auth.Admin)})
+	other := h.token(t, "globex", tenant.Token{Name: "theirs", Roles: everywhere(auth.Admin)})
 	text := s.Token()
 	for name, bad := range map[string]string{
 		"truncated":         text[:len(text)-1],
@@ -540,12 +540,12 @@ func TestAPIToken(t *testing.T) {
 // elsewhere within a minute), and that a new token is valid everywhere at once.
 func TestRevocation(t *testing.T) {
 	h := newHouse(t)
-	s := h.token(t, "acme", team.Token{Name: "x", Roles: everywhere(auth.Reader)})
+	s := h.token(t, "acme", tenant.Token{Name: "x", Roles: everywhere(auth.Reader)})
 	h.who(t, s.Token())
-	elsewhere, err := h.process(t, h.table).Team(t.Context(), "acme")
+	elsewhere, err := h.process(t, h.table).Tenant(t.Context(), "acme")
 	require.NoError(t, err)
-	revoke := func(at *team.Team, id string) {
-		_, err := at.RevokeToken(t.Context(), call, id, func(team.Token, bool) any { return nil })
+	revoke := func(at *tenant.Tenant, id string) {
+		_, err := at.RevokeToken(t.Context(), call, id, func(tenant.Token, bool) any { return nil })
 		require.NoError(t, err)
 	}
 	revoke(elsewhere, s.ID)
@@ -553,9 +553,9 @@ func TestRevocation(t *testing.T) {
 	h.stopped(t, fault.Unauthenticated, request("/", s.Token()))
 
 	made := auth.NewSecret("acme")
-	_, err = elsewhere.CreateToken(t.Context(), call, team.Token{
+	_, err = elsewhere.CreateToken(t.Context(), call, tenant.Token{
 		ID: made.ID, Name: "y", Digest: made.Digest(), Roles: everywhere(auth.Reader),
-	}, func(team.Token) any { return nil })
+	}, func(tenant.Token) any { return nil })
 	require.NoError(t, err)
 	h.who(t, made.Token())
 	revoke(h.tenant(t, "acme"), made.ID)
@@ -566,7 +566,7 @@ func TestRevocation(t *testing.T) {
 // minute. An invalid one costs a Query, but in the long run at most one a second.
 func TestWhatItCosts(t *testing.T) {
 	h := newHouse(t)
-	s := h.token(t, "acme", team.Token{Name: "x", Roles: everywhere(auth.Reader)})
+	s := h.token(t, "acme", tenant.Token{Name: "x", Roles: everywhere(auth.Reader)})
 	jwt := h.staffToken(nil)
 	h.who(t, s.Token())
 	h.who(t, jwt)
@@ -605,11 +605,11 @@ func TestOpen(t *testing.T) {
 	outside = outside.WithContext(context.WithValue(outside.Context(), http.LocalAddrContextKey, address))
 	h.stopped(t, fault.Unauthenticated, outside)
 
-	s := h.token(t, auth.Local, team.Token{Name: "first", Roles: everywhere(auth.Admin)})
+	s := h.token(t, auth.Local, tenant.Token{Name: "first", Roles: everywhere(auth.Admin)})
 	h.stopped(t, fault.Unauthenticated, request("/", ""))
 	require.Equal(t, auth.Admin, h.who(t, s.Token()).Role("any"))
 	_, err = h.tenant(t, auth.Local).RevokeToken(t.Context(), call, s.ID,
-		func(team.Token, bool) any { return nil })
+		func(tenant.Token, bool) any { return nil })
 	require.NoError(t, err)
 	h.stopped(t, fault.Unauthenticated, request("/", ""))
 }
@@ -659,13 +659,13 @@ func TestAgain(t *testing.T) {
 	h := newHouse(t)
 	c := h.who(t, h.staffToken(map[string]any{"roles": nil}))
 	require.Equal(t, auth.Nobody, c.Role("main"))
-	elsewhere, err := h.process(t, h.table).Team(t.Context(), "acme")
+	elsewhere, err := h.process(t, h.table).Tenant(t.Context(), "acme")
 	require.NoError(t, err)
-	_, err = elsewhere.SetMember(t.Context(), call, team.Member{
+	_, err = elsewhere.SetMember(t.Context(), call, tenant.Member{
 		Issuer: h.staff.URL, Subject: "alice", Roles: everywhere(auth.Editor),
-	}, func(team.Member, bool) any { return nil })
+	}, func(tenant.Member, bool) any { return nil })
 	require.NoError(t, err)
-	now, err := c.Again(t.Context())
+	now, err := c.Refresh(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, auth.Editor, now.Role("main"))
 	require.Equal(t, c.Principal, now.Principal)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 )
 
 // An Issuer is an issuer of the deployment, whose tokens may name any tenant (CONTRACT §7).
@@ -25,9 +25,9 @@ type Issuer struct {
 	Claims      auth.Conditions // all must match
 }
 
-// A verified is the result of verifying a token of an issuer: that it is genuine, and for which
-// tenant. It says nothing about roles, which follow from the tenant's state; see ofJWT.
-type verified struct {
+// A verifiedToken is the result of verifying a token of an issuer: that it is genuine, and for which
+// tenant. It says nothing about roles, which follow from the tenant's state; see jwtCaller.
+type verifiedToken struct {
 	claims auth.Claims
 	issuer *Issuer   // of the deployment; nil: of the tenant
 	tenant string    // the tenant that the token is for; empty: none
@@ -42,12 +42,12 @@ func (g *Gate) byJWT(ctx context.Context, token, path string) (auth.Caller, erro
 	if err != nil {
 		return auth.Caller{}, err
 	}
-	enter := g.opt.Teams.Team
+	enter := g.opt.Tenants.Tenant
 	if p.issuer != nil {
-		enter = g.opt.Enter
+		enter = g.opt.OpenTenant
 	}
-	return g.within(ctx, p.tenant, enter, func(t *team.Team) (auth.Caller, error) {
-		return decided(t, func(state stateOf) (auth.Caller, error) { return g.ofJWT(ctx, t, p, state) })
+	return g.withTenant(ctx, p.tenant, enter, func(t *tenant.Tenant) (auth.Caller, error) {
+		return decideFresh(t, func(state stateReader) (auth.Caller, error) { return g.jwtCaller(ctx, t, p, state) })
 	})
 }
 
@@ -58,7 +58,7 @@ func (g *Gate) tenantOf(i *Issuer, c auth.Claims) string {
 		return i.Tenant
 	}
 	name := c.Text(i.TenantClaim)
-	if name == auth.Local && !g.opt.Guests {
+	if name == auth.Local && !g.opt.AllowLocalTenant {
 		return ""
 	}
 	return name
@@ -66,16 +66,16 @@ func (g *Gate) tenantOf(i *Issuer, c auth.Claims) string {
 
 // verified verifies a token. It uses a cached result of the last minute, but always checks the path
 // and the expiry.
-func (g *Gate) verified(ctx context.Context, token, path string) (verified, error) {
+func (g *Gate) verified(ctx context.Context, token, path string) (verifiedToken, error) {
 	key, now := sha256.Sum256([]byte(token)), g.opt.Now()
-	p, ok := g.shown.Get(key)
-	if ok && now.Sub(p.at).Abs() < shownLife && now.Before(p.claims.Expires.Add(auth.Leeway)) &&
-		g.meant(p, path) {
+	p, ok := g.cache.Get(key)
+	if ok && now.Sub(p.at).Abs() < cacheLife && now.Before(p.claims.Expires.Add(auth.Leeway)) &&
+		g.stillApplies(p, path) {
 		return p, nil
 	}
 	peeked, err := auth.Peek(token)
 	if err != nil {
-		return verified{}, err
+		return verifiedToken{}, err
 	}
 	p, err = g.byDeployment(ctx, token, peeked, path)
 	if errors.Is(err, errNotOurs) {
@@ -85,11 +85,11 @@ func (g *Gate) verified(ctx context.Context, token, path string) (verified, erro
 		err = auth.Refused().Because(err)
 	}
 	if err != nil {
-		return verified{}, err
+		return verifiedToken{}, err
 	}
 	p.at = now
-	if len(token) <= shownLong {
-		g.shown.Add(key, p)
+	if len(token) <= maxCachedToken {
+		g.cache.Add(key, p)
 	}
 	return p, nil
 }
@@ -97,23 +97,23 @@ func (g *Gate) verified(ctx context.Context, token, path string) (verified, erro
 // errNotOurs is the error of a token that none of the issuers can have issued for this deployment.
 var errNotOurs = errors.New("it was not issued for this server by a configured issuer")
 
-// meant reports whether a cached verification is valid for a request to path. The deployment may
+// stillApplies reports whether a cached verification is valid for a request to path. The deployment may
 // have several entries for one issuer, and another entry may come first for that path.
-func (g *Gate) meant(p verified, path string) bool {
+func (g *Gate) stillApplies(p verifiedToken, path string) bool {
 	if p.issuer == nil {
 		return true
 	}
 	for k := range g.opt.Issuers {
 		i := &g.opt.Issuers[k]
-		if i.URL == p.issuer.URL && i.Claims.Match(p.claims.All) && g.fits(i, p.claims.Audience, path) {
+		if i.URL == p.issuer.URL && i.Claims.Match(p.claims.All) && g.acceptsAudience(i, p.claims.Audience, path) {
 			return i == p.issuer
 		}
 	}
 	return false
 }
 
-// fits reports whether one of the audiences of a token is accepted from an issuer for a path.
-func (g *Gate) fits(i *Issuer, audience []string, path string) bool {
+// acceptsAudience reports whether one of the audiences of a token is accepted from an issuer for a path.
+func (g *Gate) acceptsAudience(i *Issuer, audience []string, path string) bool {
 	if slices.Contains(audience, cmp.Or(i.Audience, g.opt.PublicURL)) {
 		return true
 	}
@@ -144,7 +144,7 @@ func (g *Gate) audiences(i *Issuer, path string) []string {
 // are tried.
 func (g *Gate) byDeployment(
 	ctx context.Context, token string, peeked auth.Peeked, path string,
-) (verified, error) {
+) (verifiedToken, error) {
 	failed := errNotOurs
 	for k := range g.opt.Issuers {
 		i := &g.opt.Issuers[k]
@@ -154,12 +154,12 @@ func (g *Gate) byDeployment(
 		c, err := g.opt.Verifier.Verify(ctx, token, i.Issuer, g.audiences(i, path))
 		switch {
 		case err == nil && i.Claims.Match(c.All):
-			return verified{claims: c, issuer: i, tenant: g.tenantOf(i, c)}, nil
+			return verifiedToken{claims: c, issuer: i, tenant: g.tenantOf(i, c)}, nil
 		case err != nil && !fault.Is(err, fault.Unauthenticated):
 			failed = err
 		}
 	}
-	return verified{}, failed
+	return verifiedToken{}, failed
 }
 
 // byTenant verifies a token with the issuers of the tenant that its audience names. Each different
@@ -167,19 +167,19 @@ func (g *Gate) byDeployment(
 // verified it, because only rules with these keys may then apply.
 func (g *Gate) byTenant(
 	ctx context.Context, token string, peeked auth.Peeked,
-) (verified, error) {
-	audience := g.ofTenant(peeked.Audience)
+) (verifiedToken, error) {
+	audience := g.tenantAudience(peeked.Audience)
 	if audience == "" {
-		return verified{}, errNotOurs
+		return verifiedToken{}, errNotOurs
 	}
-	name := strings.TrimPrefix(audience, team.Audience(g.opt.PublicURL, ""))
+	name := strings.TrimPrefix(audience, tenant.Audience(g.opt.PublicURL, ""))
 	t, err := g.tenant(ctx, name)
 	if err != nil {
-		return verified{}, err
+		return verifiedToken{}, err
 	}
 	keys, err := rulesFor(ctx, t, peeked.Issuer)
 	if err != nil {
-		return verified{}, err
+		return verifiedToken{}, err
 	}
 	failed := errNotOurs
 	for _, jwks := range keys {
@@ -187,23 +187,23 @@ func (g *Gate) byTenant(
 		c, err := g.opt.Verifier.Verify(ctx, token, from, []string{audience})
 		switch {
 		case err == nil:
-			return verified{claims: c, tenant: name, keys: jwks}, nil
+			return verifiedToken{claims: c, tenant: name, keys: jwks}, nil
 		case !fault.Is(err, fault.Unauthenticated):
 			failed = err
 		}
 	}
-	return verified{}, failed
+	return verifiedToken{}, failed
 }
 
-// ofTenant returns the audience that names a tenant. It is empty if there is none, or if there are
+// tenantAudience returns the audience that names a tenant. It is empty if there is none, or if there are
 // several: one tenant could use such a token at another.
-func (g *Gate) ofTenant(audience []string) string {
+func (g *Gate) tenantAudience(audience []string) string {
 	if g.opt.PublicURL == "" {
 		return ""
 	}
 	found := ""
 	for _, a := range audience {
-		name, ok := strings.CutPrefix(a, team.Audience(g.opt.PublicURL, ""))
+		name, ok := strings.CutPrefix(a, tenant.Audience(g.opt.PublicURL, ""))
 		switch {
 		case !ok || !auth.ValidName(name):
 		case found != "" && found != a:
@@ -217,8 +217,8 @@ func (g *Gate) ofTenant(audience []string) string {
 
 // rulesFor returns the JWKS URLs of a tenant's rules for an issuer, without duplicates. If the
 // known state has no rule for it, the newest state is read.
-func rulesFor(ctx context.Context, t *team.Team, issuer string) ([]string, error) {
-	for _, state := range []stateOf{t.Current, t.Fresh} {
+func rulesFor(ctx context.Context, t *tenant.Tenant, issuer string) ([]string, error) {
+	for _, state := range []stateReader{t.Current, t.Fresh} {
 		s, err := state(ctx)
 		if err != nil {
 			return nil, err
@@ -236,9 +236,9 @@ func rulesFor(ctx context.Context, t *team.Team, issuer string) ([]string, error
 	return nil, nil
 }
 
-// ofJWT returns the caller of a verified token in a state of its tenant.
-func (g *Gate) ofJWT(
-	ctx context.Context, t *team.Team, p verified, state stateOf,
+// jwtCaller returns the caller of a verified token in a state of its tenant.
+func (g *Gate) jwtCaller(
+	ctx context.Context, t *tenant.Tenant, p verifiedToken, state stateReader,
 ) (auth.Caller, error) {
 	s, err := state(ctx)
 	if err != nil {
@@ -246,46 +246,46 @@ func (g *Gate) ofJWT(
 	}
 	var c auth.Caller
 	if p.issuer != nil {
-		c = ofDeployment(s, p)
+		c = deploymentCaller(s, p)
 	} else if rule, ok := p.rule(t, s); ok {
-		c = ofRule(s, p, rule)
+		c = ruleCaller(s, p, rule)
 	} else {
 		return auth.Caller{}, auth.Refused().Because(errors.New("no rule of the tenant accepts it"))
 	}
 	c.Scope, c.Expires = p.claims.Scope, p.claims.Expires
 	c.Issuer, c.Subject = p.claims.Issuer, p.claims.Subject
-	c.Again = func(ctx context.Context) (auth.Caller, error) {
-		return g.ofJWT(ctx, t, p, t.Fresh)
+	c.Refresh = func(ctx context.Context) (auth.Caller, error) {
+		return g.jwtCaller(ctx, t, p, t.Fresh)
 	}
 	return c, nil
 }
 
-// ofDeployment returns the caller of a token of a deployment issuer.
-func ofDeployment(s *team.State, p verified) auth.Caller {
+// deploymentCaller returns the caller of a token of a deployment issuer.
+func deploymentCaller(s *tenant.State, p verifiedToken) auth.Caller {
 	otherwise := map[string]auth.Role{}
 	if p.issuer.Role != auth.Nobody {
 		otherwise[auth.AllVaults] = p.issuer.Role
 	}
-	return person(s, p, p.issuer.RolesClaim, otherwise)
+	return personCaller(s, p, p.issuer.RolesClaim, otherwise)
 }
 
-// ofRule returns the caller of a token that a rule of its tenant accepts.
-func ofRule(s *team.State, p verified, rule team.Issuer) auth.Caller {
+// ruleCaller returns the caller of a token that a rule of its tenant accepts.
+func ruleCaller(s *tenant.State, p verifiedToken, rule tenant.Issuer) auth.Caller {
 	if rule.People() {
-		return person(s, p, rule.RolesClaim, rule.Roles)
+		return personCaller(s, p, rule.RolesClaim, rule.Roles)
 	}
-	c := known(p.tenant, auth.Workload(rule.Name), rule.Name)
+	c := newCaller(p.tenant, auth.Workload(rule.Name), rule.Name)
 	c.Roles = rule.Roles
 	return c
 }
 
-// person returns a caller that is a principal of its own. Its roles are those of its membership in
+// personCaller returns a caller that is a principal of its own. Its roles are those of its membership in
 // the tenant, or else those in its token's claim, or else the default. An invalid claim gives no
 // roles, and not the default ones.
-func person(
-	s *team.State, p verified, claim string, otherwise map[string]auth.Role,
+func personCaller(
+	s *tenant.State, p verifiedToken, claim string, otherwise map[string]auth.Role,
 ) auth.Caller {
-	c := known(p.tenant, auth.User(p.claims.Issuer, p.claims.Subject), p.claims.Subject)
+	c := newCaller(p.tenant, auth.User(p.claims.Issuer, p.claims.Subject), p.claims.Subject)
 	if m, ok := s.Member(p.claims.Issuer, p.claims.Subject); ok {
 		c.Roles, c.Prefix = m.Roles, m.Prefix
 		return c
@@ -302,8 +302,8 @@ func person(
 
 // rule returns the rule of the tenant that applies to a token: of the enabled rules that match it,
 // the one with the fewest wildcards, then the first by name (CONTRACT §4, team).
-func (p verified) rule(t *team.Team, s *team.State) (team.Issuer, bool) {
-	var best team.Issuer
+func (p verifiedToken) rule(t *tenant.Tenant, s *tenant.State) (tenant.Issuer, bool) {
+	var best tenant.Issuer
 	found := false
 	for _, rule := range s.Issuers() {
 		conditions := auth.Conditions(rule.Claims)

@@ -15,7 +15,7 @@ const maxRequestID = 128
 func RequestID(given string) string {
 	strange := func(c rune) bool { return c <= ' ' || c > '~' }
 	if given == "" || len(given) > maxRequestID || strings.ContainsFunc(given, strange) ||
-		auth.HoldsToken(given) {
+		auth.ContainsToken(given) {
 		return rand.Text()
 	}
 	return given

@@ -139,9 +139,9 @@ func quoted(text string) string {
 // escaped returns a path as encoded in a URL.
 func escaped(path string) string { return (&url.URL{Path: path}).EscapedPath() }
 
-// Sent reports whether a request has a Bearer token, valid or not. Other schemes are ignored: such
+// HasBearerToken reports whether a request has a Bearer token, valid or not. Other schemes are ignored: such
 // a client does not know yet that a token is required.
-func Sent(h http.Header) bool {
+func HasBearerToken(h http.Header) bool {
 	for _, value := range h.Values(authorization) {
 		if scheme, _, _ := strings.Cut(value, " "); strings.EqualFold(scheme, "Bearer") {
 			return true

@@ -88,10 +88,10 @@ func TestSent(t *testing.T) {
 		"": false, "Basic eDp5": false, "Bearerx": false, "DPoP x": false,
 	} {
 		h := http.Header{"Authorization": {value}}
-		require.Equal(t, want, access.Sent(h), value)
+		require.Equal(t, want, access.HasBearerToken(h), value)
 	}
-	require.False(t, access.Sent(http.Header{}))
-	require.True(t, access.Sent(http.Header{"Authorization": {"Basic x", "Bearer y"}}))
+	require.False(t, access.HasBearerToken(http.Header{}))
+	require.True(t, access.HasBearerToken(http.Header{"Authorization": {"Basic x", "Bearer y"}}))
 }
 
 // TestOneToken checks that a request with two tokens is refused before authentication.

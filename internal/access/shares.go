@@ -49,8 +49,8 @@ type Shares struct {
 	requests ledger
 	calls    ledger
 	bytes    ledger
-	accounts map[holder]*account // of principals with requests in flight
-	tenants  map[string]*held
+	accounts map[accountKey]*account // of principals with requests in flight
+	tenants  map[string]*amounts
 	waiting  []*waiter // in order of arrival
 }
 
@@ -78,9 +78,9 @@ func NewShares(o ShareOptions) *Shares {
 	return &Shares{
 		opt:      o,
 		requests: ledger{unit: requests, total: perCall * n},
-		calls:    ledger{unit: calls, total: n, sure: n / 4},
+		calls:    ledger{unit: calls, total: n, guaranteed: n / 4},
 		bytes:    ledger{unit: octets, total: max(minBytes, bytesPerCall*n), floor: smallBytes},
-		accounts: map[holder]*account{}, tenants: map[string]*held{},
+		accounts: map[accountKey]*account{}, tenants: map[string]*amounts{},
 	}
 }
 
@@ -100,7 +100,7 @@ func (s *Shares) Begin(c auth.Caller) (*Flight, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	a := s.accountOf(holder{c.Tenant, c.Principal})
+	a := s.accountOf(accountKey{c.Tenant, c.Principal})
 	if !s.requests.fits(a, 1) {
 		s.forget(a)
 		return nil, s.full("requests", s.requests.total)
@@ -110,17 +110,17 @@ func (s *Shares) Begin(c auth.Caller) (*Flight, error) {
 }
 
 // accountOf returns the account of a principal, and creates it if necessary. The caller holds mu.
-func (s *Shares) accountOf(h holder) *account {
+func (s *Shares) accountOf(h accountKey) *account {
 	a := s.accounts[h]
 	if a != nil {
 		return a
 	}
 	tenant := s.tenants[h.tenant]
 	if tenant == nil {
-		tenant = &held{}
+		tenant = &amounts{}
 		s.tenants[h.tenant] = tenant
 	}
-	a = &account{holder: h, tenant: tenant, local: h.principal == auth.Local}
+	a = &account{accountKey: h, tenant: tenant, local: h.principal == auth.Local}
 	s.accounts[h] = a
 	return a
 }
@@ -129,10 +129,10 @@ func (s *Shares) accountOf(h holder) *account {
 // caller holds mu.
 func (s *Shares) forget(a *account) {
 	if a.own[requests] == 0 {
-		delete(s.accounts, a.holder)
+		delete(s.accounts, a.accountKey)
 	}
 	if a.tenant[requests] == 0 {
-		delete(s.tenants, a.holder.tenant)
+		delete(s.tenants, a.accountKey.tenant)
 	}
 }
 
@@ -240,7 +240,7 @@ func (f *Flight) runs(passed int) {
 	f.running = true
 	f.bytes += answerBytes
 	if f.shares.opt.Waited != nil {
-		f.shares.opt.Waited(f.holder.tenant, passed)
+		f.shares.opt.Waited(f.accountKey.tenant, passed)
 	}
 }
 

@@ -21,8 +21,8 @@ const (
 	// archiveAge is the minimum age of an entry that is archived.
 	archiveAge = 5 * time.Minute
 
-	// archiveMost is the maximum number of entries in an archive.
-	archiveMost = 1000
+	// maxArchived is the maximum number of entries in an archive.
+	maxArchived = 1000
 
 	// archivePrefix is the prefix of the keys of archives.
 	archivePrefix = "refusals/"
@@ -36,20 +36,20 @@ func archiveKey(n uint64) string { return fmt.Sprintf("%s%012d.jsonl", archivePr
 // the archive, followed by one line for each entry. An object is written once and never replaced.
 // One day for each archive lets a search by time skip archives by their keys.
 type archive struct {
-	about
-	Entries []kept `json:"-"`
+	archiveHeader
+	Entries []keyedEntry `json:"-"`
 }
 
-// An about is the first line of an archive.
-type about struct {
+// An archiveHeader is the first line of an archive.
+type archiveHeader struct {
 	Format int    `json:"format"`
 	N      uint64 `json:"n"`
 	Prev   []byte `json:"prev"` // SHA-256 of the previous archive; empty in the first
 	Count  int    `json:"count"`
 }
 
-// A span is the item of an archive in the table. It says which entries the archive has.
-type span struct {
+// An archiveSpan is the item of an archive in the table. It says which entries the archive has.
+type archiveSpan struct {
 	N     uint64 `json:"n"`
 	First string `json:"first"` // keys of its first and last entry
 	Last  string `json:"last"`
@@ -97,18 +97,18 @@ func (r Refusals) archiveNext(ctx context.Context, before string) (more bool, er
 	if err != nil {
 		return false, err
 	}
-	due, err := r.oldest(ctx, before, archiveMost)
+	due, err := r.oldest(ctx, before, maxArchived)
 	if err != nil {
 		return false, err
 	}
 	if len(due) == 0 {
-		a, hash, err := r.behind(ctx, h)
+		a, hash, err := r.nextArchive(ctx, h)
 		if errors.Is(err, blob.ErrNotExist) {
 			return false, nil
 		}
 		return r.end(ctx, old, h, archived{a, hash, err})
 	}
-	if due, err = r.settled(ctx, h, due); err != nil || len(due) == 0 {
+	if due, err = r.dropArchived(ctx, h, due); err != nil || len(due) == 0 {
 		return true, err
 	}
 	a, hash, err := r.put(ctx, h, sameDay(due))
@@ -131,17 +131,17 @@ func (r Refusals) end(
 	if a.err != nil {
 		return false, a.err
 	}
-	named, err := r.name(ctx, old, h.with(a.archive, a.hash), a.archive)
+	named, err := r.setHead(ctx, old, h.with(a.archive, a.hash), a.archive)
 	if err != nil || !named {
 		return err == nil, err
 	}
 	return true, r.remove(ctx, a.Entries)
 }
 
-// settled removes the entries that the last archive contains from the table, and returns the
+// dropArchived removes the entries that the last archive contains from the table, and returns the
 // others. If the archive does not have the hash in the head, it returns INDEX_ERROR and removes
 // nothing.
-func (r Refusals) settled(ctx context.Context, h head, due []kept) ([]kept, error) {
+func (r Refusals) dropArchived(ctx context.Context, h head, due []keyedEntry) ([]keyedEntry, error) {
 	if h.N == 0 {
 		return due, nil
 	}
@@ -150,14 +150,14 @@ func (r Refusals) settled(ctx context.Context, h head, due []kept) ([]kept, erro
 		return nil, err
 	}
 	if !bytes.Equal(hash, h.Hash) {
-		return nil, offChain(h.N, nil)
+		return nil, chainError(h.N, nil)
 	}
 	there := map[string]bool{}
 	for _, k := range last.Entries {
 		there[k.Key] = true
 	}
-	var archived []kept
-	due = slices.DeleteFunc(due, func(k kept) bool {
+	var archived []keyedEntry
+	due = slices.DeleteFunc(due, func(k keyedEntry) bool {
 		if there[k.Key] {
 			archived = append(archived, k)
 		}
@@ -167,7 +167,7 @@ func (r Refusals) settled(ctx context.Context, h head, due []kept) ([]kept, erro
 }
 
 // sameDay returns the first entries, up to the first one of another day. all must not be empty.
-func sameDay(all []kept) []kept {
+func sameDay(all []keyedEntry) []keyedEntry {
 	day := dayOf(all[0].Key)
 	for i, k := range all {
 		if dayOf(k.Key) != day {
@@ -180,15 +180,15 @@ func sameDay(all []kept) []kept {
 // put writes the archive after the head. If there is one already, from a process that was
 // interrupted or is working on it, put returns that one: its entries may differ from due. The
 // bucket decides, because it creates an object only if there is none.
-func (r Refusals) put(ctx context.Context, h head, due []kept) (archive, []byte, error) {
-	a := archive{about{headFormat, h.N + 1, h.Hash, len(due)}, due}
+func (r Refusals) put(ctx context.Context, h head, due []keyedEntry) (archive, []byte, error) {
+	a := archive{archiveHeader{headFormat, h.N + 1, h.Hash, len(due)}, due}
 	data, err := a.bytes()
 	if err != nil {
 		return a, nil, err
 	}
 	_, err = r.bucket.Put(ctx, archiveKey(a.N), data, blob.IfAbsent)
 	if errors.Is(err, blob.ErrCondition) {
-		return r.behind(ctx, h)
+		return r.nextArchive(ctx, h)
 	}
 	if err != nil {
 		return a, nil, fmt.Errorf("put an archive of refused calls: %w", err)
@@ -197,13 +197,13 @@ func (r Refusals) put(ctx context.Context, h head, due []kept) (archive, []byte,
 	return a, sum[:], nil
 }
 
-// behind returns the archive after the head. It exists if another process wrote it without
+// nextArchive returns the archive after the head. It exists if another process wrote it without
 // completing it, or if the database was lost and started again. Its Prev must be the hash of the
 // head.
-func (r Refusals) behind(ctx context.Context, h head) (archive, []byte, error) {
+func (r Refusals) nextArchive(ctx context.Context, h head) (archive, []byte, error) {
 	a, hash, err := r.archive(ctx, h.N+1)
 	if err == nil && !bytes.Equal(a.Prev, h.Hash) {
-		err = offChain(a.N, nil)
+		err = chainError(a.N, nil)
 	}
 	return a, hash, err
 }
@@ -219,9 +219,9 @@ func (h head) with(a archive, hash []byte) head {
 	return h
 }
 
-// name makes an archive the last one, unless another process has changed the head. It reports
+// setHead makes an archive the last one, unless another process has changed the head. It reports
 // whether it did. old is the head item as it was read; the zero Item if there was none.
-func (r Refusals) name(ctx context.Context, old table.Item, h head, a archive) (bool, error) {
+func (r Refusals) setHead(ctx context.Context, old table.Item, h head, a archive) (bool, error) {
 	next := table.Item{Key: table.Key{Part: partArchives, Sort: headKey}}
 	item := table.Item{Key: a.spanKey()}
 	var err error
@@ -255,13 +255,13 @@ func (a archive) spanKey() table.Key {
 }
 
 // span returns the archive's item.
-func (a archive) span() span {
-	return span{a.N, a.Entries[0].Key, a.Entries[len(a.Entries)-1].Key, len(a.Entries)}
+func (a archive) span() archiveSpan {
+	return archiveSpan{a.N, a.Entries[0].Key, a.Entries[len(a.Entries)-1].Key, len(a.Entries)}
 }
 
 // remove removes entries from the table, in several commits if there are many. Entries that are
 // gone already do no harm.
-func (r Refusals) remove(ctx context.Context, all []kept) error {
+func (r Refusals) remove(ctx context.Context, all []keyedEntry) error {
 	for some := range slices.Chunk(all, table.MaxOps) {
 		var ops []table.Op
 		for _, k := range some {
@@ -278,7 +278,7 @@ func (r Refusals) remove(ctx context.Context, all []kept) error {
 func (a archive) bytes() ([]byte, error) {
 	var b bytes.Buffer
 	lines := json.NewEncoder(&b)
-	err := lines.Encode(a.about)
+	err := lines.Encode(a.archiveHeader)
 	for _, k := range a.Entries {
 		err = errors.Join(err, lines.Encode(k))
 	}
@@ -303,7 +303,7 @@ func (r Refusals) archive(ctx context.Context, n uint64) (archive, []byte, error
 		err = errors.New("it says that it is another, or is cut off")
 	}
 	if err != nil {
-		return archive{}, nil, offChain(n, err)
+		return archive{}, nil, chainError(n, err)
 	}
 	sum := sha256.Sum256(data)
 	return a, sum[:], nil
@@ -318,11 +318,11 @@ func readArchive(data []byte) (archive, error) {
 	if !lines.Scan() {
 		return a, errors.New("it is empty")
 	}
-	if err := json.Unmarshal(lines.Bytes(), &a.about); err != nil {
+	if err := json.Unmarshal(lines.Bytes(), &a.archiveHeader); err != nil {
 		return a, fmt.Errorf("decode its first line: %w", err)
 	}
 	for lines.Scan() {
-		var k kept
+		var k keyedEntry
 		if err := json.Unmarshal(lines.Bytes(), &k); err != nil {
 			return a, fmt.Errorf("decode an entry: %w", err)
 		}
@@ -331,7 +331,7 @@ func readArchive(data []byte) (archive, error) {
 	return a, lines.Err()
 }
 
-// offChain returns the fault of an archive that does not match the hash chain.
-func offChain(n uint64, err error) error {
+// chainError returns the fault of an archive that does not match the hash chain.
+func chainError(n uint64, err error) error {
 	return broken(fmt.Sprintf("%s is not what its chain says", archiveKey(n)), err)
 }

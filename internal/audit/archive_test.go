@@ -128,9 +128,9 @@ func (b *bench) waiting(t *testing.T) int {
 // verify verifies the refusal log in a new process.
 func (b *bench) verify(t *testing.T) (int, error) {
 	t.Helper()
-	a, err := b.process(t, b.table, b.files.Bucket).Team(t.Context(), "acme")
+	a, err := b.process(t, b.table, b.files.Bucket).Tenant(t.Context(), "acme")
 	require.NoError(t, err)
-	return audit.Of(a).Verify(t.Context())
+	return audit.RefusalsOf(a).Verify(t.Context())
 }
 
 // TestArchive checks that entries are archived after some minutes, and can then be listed as
@@ -206,7 +206,7 @@ func archiveWith(t *testing.T, of string, n int, f tabletest.Fault) (met bool) {
 	b := newBench(t)
 	b.refuse(t, b.auditor(t), 3)
 	b.clock.pass(10 * time.Minute)
-	_, err := audit.Of(b.team(t)).Archive(t.Context(), b.clock.time())
+	_, err := audit.RefusalsOf(b.team(t)).Archive(t.Context(), b.clock.time())
 	require.NoError(t, err, "there is an archive before")
 	b.refuse(t, b.auditor(t), 4)
 	b.clock.pass(24 * time.Hour)
@@ -227,13 +227,13 @@ func archiveWith(t *testing.T, of string, n int, f tabletest.Fault) (met bool) {
 		return tabletest.None
 	})
 	files := &brittle{Bucket: b.files.Bucket, fault: f}
-	a, err := b.process(t, flaky, files).Team(t.Context(), "acme")
+	a, err := b.process(t, flaky, files).Tenant(t.Context(), "acme")
 	require.NoError(t, err)
 	armed = true
 	if of == "bucket" {
 		files.at = files.calls + n
 	}
-	_, err = audit.Of(a).Archive(t.Context(), b.clock.time())
+	_, err = audit.RefusalsOf(a).Archive(t.Context(), b.clock.time())
 	armed = false
 	met = met || of == "bucket" && files.calls >= files.at
 	files.at = 0
@@ -245,13 +245,13 @@ func archiveWith(t *testing.T, of string, n int, f tabletest.Fault) (met bool) {
 		require.NoError(t, err, "call %d, %s", n, when)
 	}
 	check("at once")
-	_, err = audit.Of(b.team(t)).Archive(t.Context(), b.clock.time())
+	_, err = audit.RefusalsOf(b.team(t)).Archive(t.Context(), b.clock.time())
 	require.NoError(t, err)
 	check("after another pass")
 	flaky.Deliver(t.Context())
 	files.deliver()
 	check("when what is late is there")
-	_, err = audit.Of(b.team(t)).Archive(t.Context(), b.clock.time())
+	_, err = audit.RefusalsOf(b.team(t)).Archive(t.Context(), b.clock.time())
 	require.NoError(t, err)
 	check("in the end")
 	require.Zero(t, b.waiting(t))
@@ -271,9 +271,9 @@ func TestArchiveTogether(t *testing.T) {
 	for i := range failed {
 		teams := b.process(t, b.table, b.files.Bucket)
 		all.Go(func() {
-			a, err := teams.Team(t.Context(), "acme")
+			a, err := teams.Tenant(t.Context(), "acme")
 			if err == nil {
-				_, err = audit.Of(a).Archive(t.Context(), b.clock.time())
+				_, err = audit.RefusalsOf(a).Archive(t.Context(), b.clock.time())
 			}
 			failed[i] = err
 		})
@@ -305,7 +305,7 @@ func TestDatabaseBegunAnew(t *testing.T) {
 		require.NoError(t, own.Commit(t.Context(), table.Remove(it.Key)))
 	}
 	require.Empty(t, b.list(t, audit.Query{}))
-	_, err := audit.Of(b.team(t)).Archive(t.Context(), b.clock.time())
+	_, err := audit.RefusalsOf(b.team(t)).Archive(t.Context(), b.clock.time())
 	require.NoError(t, err)
 	require.Equal(t, want, b.list(t, audit.Query{}))
 	b.refuse(t, a, 1)

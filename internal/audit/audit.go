@@ -27,7 +27,7 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
@@ -49,18 +49,18 @@ type Auditor struct {
 
 // Options configure an Auditor. All are required except Now and Measure.
 type Options struct {
-	Teams *team.Teams
-	Log   *slog.Logger     // receives one line for each call
-	Now   func() time.Time // nil: time.Now
+	Tenants *tenant.Registry
+	Log     *slog.Logger     // receives one line for each call
+	Now     func() time.Time // nil: time.Now
 
 	// Measure is called when a call begins. The function that it returns is called when the call
 	// has ended, and returns additional attributes for the log line. Nil: there are none.
-	Measure func() func(Ended) []slog.Attr
+	Measure func() func(EndedCall) []slog.Attr
 }
 
-// An Ended describes a call that has ended, for Options.Measure. It has no caller and no arguments,
+// An EndedCall describes a call that has ended, for Options.Measure. It has no caller and no arguments,
 // so metrics cannot contain them.
-type Ended struct {
+type EndedCall struct {
 	Tool  string
 	Fault *fault.Fault // nil: the call succeeded
 	Took  time.Duration
@@ -154,7 +154,7 @@ func (a *Auditor) Archive(ctx context.Context) error {
 			continue
 		}
 		if left || err != nil {
-			a.due(name)
+			a.markTenant(name)
 		}
 		failed = errors.Join(failed, err)
 	}
@@ -163,15 +163,15 @@ func (a *Auditor) Archive(ctx context.Context) error {
 
 // archive makes one pass over the refusal log of a tenant, and reports whether entries remain.
 func (a *Auditor) archive(ctx context.Context, tenant string) (left bool, err error) {
-	t, err := a.opt.Teams.Team(ctx, tenant)
+	t, err := a.opt.Tenants.Tenant(ctx, tenant)
 	if err != nil {
 		return true, err
 	}
-	return Of(t).Archive(ctx, a.opt.Now())
+	return RefusalsOf(t).Archive(ctx, a.opt.Now())
 }
 
-// due marks the refusal log of a tenant for the next pass.
-func (a *Auditor) due(tenant string) {
+// markTenant marks the refusal log of a tenant for the next pass.
+func (a *Auditor) markTenant(tenant string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.tenants[tenant] = true
@@ -184,9 +184,9 @@ func (a *Auditor) forget(tenant string) {
 	delete(a.tenants, tenant)
 }
 
-// seen records that a tenant has called. On its first call its refusal log is marked, because it
+// addTenant records that a tenant has called. On its first call its refusal log is marked, because it
 // may have entries from an earlier process. So a restart costs one pass for each tenant that calls.
-func (a *Auditor) seen(tenant string) {
+func (a *Auditor) addTenant(tenant string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if _, known := a.tenants[tenant]; !known {
@@ -203,7 +203,7 @@ func (a *Auditor) Interceptor() tool.Interceptor {
 	return func(next tool.Handler) tool.Handler {
 		return func(ctx context.Context, c *tool.Call) (r tool.Reply, err error) {
 			start := a.opt.Now()
-			var measured func(Ended) []slog.Attr
+			var measured func(EndedCall) []slog.Attr
 			if a.opt.Measure != nil {
 				measured = a.opt.Measure()
 			}
@@ -212,9 +212,9 @@ func (a *Auditor) Interceptor() tool.Interceptor {
 				now := a.opt.Now()
 				e := ending{err: err, meta: r.Meta, wrote: r.Wrote, at: now, took: max(0, now.Sub(start))}
 				if measured != nil {
-					e.more = measured(e.told(c))
+					e.more = measured(e.endedCall(c))
 				}
-				a.ended(ctx, c, e)
+				a.record(ctx, c, e)
 			}()
 			return next(ctx, c)
 		}
@@ -234,31 +234,31 @@ type ending struct {
 	more  []slog.Attr // additional attributes of its log line
 }
 
-// ended writes the log line of a call and, if necessary, its entry. A call without a tenant, which
+// record writes the log line of a call and, if necessary, its entry. A call without a tenant, which
 // could not be authenticated, has only a log line. A call that failed after its commit has an entry
 // in the log that it changed (wrote), and needs no second one.
-func (a *Auditor) ended(ctx context.Context, c *tool.Call, e ending) {
+func (a *Auditor) record(ctx context.Context, c *tool.Call, e ending) {
 	a.opt.Log.LogAttrs(ctx, slog.LevelInfo, "call", e.line(c)...)
 	if c.Caller.Tenant == "" {
 		return
 	}
-	a.seen(c.Caller.Tenant)
+	a.addTenant(c.Caller.Tenant)
 	if e.err == nil && c.Needs().Kind == tool.View {
-		a.due(c.Caller.Tenant) // its entry is already written; see Done
+		a.markTenant(c.Caller.Tenant) // its entry is already written; see EntryOp
 	}
-	if e.err == nil || e.wrote || !c.Needs().Kind.Changes() || a.often(c, e) {
+	if e.err == nil || e.wrote || !c.Needs().Kind.Changes() || a.isRepeatedLimit(c, e) {
 		return
 	}
-	if err := a.keep(context.WithoutCancel(ctx), e.entry(c)); err != nil {
+	if err := a.writeEntry(context.WithoutCancel(ctx), e.entry(c)); err != nil {
 		a.opt.Log.ErrorContext(ctx, "the entry of a refused call could not be kept",
 			slog.String("request_id", clean(c.Caller.RequestID)), slog.Any("cause", err))
 	}
 }
 
-// often reports whether a call exceeded its rate limit and such a refusal of its caller was already
+// isRepeatedLimit reports whether a call exceeded its rate limit and such a refusal of its caller was already
 // recorded within limitedEvery. Otherwise it counts the call as recorded. Without it, a caller over
 // its rate would cause a write for each call.
-func (a *Auditor) often(c *tool.Call, e ending) bool {
+func (a *Auditor) isRepeatedLimit(c *tool.Call, e ending) bool {
 	if e.code() != fault.RateLimited {
 		return false
 	}
@@ -272,18 +272,18 @@ func (a *Auditor) often(c *tool.Call, e ending) bool {
 	return false
 }
 
-// keep writes an entry to the refusal log of its tenant, and marks that log for the next pass, even
+// writeEntry writes an entry to the refusal log of its tenant, and marks that log for the next pass, even
 // if the write failed: its outcome may be unknown. An erased tenant needs no entry.
-func (a *Auditor) keep(ctx context.Context, e Entry) error {
+func (a *Auditor) writeEntry(ctx context.Context, e Entry) error {
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
-	t, err := a.opt.Teams.Team(ctx, e.Tenant)
+	t, err := a.opt.Tenants.Tenant(ctx, e.Tenant)
 	if fault.Is(err, fault.Unauthenticated) {
 		return nil // the tenant is erased, and its refusal log too
 	}
 	if err != nil {
 		return err
 	}
-	defer a.due(e.Tenant)
-	return Of(t).add(ctx, e)
+	defer a.markTenant(e.Tenant)
+	return RefusalsOf(t).add(ctx, e)
 }

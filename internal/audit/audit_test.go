@@ -26,7 +26,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/table"
 	"github.com/rookeryhq/rookery/internal/tabletest"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
@@ -56,7 +56,7 @@ type bench struct {
 	flaky *tabletest.Flaky
 	files *brittle
 	clock *clock
-	teams *team.Teams
+	teams *tenant.Registry
 	log   bytes.Buffer
 }
 
@@ -80,9 +80,9 @@ func newBench(t *testing.T) *bench {
 }
 
 // process returns the tenants as a new process sees them.
-func (b *bench) process(t *testing.T, over table.Table, files blob.Bucket) *team.Teams {
+func (b *bench) process(t *testing.T, over table.Table, files blob.Bucket) *tenant.Registry {
 	t.Helper()
-	teams := team.NewTeams(team.Options{
+	teams := tenant.NewRegistry(tenant.Options{
 		Table: over, Bucket: files, Texts: repo.NewTexts(1 << 20),
 		Log: slog.New(slog.DiscardHandler), Now: b.clock.time,
 	})
@@ -91,9 +91,9 @@ func (b *bench) process(t *testing.T, over table.Table, files blob.Bucket) *team
 }
 
 // team returns the tenant.
-func (b *bench) team(t *testing.T) *team.Team {
+func (b *bench) team(t *testing.T) *tenant.Tenant {
 	t.Helper()
-	a, err := b.teams.Team(t.Context(), "acme")
+	a, err := b.teams.Tenant(t.Context(), "acme")
 	require.NoError(t, err)
 	return a
 }
@@ -102,7 +102,7 @@ func (b *bench) team(t *testing.T) *team.Team {
 func (b *bench) auditor(t *testing.T) *audit.Auditor {
 	t.Helper()
 	a := audit.New(audit.Options{
-		Teams: b.teams, Log: slog.New(slog.NewJSONHandler(&b.log, nil)), Now: b.clock.time,
+		Tenants: b.teams, Log: slog.New(slog.NewJSONHandler(&b.log, nil)), Now: b.clock.time,
 	})
 	t.Cleanup(a.Close)
 	return a
@@ -515,7 +515,7 @@ func (b *bench) put(t *testing.T, name, path, agent string) {
 func (b *bench) create(t *testing.T, name string) {
 	t.Helper()
 	call := eventlog.Call{Who: eventlog.Who{Principal: "admin", Agent: "admin"}, Tool: "team_vault_create"}
-	_, err := b.team(t).Create(t.Context(), call, team.NewVault{Name: name},
-		func(team.Entry) any { return "made" })
+	_, err := b.team(t).Create(t.Context(), call, tenant.NewVault{Name: name},
+		func(tenant.Entry) any { return "made" })
 	require.NoError(t, err)
 }

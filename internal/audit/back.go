@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// A reading is one call that reads the log. It counts its cost, which is bounded for each call, in
+// A logReader is one call that reads the log. It counts its cost, which is bounded for each call, in
 // spent, which the caller reads too. The bound is checked by the caller, between entries.
-type reading struct {
-	log   Refusals
-	now   time.Time
-	spent *int
+type logReader struct {
+	log  Refusals
+	now  time.Time
+	cost *int
 }
 
 // Limits of reading the log in one call.
 const (
-	// mostSpent is the maximum cost of one call, in entries read.
-	mostSpent = 5000
+	// maxCost is the maximum cost of one call, in entries read.
+	maxCost = 5000
 
 	// archiveCost is the cost of reading an archive, in entries.
 	archiveCost = 50
@@ -29,27 +29,27 @@ const (
 	window = 8
 )
 
-// back yields the entries with keys in the closed interval from `from` to `to`, newest first and
+// backward yields the entries with keys in the closed interval from `from` to `to`, newest first and
 // each once. An entry that is archived meanwhile is not missed, because each block of the table is
 // read before its archives are looked up.
-func (r reading) back(ctx context.Context, from, to string) iter.Seq2[kept, error] {
-	return func(yield func(kept, error) bool) {
+func (r logReader) backward(ctx context.Context, from, to string) iter.Seq2[keyedEntry, error] {
+	return func(yield func(keyedEntry, error) bool) {
 		for b, err := range r.log.blocks(ctx, from, to, r.now) {
 			if err != nil {
-				yield(kept{}, err)
+				yield(keyedEntry{}, err)
 				return
 			}
-			if !r.with(ctx, b, yield) {
+			if !r.mergeArchives(ctx, b, yield) {
 				return
 			}
 		}
 	}
 }
 
-// with yields the entries of a block, merged with those of the archives in its range, newest first.
+// mergeArchives yields the entries of a block, merged with those of the archives in its range, newest first.
 // An entry that is in both, because it is being archived, is yielded once. It reports whether the
 // loop continues.
-func (r reading) with(ctx context.Context, b block, yield func(kept, error) bool) bool {
+func (r logReader) mergeArchives(ctx context.Context, b block, yield func(keyedEntry, error) bool) bool {
 	fresh := b.entries
 	for k, err := range r.archived(ctx, b.from, b.to) {
 		for err == nil && len(fresh) > 0 && fresh[len(fresh)-1].Key >= k.Key {
@@ -73,11 +73,11 @@ func (r reading) with(ctx context.Context, b block, yield func(kept, error) bool
 // archived yields the entries in archives, newest first. It looks up the archives of window days at
 // a time, from the newest day on, so that the first entries cost one Query whatever the age of the
 // log.
-func (r reading) archived(ctx context.Context, from, to string) iter.Seq2[kept, error] {
-	return func(yield func(kept, error) bool) {
+func (r logReader) archived(ctx context.Context, from, to string) iter.Seq2[keyedEntry, error] {
+	return func(yield func(keyedEntry, error) bool) {
 		h, _, err := r.log.readHead(ctx)
 		if err != nil {
-			yield(kept{}, err)
+			yield(keyedEntry{}, err)
 			return
 		}
 		first, last := h.Oldest, h.Newest
@@ -91,7 +91,7 @@ func (r reading) archived(ctx context.Context, from, to string) iter.Seq2[kept, 
 			begin := max(first, daysBefore(last, window-1))
 			days, err := r.days(ctx, begin, last)
 			if err != nil {
-				yield(kept{}, err)
+				yield(keyedEntry{}, err)
 				return
 			}
 			for _, spans := range slices.Backward(days) {
@@ -112,14 +112,14 @@ func daysBefore(day string, n int) string {
 
 // days returns the spans of the archives from one day to another, grouped by day, oldest first. It
 // costs one Query.
-func (r reading) days(ctx context.Context, first, last string) ([][]span, error) {
-	var days [][]span
+func (r logReader) days(ctx context.Context, first, last string) ([][]archiveSpan, error) {
+	var days [][]archiveSpan
 	day := ""
 	for it, err := range r.log.table.Query(ctx, partArchives, first, last+"/"+headKey) {
 		if err != nil {
 			return nil, unread(err)
 		}
-		var s span
+		var s archiveSpan
 		if err := json.Unmarshal(it.Data, &s); err != nil {
 			return nil, broken("the item of an archive cannot be read", err)
 		}
@@ -131,18 +131,18 @@ func (r reading) days(ctx context.Context, first, last string) ([][]span, error)
 	return days, nil
 }
 
-// A part is an archive with the range of its entries that are requested.
-type part struct {
-	span
+// An archiveRange is an archive with the range of its entries that are requested.
+type archiveRange struct {
+	archiveSpan
 	from, to string
 }
 
 // within returns the archives that may have entries with keys in a range.
-func within(all []span, from, to string) []part {
-	var parts []part
+func within(all []archiveSpan, from, to string) []archiveRange {
+	var parts []archiveRange
 	for _, s := range all {
 		if s.Last >= from && s.First <= to {
-			parts = append(parts, part{s, from, to})
+			parts = append(parts, archiveRange{s, from, to})
 		}
 	}
 	return parts
@@ -154,11 +154,11 @@ func within(all []span, from, to string) []part {
 // Archives of one day overlap if processes with different clocks wrote entries, or if one was
 // written late. The archives are visited by their last key; entries with greater keys than the last
 // key of the next archive cannot be in it or in a later one, so they are yielded before it is read.
-func (r reading) day(
-	ctx context.Context, parts []part, yield func(kept, error) bool,
+func (r logReader) day(
+	ctx context.Context, parts []archiveRange, yield func(keyedEntry, error) bool,
 ) bool {
-	slices.SortFunc(parts, func(a, b part) int { return cmp.Compare(b.Last, a.Last) })
-	var read []kept // not yielded yet, oldest first
+	slices.SortFunc(parts, func(a, b archiveRange) int { return cmp.Compare(b.Last, a.Last) })
+	var read []keyedEntry // not yielded yet, oldest first
 	emit := func(behind string) bool {
 		for len(read) > 0 && read[len(read)-1].Key > behind {
 			k := read[len(read)-1]
@@ -174,28 +174,28 @@ func (r reading) day(
 		}
 		some, err := r.entries(ctx, p)
 		if err != nil {
-			yield(kept{}, err)
+			yield(keyedEntry{}, err)
 			return false
 		}
 		read = append(read, some...)
 		slices.SortFunc(read, byKey)
-		read = slices.CompactFunc(read, func(a, b kept) bool { return a.Key == b.Key })
+		read = slices.CompactFunc(read, func(a, b keyedEntry) bool { return a.Key == b.Key })
 	}
 	return emit("")
 }
 
 // byKey orders entries by key.
-func byKey(a, b kept) int { return cmp.Compare(a.Key, b.Key) }
+func byKey(a, b keyedEntry) int { return cmp.Compare(a.Key, b.Key) }
 
 // entries reads the requested entries of an archive, oldest first, and counts the cost of the
 // archive. The hash of the archive is not verified here; see Verify.
-func (r reading) entries(ctx context.Context, p part) ([]kept, error) {
-	*r.spent += archiveCost
+func (r logReader) entries(ctx context.Context, p archiveRange) ([]keyedEntry, error) {
+	*r.cost += archiveCost
 	a, _, err := r.log.archive(ctx, p.N)
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(a.Entries, func(k kept) bool {
+	return slices.DeleteFunc(a.Entries, func(k keyedEntry) bool {
 		return k.Key < p.from || k.Key > p.to
 	}), nil
 }

@@ -11,7 +11,7 @@ import (
 // their bound.
 type block struct {
 	from, to string
-	entries  []kept // oldest first
+	entries  []keyedEntry // oldest first
 }
 
 // Sizes of blocks.
@@ -57,7 +57,7 @@ func (r Refusals) blocks(
 // first returns the key of the oldest entry in the table with a key in the interval, or "" if there
 // is none.
 func (r Refusals) first(ctx context.Context, from, to string) (string, error) {
-	for k, err := range r.waiting(ctx, from, to) {
+	for k, err := range r.unarchived(ctx, from, to) {
 		return k.Key, err
 	}
 	return "", nil
@@ -99,7 +99,7 @@ func (w *walk) next(ctx context.Context) (block, error) {
 			w.width = max(w.width/4, leastWidth)
 			continue
 		}
-		w.to, w.end, w.most = b.from, begin, min(2*w.most, mostSpent)
+		w.to, w.end, w.most = b.from, begin, min(2*w.most, maxCost)
 		w.width *= time.Duration(min(max(w.most/max(2*len(b.entries), 1), 1), 8))
 		return b, nil
 	}
@@ -109,8 +109,8 @@ func (w *walk) next(ctx context.Context) (block, error) {
 // and there is no result, if there are more than most. It reads at most one entry more than that.
 func (r Refusals) between(
 	ctx context.Context, from, to string, most int,
-) (all []kept, whole bool, err error) {
-	for k, err := range r.waiting(ctx, from, to) {
+) (all []keyedEntry, whole bool, err error) {
+	for k, err := range r.unarchived(ctx, from, to) {
 		if err != nil || len(all) == most {
 			return nil, false, err
 		}

@@ -49,7 +49,7 @@ func TestAFloodCostsAPage(t *testing.T) {
 			b := newBench(t)
 			b.flood(t, f.n, f.apart)
 			read := &counted{Table: b.table}
-			a, err := b.process(t, read, b.files.Bucket).Team(t.Context(), "acme")
+			a, err := b.process(t, read, b.files.Bucket).Tenant(t.Context(), "acme")
 			require.NoError(t, err)
 			ctx := context.WithValue(t.Context(), counting{}, true)
 			page := func(q audit.Query, after audit.Position) audit.Page {
@@ -133,10 +133,10 @@ func TestAFloodThatIsArchivedMeanwhile(t *testing.T) {
 		moved := false
 		slow := &archiving{Table: b.table, left: n, archive: func() {
 			moved = true
-			_, err := audit.Of(b.team(t)).Archive(t.Context(), b.clock.time())
+			_, err := audit.RefusalsOf(b.team(t)).Archive(t.Context(), b.clock.time())
 			require.NoError(t, err)
 		}}
-		a, err := b.process(t, slow, b.files).Team(t.Context(), "acme")
+		a, err := b.process(t, slow, b.files).Tenant(t.Context(), "acme")
 		require.NoError(t, err)
 		page, err := audit.List(t.Context(), a, audit.Query{}, 2000, audit.Position{})
 		require.NoError(t, err)

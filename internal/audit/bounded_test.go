@@ -12,7 +12,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/audit"
 	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/repo"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 )
 
 // TestListOpensNoVault checks that the entries of many vaults can be listed although the server has
@@ -30,27 +30,27 @@ func TestListOpensNoVault(t *testing.T) {
 		}
 	}
 	_, err := b.team(t).Trash(t.Context(), eventlog.Call{Tool: "team_vault_delete"}, "v03",
-		func(team.Entry) any { return "gone" })
+		func(tenant.Entry) any { return "gone" })
 	require.NoError(t, err)
 	want := b.list(t, audit.Query{})
 	require.Len(t, want, vaults*(each+2)+2)
 
-	teams := team.NewTeams(team.Options{
+	teams := tenant.NewRegistry(tenant.Options{
 		Table: b.table, Bucket: b.files, Texts: repo.NewTexts(1 << 20), Log: slog.New(slog.DiscardHandler),
-		Now: b.clock.time, Memory: team.NewMemory(1),
+		Now: b.clock.time, Memory: tenant.NewMemory(1),
 	})
 	defer teams.Close()
-	a, err := teams.Team(t.Context(), "acme")
+	a, err := teams.Tenant(t.Context(), "acme")
 	require.NoError(t, err)
 	_, err = a.Vault(t.Context(), "v00")
-	require.True(t, team.InMemory(err), "%v", err)
+	require.True(t, tenant.InMemory(err), "%v", err)
 	for _, limit := range []int{7, 200} {
 		require.Equal(t, want, pages(t, a, limit))
 	}
 }
 
 // pages returns all entries of a tenant, read in pages.
-func pages(t *testing.T, a *team.Team, limit int) (all []audit.Entry) {
+func pages(t *testing.T, a *tenant.Tenant, limit int) (all []audit.Entry) {
 	t.Helper()
 	for after := (audit.Position{}); ; {
 		page, err := audit.List(context.WithoutCancel(t.Context()), a, audit.Query{}, limit, after)

@@ -9,9 +9,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/table"
 )
 
-// A Deed is a successful call that makes no commit of a log, because it changes data outside the
+// An Action is a successful call that makes no commit of a log, because it changes data outside the
 // logs.
-type Deed struct {
+type Action struct {
 	Caller    auth.Caller
 	Operation string // the name of the tool
 	Vault     string
@@ -20,11 +20,11 @@ type Deed struct {
 	At        time.Time
 }
 
-// Done returns the operation that writes the entry of a call without a commit. It must be part of
+// EntryOp returns the operation that writes the entry of a call without a commit. It must be part of
 // the commit of the tenant's table that makes the call's change, so that there is an entry if and
 // only if there is a change. These entries are in the refusal log together with those of refused
-// calls. At most mostTargets targets are stored.
-func Done(d Deed) (table.Op, error) {
+// calls. At most maxTargets targets are stored.
+func EntryOp(d Action) (table.Op, error) {
 	who := d.Caller
 	e := Entry{
 		Time: d.At.UTC().Round(0), Request: clean(who.RequestID), Tenant: who.Tenant,
@@ -34,7 +34,7 @@ func Done(d Deed) (table.Op, error) {
 	if who.Principal != auth.User(who.Issuer, who.Subject) {
 		e.Issuer, e.Subject = clean(who.Issuer), clean(who.Subject)
 	}
-	for _, t := range d.Targets[:min(len(d.Targets), mostTargets)] {
+	for _, t := range d.Targets[:min(len(d.Targets), maxTargets)] {
 		if t != "" {
 			e.Targets = append(e.Targets, clean(t))
 		}

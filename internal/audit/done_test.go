@@ -17,7 +17,7 @@ func TestDone(t *testing.T) {
 	c.Agent, c.RequestID = "helper", "r-1"
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	c.Began = at.Add(-7 * time.Millisecond)
-	op, err := audit.Done(audit.Deed{
+	op, err := audit.EntryOp(audit.Action{
 		Caller: c, Operation: "tree_expand_node", Vault: "main", Targets: []string{"projects/", ""}, Version: "v7", At: at,
 	})
 	require.NoError(t, err)

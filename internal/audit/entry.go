@@ -76,9 +76,9 @@ func (e ending) line(c *tool.Call) []slog.Attr {
 	return append(line, e.more...)
 }
 
-// told returns the description of the call for Options.Measure.
-func (e ending) told(c *tool.Call) Ended {
-	ended := Ended{Tool: c.Tool.Name, Took: e.took}
+// endedCall returns the description of the call for Options.Measure.
+func (e ending) endedCall(c *tool.Call) EndedCall {
+	ended := EndedCall{Tool: c.Tool.Name, Took: e.took}
 	if errors.As(e.err, &ended.Fault) || e.err == nil {
 		return ended
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 )
 
 // A Query selects entries of a tenant. An entry must match all fields that are set; the zero value
@@ -60,16 +60,16 @@ func (p Position) compare(q Position) int {
 type item struct {
 	Position
 	Entry
-	wanted bool
+	matches bool
 }
 
-// item returns the item of an entry, with at most mostTargets targets.
+// item returns the item of an entry, with at most maxTargets targets.
 func (l *listing) item(p Position, e Entry) item {
-	if !l.wants(e) {
+	if !l.matches(e) {
 		return item{Position: p}
 	}
 	// They are copied, so that the array of all targets can be freed.
-	e.Targets = slices.Clone(e.Targets[:min(len(e.Targets), mostTargets)])
+	e.Targets = slices.Clone(e.Targets[:min(len(e.Targets), maxTargets)])
 	return item{p, e, true}
 }
 
@@ -89,12 +89,12 @@ const refusalsPlace = "~refusals"
 // List returns a page of the entries of a tenant, newest first: those of the commits of its own log
 // and of all its vaults, and those of its refusal log. An entry that existed when the first page
 // was read is on exactly one page, whatever is written meanwhile. A call reads a bounded amount
-// (mostSpent), and may therefore return less than a page; then Partial is set, and Next is where
+// (maxCost), and may therefore return less than a page; then Partial is set, and Next is where
 // the next call continues.
 func List(
-	ctx context.Context, t *team.Team, q Query, limit int, after Position,
+	ctx context.Context, t *tenant.Tenant, q Query, limit int, after Position,
 ) (Page, error) {
-	l := listing{Query: q, team: t, after: after}
+	l := listing{Query: q, tenant: t, after: after}
 	defer l.stop()
 	page := Page{Entries: []Entry{}, Next: after}
 	var err error
@@ -108,14 +108,14 @@ func List(
 		if it.At.Before(q.Since) {
 			break
 		}
-		if it.wanted && len(page.Entries) == limit {
+		if it.matches && len(page.Entries) == limit {
 			page.More = true
 			break
 		}
-		if page.Next = it.Position; it.wanted {
+		if page.Next = it.Position; it.matches {
 			page.Entries = append(page.Entries, it.Entry)
 		}
-		if l.spent++; l.spent >= mostSpent {
+		if l.cost++; l.cost >= maxCost {
 			page.More, page.Partial = true, len(page.Entries) < limit
 			break
 		}
@@ -123,11 +123,11 @@ func List(
 	return page, nil
 }
 
-// mostTargets is the maximum number of targets in an entry.
-const mostTargets = 100
+// maxTargets is the maximum number of targets in an entry.
+const maxTargets = 100
 
-// wants reports whether an entry matches the query, apart from its time.
-func (q Query) wants(e Entry) bool {
+// matches reports whether an entry matches the query, apart from its time.
+func (q Query) matches(e Entry) bool {
 	same := func(want, is string) bool { return want == "" || want == is }
 	return same(q.Agent, e.Agent) && same(q.Principal, e.Principal) &&
 		same(q.Tool, e.Operation) && same(string(q.Outcome), string(e.Outcome)) &&
@@ -139,9 +139,9 @@ func (q Query) wants(e Entry) bool {
 // archives count as several.
 type listing struct {
 	Query
-	team    *team.Team
+	tenant  *tenant.Tenant
 	after   Position
-	spent   int
+	cost    int
 	streams []*stream
 }
 
@@ -150,10 +150,10 @@ type listing struct {
 func (l *listing) begin(ctx context.Context) (version uint64, err error) {
 	l.add(l.end(), l.refusals(ctx)) // also contains successful calls without a commit
 	if l.Outcome == Refused || l.Outcome == Failed {
-		_, version, err = l.team.State(ctx)
+		_, version, err = l.tenant.State(ctx)
 		return version, err
 	}
-	all, version, err := l.team.Histories(ctx)
+	all, version, err := l.tenant.Histories(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -183,9 +183,9 @@ func (l *listing) end() time.Time {
 	return end
 }
 
-// behind reports whether entries at a position are requested: they are before the end of the query,
+// includes reports whether entries at a position are requested: they are before the end of the query,
 // and after the position where the list continues.
-func (l *listing) behind(p Position) bool {
+func (l *listing) includes(p Position) bool {
 	return (l.Until.IsZero() || p.At.Before(l.Until)) &&
 		(l.after.beforeAll() || l.after.compare(p) < 0)
 }
@@ -206,11 +206,11 @@ const textCost = 3 << 9
 // commits yields the entries of a log, newest first, from the commit `last` backwards. It reads
 // someCommits at a time. A log that is erased meanwhile ends without an error.
 func (l *listing) commits(
-	ctx context.Context, h team.History, last uint64,
+	ctx context.Context, h tenant.History, last uint64,
 ) iter.Seq2[item, error] {
 	return func(yield func(item, error) bool) {
 		for last > 0 {
-			items, next, err := l.some(ctx, h, last)
+			items, next, err := l.readCommits(ctx, h, last)
 			if !yieldAll(items, yield) {
 				return
 			}
@@ -236,10 +236,10 @@ func yieldAll(items []item, yield func(item, error) bool) bool {
 	return true
 }
 
-// some returns the entries of several commits of a log, from the commit `last` backwards, and the
+// readCommits returns the entries of several commits of a log, from the commit `last` backwards, and the
 // number of the commit before them. It returns the entries read before an error, too.
-func (l *listing) some(
-	ctx context.Context, h team.History, last uint64,
+func (l *listing) readCommits(
+	ctx context.Context, h tenant.History, last uint64,
 ) (items []item, next uint64, err error) {
 	next, left, texts := last, someBytes, 0
 	for c, err := range h.Back(ctx, last, someCommits) {
@@ -247,15 +247,15 @@ func (l *listing) some(
 			return items, next, err
 		}
 		p := Position{c.Time.UTC(), h.Part, fmt.Sprintf("%012d", c.Seq)}
-		if next = c.Seq - 1; l.behind(p) {
-			it := l.item(p, l.of(h, c))
+		if next = c.Seq - 1; l.includes(p) {
+			it := l.item(p, l.commitEntry(h, c))
 			items, left = append(items, it), left-it.size()
 		}
 		if texts += sizeOf(c); left <= 0 || texts > someTexts {
 			break
 		}
 	}
-	l.spent += texts / textCost
+	l.cost += texts / textCost
 	return items, next, nil
 }
 
@@ -276,12 +276,12 @@ func sizeOf(c *eventlog.Commit) int {
 	return n
 }
 
-// of returns the entry of a commit. Its targets are the paths of notes and, for the tenant's own
+// commitEntry returns the entry of a commit. Its targets are the paths of notes and, for the tenant's own
 // log, the ids of records. A note whose history was erased is left out: its path may be what was to
 // be erased.
-func (l *listing) of(h team.History, c *eventlog.Commit) Entry {
+func (l *listing) commitEntry(h tenant.History, c *eventlog.Commit) Entry {
 	e := Entry{
-		Time: c.Time.UTC(), Request: c.Who.Request, Tenant: l.team.Name(),
+		Time: c.Time.UTC(), Request: c.Who.Request, Tenant: l.tenant.Name(),
 		Principal: c.Who.Principal, Agent: c.Who.Agent, Operation: c.Tool, Vault: h.Vault,
 		Targets: []string{}, Outcome: OK,
 		Before: eventlog.Version(c.Seq - 1), After: eventlog.Version(c.Seq),
@@ -316,14 +316,14 @@ func (l *listing) refusals(ctx context.Context) iter.Seq2[item, error] {
 		to = keyAt(l.end().Add(1))
 	}
 	return func(yield func(item, error) bool) {
-		r := reading{Of(l.team), l.team.Now(), &l.spent}
-		for k, err := range r.back(ctx, from, to) {
+		r := logReader{RefusalsOf(l.tenant), l.tenant.Now(), &l.cost}
+		for k, err := range r.backward(ctx, from, to) {
 			if err != nil {
 				yield(item{}, err)
 				return
 			}
 			p := Position{k.Time.UTC(), refusalsPlace, k.Key}
-			if l.behind(p) && !yield(l.item(p, k.Entry), nil) {
+			if l.includes(p) && !yield(l.item(p, k.Entry), nil) {
 				return
 			}
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/table"
 	"github.com/rookeryhq/rookery/internal/tabletest"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 )
 
 // story creates two vaults, writes to both, puts one in the trash, and makes refused calls: four
@@ -41,7 +41,7 @@ func story(t *testing.T) (*bench, *audit.Auditor) {
 	require.NoError(t, a.Archive(t.Context()))
 	step(func() {
 		_, err := b.team(t).Trash(t.Context(), eventlog.Call{Tool: "team_vault_delete"}, "other",
-			func(team.Entry) any { return "gone" })
+			func(tenant.Entry) any { return "gone" })
 		require.NoError(t, err)
 	})
 	step(func() { b.refuse(t, a, 2) })
@@ -208,7 +208,7 @@ func TestListCosts(t *testing.T) {
 		all.Wait()
 	}
 	read := &counted{Table: b.table}
-	a, err := b.process(t, read, b.files.Bucket).Team(t.Context(), "acme")
+	a, err := b.process(t, read, b.files.Bucket).Tenant(t.Context(), "acme")
 	require.NoError(t, err)
 	ctx := context.WithValue(t.Context(), counting{}, true)
 	_, err = audit.List(t.Context(), a, audit.Query{}, 1, audit.Position{})
@@ -315,7 +315,7 @@ func TestListWhenTheStoreFails(t *testing.T) {
 			}
 			return tabletest.None
 		})
-		a, err := b.process(t, flaky, b.files.Bucket).Team(t.Context(), "acme")
+		a, err := b.process(t, flaky, b.files.Bucket).Tenant(t.Context(), "acme")
 		require.NoError(t, err)
 		armed = true
 		page, err := audit.List(t.Context(), a, audit.Query{}, 50, audit.Position{})
@@ -341,7 +341,7 @@ func TestTenantsAreApart(t *testing.T) {
 	c := someone()
 	c.Tenant = "evil"
 	invoke(t, cat, c, "f_write", `{}`)
-	other, err := b.teams.Team(t.Context(), "evil")
+	other, err := b.teams.Tenant(t.Context(), "evil")
 	require.NoError(t, err)
 	page, err := audit.List(t.Context(), other, audit.Query{}, 50, audit.Position{})
 	require.NoError(t, err)

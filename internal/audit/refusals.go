@@ -12,7 +12,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/blob"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/table"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 )
 
 // A Refusals is the refusal log of a tenant: the entries of mutations that were refused or failed,
@@ -31,8 +31,8 @@ type Refusals struct {
 	bucket blob.Bucket // of the tenant
 }
 
-// Of returns the refusal log of a tenant.
-func Of(t *team.Team) Refusals { return Refusals{t.Table(), t.Bucket()} }
+// RefusalsOf returns the refusal log of a tenant.
+func RefusalsOf(t *tenant.Tenant) Refusals { return Refusals{t.Table(), t.Bucket()} }
 
 // The partitions of the log: the entries that are not archived yet, and the items of the archives.
 // headKey is the sort key of the head item; it sorts after all others.
@@ -45,8 +45,8 @@ const (
 // Parts returns the partitions of the refusal log within a tenant's table.
 func Parts() []string { return []string{partEntries, partArchives} }
 
-// A kept is an entry with its key.
-type kept struct {
+// A keyedEntry is an entry with its key.
+type keyedEntry struct {
 	Key string `json:"key"`
 	Entry
 }
@@ -94,18 +94,18 @@ func (r Refusals) add(ctx context.Context, e Entry) error {
 	return nil
 }
 
-// waiting yields the entries that are not archived with keys in the closed interval from `from` to
+// unarchived yields the entries that are not archived with keys in the closed interval from `from` to
 // `to`, oldest first.
-func (r Refusals) waiting(ctx context.Context, from, to string) iter.Seq2[kept, error] {
-	return func(yield func(kept, error) bool) {
+func (r Refusals) unarchived(ctx context.Context, from, to string) iter.Seq2[keyedEntry, error] {
+	return func(yield func(keyedEntry, error) bool) {
 		for it, err := range r.table.Query(ctx, partEntries, from, to) {
 			if err != nil {
-				yield(kept{}, unread(err))
+				yield(keyedEntry{}, unread(err))
 				return
 			}
-			k := kept{Key: it.Sort}
+			k := keyedEntry{Key: it.Sort}
 			if err := json.Unmarshal(it.Data, &k.Entry); err != nil {
-				yield(kept{}, broken("an entry cannot be read", err))
+				yield(keyedEntry{}, broken("an entry cannot be read", err))
 				return
 			}
 			if !yield(k, nil) {
@@ -117,9 +117,9 @@ func (r Refusals) waiting(ctx context.Context, from, to string) iter.Seq2[kept, 
 
 // oldest returns the oldest entries that are not archived, up to a key and at most `most`, which
 // must be positive.
-func (r Refusals) oldest(ctx context.Context, to string, most int) ([]kept, error) {
-	var all []kept
-	for k, err := range r.waiting(ctx, "", to) {
+func (r Refusals) oldest(ctx context.Context, to string, most int) ([]keyedEntry, error) {
+	var all []keyedEntry
+	for k, err := range r.unarchived(ctx, "", to) {
 		if err != nil {
 			return nil, err
 		}

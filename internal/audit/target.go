@@ -15,9 +15,9 @@ import (
 // longest is the maximum length, in bytes, of a name, an id or a path in an entry.
 const longest = 256
 
-// naming returns the arguments whose values are names, ids or paths: those with usual names, and
+// nameArguments returns the arguments whose values are names, ids or paths: those with usual names, and
 // those that the tool declares as targets. Some may not be arguments of the tool.
-func naming(t *tool.Tool) []string {
+func nameArguments(t *tool.Tool) []string {
 	all := []string{"path", "id", "name", "reference", "to", "source", "destination"}
 	for _, a := range t.Args {
 		if a.IsTarget {
@@ -28,17 +28,17 @@ func naming(t *tool.Tool) []string {
 }
 
 // targetsOf returns the targets of a call: the ids, names and paths in its arguments, without
-// duplicates, at most mostTargets. A value that cannot be one of these is omitted, because it may
+// duplicates, at most maxTargets. A value that cannot be one of these is omitted, because it may
 // be a text given by mistake. The result is not nil.
 func targetsOf(c *tool.Call) []string {
 	targets := []string{}
-	for _, arg := range append([]string{c.Tool.Subject, c.Tool.PathArg()}, naming(c.Tool)...) {
+	for _, arg := range append([]string{c.Tool.Subject, c.Tool.PathArg()}, nameArguments(c.Tool)...) {
 		a, known := c.Tool.Arg(arg)
 		if !known || a.Shared || a.Name == "vault" {
 			continue
 		}
 		for _, s := range textsOf(c, a.Name) {
-			if named(s) && !slices.Contains(targets, s) && len(targets) < mostTargets {
+			if isName(s) && !slices.Contains(targets, s) && len(targets) < maxTargets {
 				targets = append(targets, s)
 			}
 		}
@@ -55,11 +55,11 @@ func textsOf(c *tool.Call, name string) []string {
 	return []string{c.Text(name)}
 }
 
-// named reports whether a text can be a name, an id or a path: it is short, is a valid name in a
+// isName reports whether a text can be a name, an id or a path: it is short, is a valid name in a
 // vault, and does not look like a token. Ids of objects in notes and of traits, such as
 // daily/2026-11-20#standup, count as names.
-func named(s string) bool {
-	if len(s) > longest || secret(s) {
+func isName(s string) bool {
+	if len(s) > longest || mayBeSecret(s) {
 		return false
 	}
 	note, _, _ := strings.Cut(s, "#") // without the name of an object in the note
@@ -75,10 +75,10 @@ func named(s string) bool {
 // part of a token.
 const longestRun = 40
 
-// secret reports whether a text may be a token or a part of one: an API token, the beginning of a
+// mayBeSecret reports whether a text may be a token or a part of one: an API token, the beginning of a
 // JSON Web Token, or a long run of letters and digits. It may be wrong for a long name, which is
 // then left out of the entry.
-func secret(s string) bool {
+func mayBeSecret(s string) bool {
 	words := strings.FieldsFunc(s, func(r rune) bool {
 		return r != '_' && r != '.' && (r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r))
 	})
@@ -100,7 +100,7 @@ func secret(s string) bool {
 // bytes before replacement, valid UTF-8 on one line, and not a token. Characters that cannot be
 // printed become U+FFFD, and a text with a token becomes "(a token)".
 func clean(s string) string {
-	if auth.HoldsToken(s) {
+	if auth.ContainsToken(s) {
 		return "(a token)"
 	}
 	if len(s) > longest {

@@ -33,17 +33,17 @@ func (r Refusals) Verify(ctx context.Context) (entries int, err error) {
 	if err := c.walk(ctx); err != nil {
 		return 0, err
 	}
-	return c.entries, c.strangers(ctx)
+	return c.entries, c.checkUnlinked(ctx)
 }
 
 // spans returns the items of all archives by their sort keys.
-func (r Refusals) spans(ctx context.Context) (map[string]span, error) {
-	all := map[string]span{}
+func (r Refusals) spans(ctx context.Context) (map[string]archiveSpan, error) {
+	all := map[string]archiveSpan{}
 	for it, err := range r.table.Query(ctx, partArchives, "", headKey) {
 		if err != nil {
 			return nil, unread(err)
 		}
-		var s span
+		var s archiveSpan
 		if it.Sort == headKey {
 			continue
 		}
@@ -59,7 +59,7 @@ func (r Refusals) spans(ctx context.Context) (map[string]span, error) {
 type chain struct {
 	log     Refusals
 	head    head
-	spans   map[string]span
+	spans   map[string]archiveSpan
 	most    uint64 // highest archive number in the table
 	links   []link // of the archives read so far
 	entries int
@@ -76,7 +76,7 @@ func (c *chain) walk(ctx context.Context) error {
 		n := uint64(len(c.links)) + 1
 		a, hash, err := c.log.archive(ctx, n)
 		if err == nil {
-			err = c.take(a)
+			err = c.addArchive(a)
 		}
 		if errors.Is(err, blob.ErrNotExist) && n > c.head.N {
 			return c.linked()
@@ -96,28 +96,28 @@ func (c *chain) linked() error {
 		n := uint64(i) + 1
 		switch {
 		case n == 1 && len(l.prev) > 0, n == c.head.N+1 && !bytes.Equal(l.prev, before):
-			return offChain(n, errors.New("it does not name the hash of the one before"))
+			return chainError(n, errors.New("it does not name the hash of the one before"))
 		case n == c.head.N && !bytes.Equal(l.hash, c.head.Hash):
-			return offChain(n, errors.New("its hash is not that of the head"))
+			return chainError(n, errors.New("its hash is not that of the head"))
 		case n != c.head.N && i+1 < len(c.links) && !bytes.Equal(l.hash, c.links[i+1].prev):
-			return offChain(n, errors.New("its hash is not what the one behind it names"))
+			return chainError(n, errors.New("its hash is not what the one behind it names"))
 		}
 		before = l.hash
 	}
 	return nil
 }
 
-// take counts the entries of an archive. It returns a fault if they do not match the archive's
+// addArchive counts the entries of an archive. It returns a fault if they do not match the archive's
 // item, or are not sorted entries of one day. An archive after the head need not have an item yet,
 // and is not counted then.
-func (c *chain) take(a archive) error {
+func (c *chain) addArchive(a archive) error {
 	first, last := a.Entries[0].Key, a.Entries[len(a.Entries)-1].Key
 	if !slices.IsSortedFunc(a.Entries, byKey) || dayOf(first) != dayOf(last) {
-		return offChain(a.N, errors.New("its entries are not those of one day, oldest first"))
+		return chainError(a.N, errors.New("its entries are not those of one day, oldest first"))
 	}
 	there, known := c.spans[a.spanKey().Sort]
 	if known && there != a.span() || !known && a.N <= c.head.N {
-		return offChain(a.N, errors.New("the table says that it has other entries"))
+		return chainError(a.N, errors.New("the table says that it has other entries"))
 	}
 	if known {
 		c.entries += len(a.Entries)
@@ -126,9 +126,9 @@ func (c *chain) take(a archive) error {
 	return nil
 }
 
-// strangers returns a fault if there are items or objects outside the chain. One archive after the
+// checkUnlinked returns a fault if there are items or objects outside the chain. One archive after the
 // current head is allowed.
-func (c *chain) strangers(ctx context.Context) error {
+func (c *chain) checkUnlinked(ctx context.Context) error {
 	h, _, err := c.log.readHead(ctx)
 	if err != nil {
 		return err

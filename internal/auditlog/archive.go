@@ -66,7 +66,7 @@ func (a *archive) put(ctx context.Context, path string, text []byte) error {
 	if err == nil || errors.Is(err, blob.ErrNotExist) {
 		return write(ctx, a.files, path, text)
 	}
-	return unwritten(err)
+	return writeError(err)
 }
 
 // write replaces a file by one with a text. If the text is empty, it deletes the file.
@@ -75,20 +75,20 @@ func write(ctx context.Context, files Files, path string, text []byte) error {
 		return files.Delete(ctx, path)
 	}
 	_, err := files.Put(ctx, path, text, blob.Always)
-	return unwritten(err)
+	return writeError(err)
 }
 
-// unwritten wraps an error of writing a file; nil stays nil.
-func unwritten(err error) error {
+// writeError wraps an error of writing a file; nil stays nil.
+func writeError(err error) error {
 	if err != nil {
 		return fmt.Errorf("write a file of the audit log: %w", err)
 	}
 	return nil
 }
 
-// tidy removes closed audit logs that close did not write and whose lines are all in the log of the
+// removeStale removes closed audit logs that close did not write and whose lines are all in the log of the
 // vault.
-func (a *archive) tidy(ctx context.Context) error {
+func (a *archive) removeStale(ctx context.Context) error {
 	months, err := closedMonths(ctx, a.files)
 	if err != nil {
 		return err

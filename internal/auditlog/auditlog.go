@@ -19,7 +19,7 @@ import (
 // it.
 const Cursor = repo.AuditCursor
 
-// Files is the storage of an audit log, by the paths of its files: a folder, or a bucket (see In).
+// Files is the storage of an audit log, by the paths of its files: a folder, or a bucket (see InBucket).
 type Files interface {
 	blob.Bucket
 
@@ -52,7 +52,7 @@ type Log struct {
 func New(v *repo.Vault, files Files, control repo.Control) *Log {
 	return &Log{
 		vault: v, files: files, cursor: control.Cursors[Cursor],
-		redactions: redactions{lacking: control.Anew || control.Erasing != nil},
+		redactions: redactions{incomplete: control.Anew || control.Erasing != nil},
 	}
 }
 
@@ -85,7 +85,7 @@ func (l *Log) save(ctx context.Context, p part) error {
 	case at.Month == "" && at.Size > 0: // written before months were closed; may contain several months
 		return blob.ErrCondition
 	case p.month > at.Month:
-		if err := l.turnMonth(ctx, p.month); err != nil {
+		if err := l.startMonth(ctx, p.month); err != nil {
 			return err
 		}
 		at = l.cursor
@@ -97,10 +97,10 @@ func (l *Log) save(ctx context.Context, p part) error {
 	return l.moveTo(ctx, at)
 }
 
-// turnMonth closes the file, if it has lines, and starts a later month. The closed file is durable
+// startMonth closes the file, if it has lines, and starts a later month. The closed file is durable
 // before the cursor says that the open one is empty; its old lines are truncated by the next
 // append.
-func (l *Log) turnMonth(ctx context.Context, month string) error {
+func (l *Log) startMonth(ctx context.Context, month string) error {
 	at := l.cursor
 	if at.Size > 0 {
 		if err := l.close(ctx, at); err != nil {
@@ -182,7 +182,7 @@ func Replace(ctx context.Context, v *repo.Vault, files Files, upTo uint64) error
 	if err != nil || open.Month == "" {
 		return err
 	}
-	if err := all.tidy(ctx); err != nil {
+	if err := all.removeStale(ctx); err != nil {
 		return fmt.Errorf("tidy the closed audit logs: %w", err)
 	}
 	if err := all.open(ctx, open); err != nil {

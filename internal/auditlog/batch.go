@@ -53,6 +53,6 @@ func (b *Batch) Take() Batch {
 	return taken
 }
 
-// Return puts the lines of a batch that could not be saved back before the others. The erasing
-// commits are not put back, because Foresee has recorded them.
-func (b *Batch) Return(taken Batch) { b.parts = append(taken.parts, b.parts...) }
+// PutBack puts the lines of a batch that could not be saved back before the others. The erasing
+// commits are not put back, because NoteErasures has recorded them.
+func (b *Batch) PutBack(taken Batch) { b.parts = append(taken.parts, b.parts...) }

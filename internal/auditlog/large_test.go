@@ -68,12 +68,12 @@ func months(t *testing.T, over func(blob.Bucket) auditlog.Files) map[string]stri
 // TestLargeMonths checks that the files are the same, byte for byte, if large objects are extended
 // and copied, and that the contents of such an object are not read.
 func TestLargeMonths(t *testing.T) {
-	want := months(t, auditlog.In)
+	want := months(t, auditlog.InBucket)
 	require.Len(t, want, 3)
 	var counted *extended
 	got := months(t, func(b blob.Bucket) auditlog.Files {
 		counted = &extended{Bucket: b}
-		return auditlog.Large(auditlog.In(counted), 1)
+		return auditlog.Large(auditlog.InBucket(counted), 1)
 	})
 	require.Equal(t, want, got)
 	total := 0

@@ -10,11 +10,11 @@ import (
 	"github.com/rookeryhq/rookery/internal/blob"
 )
 
-// In returns Files in a bucket that cannot append to objects. To append it puts the object again,
+// InBucket returns Files in a bucket that cannot append to objects. To append it puts the object again,
 // with the condition that it has not changed since it was read. A put is durable. If the bucket is
 // a blob.Extender, objects of at least 32 MiB are extended without reading or sending their
 // contents.
-func In(b blob.Bucket) Files { return objects{b, largeObject} }
+func InBucket(b blob.Bucket) Files { return objects{b, largeObject} }
 
 // largeObject is the minimum size in bytes of an object that is extended.
 const largeObject = 32 << 20
@@ -115,6 +115,6 @@ func (o objects) copyTo(ctx context.Context, to, from string, n int64) (bool, er
 func (objects) Sync(context.Context, ...string) error { return nil }
 
 // EraseKept implements blob.Eraser. It destroys what the bucket keeps, if the bucket supports that.
-func (o objects) EraseKept(ctx context.Context, prefix string) (blob.Gone, error) {
+func (o objects) EraseKept(ctx context.Context, prefix string) (blob.EraseCount, error) {
 	return blob.EraseKept(ctx, o.Bucket, prefix)
 }

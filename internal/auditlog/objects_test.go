@@ -68,7 +68,7 @@ func TestAppend(t *testing.T) {
 			if c.meanwhile != "" {
 				b.meanwhile = func() { put(c.meanwhile) }
 			}
-			err = auditlog.In(b).Append(t.Context(), key, c.n, []byte("two\n"))
+			err = auditlog.InBucket(b).Append(t.Context(), key, c.n, []byte("two\n"))
 			if c.want == "" {
 				require.ErrorIs(t, err, blob.ErrCondition)
 				return
@@ -94,7 +94,7 @@ func TestAppendGivesUp(t *testing.T) {
 	files, err := fileblob.Open(t.TempDir())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, files.Close()) })
-	err = auditlog.In(always{files}).Append(t.Context(), vault.AuditLog, 0, []byte("two\n"))
+	err = auditlog.InBucket(always{files}).Append(t.Context(), vault.AuditLog, 0, []byte("two\n"))
 	require.ErrorContains(t, err, "another process")
 	require.NotErrorIs(t, err, blob.ErrCondition)
 }
@@ -165,7 +165,7 @@ func TestAppendToALargeObject(t *testing.T) {
 			if c.meanwhile != "" {
 				b.meanwhile = func() { put(c.meanwhile) }
 			}
-			err = auditlog.Large(auditlog.In(b), 4000).Append(t.Context(), key, 4000, []byte("two\n"))
+			err = auditlog.Large(auditlog.InBucket(b), 4000).Append(t.Context(), key, 4000, []byte("two\n"))
 			require.Less(t, counted.read+counted.put, 100)
 			if c.want == "" {
 				require.ErrorIs(t, err, blob.ErrCondition)

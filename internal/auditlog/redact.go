@@ -16,8 +16,8 @@ const auditFiles = ".raven/audit"
 
 // redactions are the lines of the audit log that erasures must remove.
 type redactions struct {
-	all     []redaction
-	lacking bool // there may be others, which only the log contains
+	all        []redaction
+	incomplete bool // there may be others, which only the log contains
 }
 
 // A redaction is an erasing commit with the audit lines of the erased history before the erasure.
@@ -26,13 +26,13 @@ type redaction struct {
 	before []repo.AuditPiece
 }
 
-// Foresee records the lines of histories that the commits of a batch erase. It must be called
+// NoteErasures records the lines of histories that the commits of a batch erase. It must be called
 // before Save, because these lines still exist only until the cursor has passed the commits.
-func (l *Log) Foresee(ctx context.Context, b Batch) {
+func (l *Log) NoteErasures(ctx context.Context, b Batch) {
 	for _, e := range b.erasing {
 		before, err := l.vault.ErasedAudit(ctx, e)
 		if err != nil {
-			l.redactions.lacking = true
+			l.redactions.incomplete = true
 			continue
 		}
 		l.redactions.all = append(l.redactions.all, redaction{e, before})
@@ -80,7 +80,7 @@ func (l *Log) redactAll(ctx context.Context) error {
 // cutLines cuts out the recorded lines. It returns false, and has changed nothing, if not all lines
 // are known or a file is not as expected.
 func (l *Log) cutLines(ctx context.Context) (bool, error) {
-	if l.redactions.lacking || len(l.redactions.all) == 0 {
+	if l.redactions.incomplete || len(l.redactions.all) == 0 {
 		return false, nil
 	}
 	pieces, later, err := l.duePieces(ctx)

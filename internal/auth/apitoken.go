@@ -62,16 +62,16 @@ func IsAPIToken(text string) bool { return strings.HasPrefix(text, tokenPrefix) 
 var tokens = regexp.MustCompile(`(?i)` + tokenPrefix + `[0-9a-z-]+_[0-9a-z]+\.[0-9a-z]{8}` +
 	`|eyJ[0-9a-z_-]{8,}\.[0-9a-z_-]{8,}\.`)
 
-// HoldsToken reports whether a part of a text looks like a token, valid or not. Such a text must
+// ContainsToken reports whether a part of a text looks like a token, valid or not. Such a text must
 // not be used as a name: its sender has put a secret where others may read it. It is called for
 // many texts, so two cheap checks come before the regular expression.
-func HoldsToken(text string) bool {
-	return strings.Contains(text, ".") && mayBegin(text) && tokens.MatchString(text)
+func ContainsToken(text string) bool {
+	return strings.Contains(text, ".") && hasTokenPrefix(text) && tokens.MatchString(text)
 }
 
-// mayBegin reports whether a text contains the prefix of a token, in any case. It is a fast check
+// hasTokenPrefix reports whether a text contains the prefix of a token, in any case. It is a fast check
 // that fails for most texts.
-func mayBegin(text string) bool {
+func hasTokenPrefix(text string) bool {
 	for i := range len(text) - 2 {
 		switch text[i] | 0x20 {
 		case 'r':

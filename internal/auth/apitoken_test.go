@@ -106,7 +106,7 @@ func TestHoldsToken(t *testing.T) {
 		"": false, "planner": false, "token:" + secret.ID: false, "rk_acme": false,
 		"user:alice@login.example.test": false, "eyJ.x.y": false,
 	} {
-		require.Equal(t, want, auth.HoldsToken(text), text)
+		require.Equal(t, want, auth.ContainsToken(text), text)
 	}
 	require.True(t, auth.Reserved(secret.Token()), "no agent is called so")
 }

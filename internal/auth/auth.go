@@ -88,10 +88,10 @@ type Caller struct {
 	Subject string    // of the JSON Web Token; empty: none was used
 	Expires time.Time // expiry of the token; zero: never
 
-	// Again returns the caller with its permissions in the newest state of its tenant. Permissions
+	// Refresh returns the caller with its permissions in the newest state of its tenant. Permissions
 	// may be up to a minute old, but refusals must be decided on the newest state (log.md §6). Nil:
 	// the permissions never change.
-	Again func(context.Context) (Caller, error)
+	Refresh func(context.Context) (Caller, error)
 
 	// Allowance is set to the remaining allowance of the caller, if its rate is limited. Nil: it is
 	// not reported.
@@ -126,8 +126,8 @@ const DefaultSession = "default"
 // are checked separately.
 func (c Caller) Role(vault string) Role { return c.capped(c.granted(vault)) }
 
-// Scoped reports whether the caller lacks the role only because of the scopes of its token.
-func (c Caller) Scoped(vault string, need Role) bool {
+// LacksScope reports whether the caller lacks the role only because of the scopes of its token.
+func (c Caller) LacksScope(vault string, need Role) bool {
 	granted := c.granted(vault)
 	return granted.Allows(need) && !c.capped(granted).Allows(need)
 }
@@ -172,8 +172,8 @@ func (c Caller) Effective() map[string]Role {
 	return all
 }
 
-// May reports whether the caller's token allows it to call a tool, given by its long name.
-func (c Caller) May(tool string) bool { return c.Tools == nil || slices.Contains(c.Tools, tool) }
+// MayCall reports whether the caller's token allows it to call a tool, given by its long name.
+func (c Caller) MayCall(tool string) bool { return c.Tools == nil || slices.Contains(c.Tools, tool) }
 
 // A callerKey is the context key of the caller.
 type callerKey struct{}

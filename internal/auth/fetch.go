@@ -137,7 +137,7 @@ func isPublic(addr netip.Addr) bool {
 
 // keys fetches the current keys of the source.
 func (f fetcher) keys(ctx context.Context, s source) ([]key, error) {
-	where, err := f.where(ctx, s)
+	where, err := f.keysURL(ctx, s)
 	if err != nil {
 		return nil, fmt.Errorf("find the keys of %s: %w", s.issuer, err)
 	}
@@ -152,9 +152,9 @@ func (f fetcher) keys(ctx context.Context, s source) ([]key, error) {
 	return served, nil
 }
 
-// where returns the URL of the source's keys: the configured one, or that in the first metadata
+// keysURL returns the URL of the source's keys: the configured one, or that in the first metadata
 // document which is valid for the issuer (RFC 8414 §3, OpenID Connect Discovery §4).
-func (f fetcher) where(ctx context.Context, s source) (string, error) {
+func (f fetcher) keysURL(ctx context.Context, s source) (string, error) {
 	if s.jwks != "" {
 		return s.jwks, nil
 	}

@@ -94,20 +94,20 @@ func (v *Verifier) Verify(
 	if from.URL == "" || len(audiences) == 0 || slices.Contains(audiences, "") {
 		return Claims{}, Refused().Because(errNoAudience)
 	}
-	claims, err := v.prove(ctx, token, from)
+	claims, err := v.verifySignature(ctx, token, from)
 	if fault.Is(err, fault.Unavailable) {
 		return Claims{}, err
 	}
 	if err != nil {
 		return Claims{}, Refused().Because(err)
 	}
-	return v.judge(claims, from.URL, audiences)
+	return v.checkClaims(claims, from.URL, audiences)
 }
 
-// prove verifies the signature of a token, and returns its claims. The algorithm must be allowed
+// verifySignature verifies the signature of a token, and returns its claims. The algorithm must be allowed
 // for the issuer before a key is looked for, so that a token with another algorithm causes no
 // fetch.
-func (v *Verifier) prove(
+func (v *Verifier) verifySignature(
 	ctx context.Context, token string, from Issuer,
 ) (map[string]any, error) {
 	t, err := parse(token)
@@ -135,10 +135,10 @@ func checkSignature(token, alg string, key crypto.PublicKey) error {
 	return nil
 }
 
-// judge checks the claims of a token with a verified signature: the issuer, one of the audiences,
+// checkClaims checks the claims of a token with a verified signature: the issuer, one of the audiences,
 // and the times within Leeway. Only a token that is valid in every other respect is reported as
 // expired, because that shows the sender that the rest was accepted.
-func (v *Verifier) judge(all jwt.MapClaims, issuer string, audiences []string) (Claims, error) {
+func (v *Verifier) checkClaims(all jwt.MapClaims, issuer string, audiences []string) (Claims, error) {
 	c, err := claimsOf(all)
 	if err != nil {
 		return Claims{}, Refused().Because(err)

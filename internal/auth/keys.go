@@ -29,7 +29,7 @@ const (
 	maxAbsent    = 64               // unknown keys that are remembered
 	failurePause = 10 * time.Second // pause after an issuer did not respond
 	fetchTime    = 10 * time.Second // time limit of a fetch
-	patience     = 2 * time.Second  // how long a call waits if there is a usable set
+	waitLimit    = 2 * time.Second  // how long a call waits if there is a usable set
 )
 
 // Limits of calls that wait for keys. A waiting call is not authenticated yet and takes a slot that
@@ -59,8 +59,8 @@ type key struct {
 
 // Reasons why no key was found, for the log.
 var (
-	errUnknownKey = errors.New("its key is not one of the issuer's")
-	errWhichKey   = errors.New("it does not say which of the issuer's keys is meant")
+	errUnknownKey   = errors.New("its key is not one of the issuer's")
+	errAmbiguousKey = errors.New("it does not say which of the issuer's keys is meant")
 )
 
 // A keyring caches the keys of one issuer. It is safe for concurrent use; callers share a fetch. A
@@ -75,16 +75,16 @@ type keyring struct {
 	mu      sync.Mutex
 	waiting int // number of waiting calls
 	keys    []key
-	fetched time.Time            // time of the last successful fetch
-	failed  time.Time            // time of the last failed fetch; zero: none since fetched
-	cause   error                // error of the last failed fetch
-	budget  budget               // of fetches for unknown keys
-	absent  map[sought]time.Time // unknown keys, and when they were looked for
-	flight  chan struct{}        // closed when the current fetch ends; nil: none
+	fetched time.Time              // time of the last successful fetch
+	failed  time.Time              // time of the last failed fetch; zero: none since fetched
+	cause   error                  // error of the last failed fetch
+	budget  budget                 // of fetches for unknown keys
+	absent  map[keyQuery]time.Time // unknown keys, and when they were looked for
+	flight  chan struct{}          // closed when the current fetch ends; nil: none
 }
 
-// A sought identifies the key that a token names.
-type sought struct{ alg, kid string }
+// A keyQuery identifies the key that a token names.
+type keyQuery struct{ alg, kid string }
 
 // A budget limits fetches for unknown keys to unknownBurst at once and one for each unknownPause
 // after that. The zero value is full. The keyring's mutex guards it.
@@ -114,18 +114,18 @@ func (b *budget) spend(now time.Time) bool {
 // Connect requires an id only if there is a choice (Core §10.1).
 //
 // It fetches the keys at most once: if they are old or missing, or otherwise if the key is not
-// among them. The errors are errUnknownKey and errWhichKey, which blame the token, and UNAVAILABLE,
+// among them. The errors are errUnknownKey and errAmbiguousKey, which blame the token, and UNAVAILABLE,
 // which blames the issuer or the limits.
 func (r *keyring) find(ctx context.Context, alg, kid string) (crypto.PublicKey, error) {
 	asked := r.refreshIfOld(ctx)
 	k, err := r.pick(alg, kid)
-	if errors.Is(err, errUnknownKey) && !asked && r.mayAsk(sought{alg, kid}) {
+	if errors.Is(err, errUnknownKey) && !asked && r.mayAsk(keyQuery{alg, kid}) {
 		asked = true
 		r.wait(ctx, fetchTime)
 		k, err = r.pick(alg, kid)
 	}
 	if errors.Is(err, errUnknownKey) {
-		return nil, r.doubt(sought{alg, kid}, asked)
+		return nil, r.notFoundError(keyQuery{alg, kid}, asked)
 	}
 	return k, err
 }
@@ -137,7 +137,7 @@ func (r *keyring) pick(alg, kid string) (crypto.PublicKey, error) {
 	var found []key
 	for _, k := range r.keys {
 		named := k.id == kid || kid == "" && k.served
-		if k.alg == alg && named && r.good(k) {
+		if k.alg == alg && named && r.isValid(k) {
 			found = append(found, k)
 		}
 	}
@@ -147,50 +147,50 @@ func (r *keyring) pick(alg, kid string) (crypto.PublicKey, error) {
 	case 1:
 		return found[0].public, nil
 	}
-	return nil, errWhichKey
+	return nil, errAmbiguousKey
 }
 
-// good reports whether a key is still valid.
-func (r *keyring) good(k key) bool {
+// isValid reports whether a key is still valid.
+func (r *keyring) isValid(k key) bool {
 	age := r.now().Sub(k.seen)
 	return age < refreshAfter || age < keepFor && k.served
 }
 
-// doubt returns the error of a key that was not found. It blames the token only if the last fetch
+// notFoundError returns the error of a key that was not found. It blames the token only if the last fetch
 // succeeded and was made for this key, now or a moment ago; otherwise the error is UNAVAILABLE.
-func (r *keyring) doubt(s sought, asked bool) error {
+func (r *keyring) notFoundError(s keyQuery, asked bool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.usable() {
-		return unknowable(failurePause).Because(r.cause)
+		return keysUnavailable(failurePause).Because(r.cause)
 	}
 	if !r.failed.IsZero() || r.flight != nil {
-		return unknowable(unknownPause).Because(r.cause)
+		return keysUnavailable(unknownPause).Because(r.cause)
 	}
 	now := r.now()
 	switch {
 	case asked:
-		r.miss(s, now)
-	case !r.missed(s, now):
-		return unknowable(unknownPause).Because(errUnknownKey)
+		r.recordAbsent(s, now)
+	case !r.isAbsent(s, now):
+		return keysUnavailable(unknownPause).Because(errUnknownKey)
 	}
 	return errUnknownKey
 }
 
-// miss records that the issuer does not serve a key. It records at most maxAbsent keys; the tokens
+// recordAbsent records that the issuer does not serve a key. It records at most maxAbsent keys; the tokens
 // of others get UNAVAILABLE in place of a refusal, until a record expires. The caller holds mu.
-func (r *keyring) miss(s sought, now time.Time) {
-	maps.DeleteFunc(r.absent, func(s sought, _ time.Time) bool { return !r.missed(s, now) })
+func (r *keyring) recordAbsent(s keyQuery, now time.Time) {
+	maps.DeleteFunc(r.absent, func(s keyQuery, _ time.Time) bool { return !r.isAbsent(s, now) })
 	if r.absent == nil {
-		r.absent = map[sought]time.Time{}
+		r.absent = map[keyQuery]time.Time{}
 	}
 	if len(r.absent) < maxAbsent {
 		r.absent[s] = now
 	}
 }
 
-// missed reports whether a key was recorded by miss within unknownPause. The caller holds mu.
-func (r *keyring) missed(s sought, now time.Time) bool {
+// isAbsent reports whether a key was recorded by miss within unknownPause. The caller holds mu.
+func (r *keyring) isAbsent(s keyQuery, now time.Time) bool {
 	at, is := r.absent[s]
 	return is && now.Sub(at) < unknownPause
 }
@@ -201,14 +201,14 @@ func (r *keyring) usable() bool {
 }
 
 // refreshIfOld fetches the keys if there are none or they are old, and reports whether it did. If
-// there is a usable set it waits only for patience, or not at all after a failure.
+// there is a usable set it waits only for waitLimit, or not at all after a failure.
 func (r *keyring) refreshIfOld(ctx context.Context) bool {
 	r.mu.Lock()
 	old := r.fetched.IsZero() || r.now().Sub(r.fetched) >= refreshAfter
 	pause := !r.failed.IsZero() && r.now().Sub(r.failed) < failurePause
 	long := fetchTime
 	if r.usable() {
-		long = patience
+		long = waitLimit
 		if !r.failed.IsZero() {
 			long = 0
 		}
@@ -224,12 +224,12 @@ func (r *keyring) refreshIfOld(ctx context.Context) bool {
 // mayAsk reports whether an unknown key justifies a fetch, or waiting for the current one: if there
 // is a usable set, the issuer responds, the key was not looked for a moment ago, and the budget is
 // not used up.
-func (r *keyring) mayAsk(s sought) bool {
+func (r *keyring) mayAsk(s keyQuery) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.now()
 	failing := !r.failed.IsZero() && now.Sub(r.failed) < failurePause
-	if !r.usable() || failing || r.missed(s, now) {
+	if !r.usable() || failing || r.isAbsent(s, now) {
 		return false
 	}
 	return r.flight != nil || r.budget.spend(now)

@@ -41,5 +41,5 @@ func Reserved(agent string) bool {
 			return true
 		}
 	}
-	return lower == Local || HoldsToken(agent)
+	return lower == Local || ContainsToken(agent)
 }

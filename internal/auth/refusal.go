@@ -20,10 +20,10 @@ func Expired() *fault.Fault {
 		Fix("get a new token")
 }
 
-// unknowable returns the UNAVAILABLE error of a token that cannot be checked, because the keys of
+// keysUnavailable returns the UNAVAILABLE error of a token that cannot be checked, because the keys of
 // its issuer could not be fetched. The caller should try again after that time; the token may be
 // valid.
-func unknowable(after time.Duration) *fault.Fault {
+func keysUnavailable(after time.Duration) *fault.Fault {
 	return fault.New(fault.Unavailable, "the keys of the token's issuer cannot be fetched now").
 		Fix("try again later").After(after)
 }

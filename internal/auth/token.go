@@ -71,16 +71,16 @@ func parse(token string) (unverified, error) {
 	return t, t.read(header)
 }
 
-// neverIn are header parameters of refused tokens: a token must not contain the key that verifies
+// refusedHeaders are header parameters of refused tokens: a token must not contain the key that verifies
 // it (RFC 8725 §3.10), extensions (RFC 7515 §4.1.11), or another token.
-var neverIn = []string{"jwk", "jku", "x5u", "crit", "cty", "b64", "zip"}
+var refusedHeaders = []string{"jwk", "jku", "x5u", "crit", "cty", "b64", "zip"}
 
 // types are the accepted values of `typ` (RFC 7519 §5.1, RFC 9068 §2.1), in lower case.
 var types = []string{"jwt", "at+jwt"}
 
 // read checks the header, and reads alg and kid from it.
 func (t *unverified) read(header map[string]any) error {
-	for _, name := range neverIn {
+	for _, name := range refusedHeaders {
 		if _, there := header[name]; there {
 			return errors.New("its header has " + name)
 		}

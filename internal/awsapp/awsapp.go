@@ -44,7 +44,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/stream"
 	"github.com/rookeryhq/rookery/internal/table"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
@@ -57,7 +57,7 @@ type Options struct {
 	Bucket blob.Bucket // of the deployment
 
 	// Stores returns the table and the bucket of one tenant, such as stores with the tenant's own
-	// credentials; see team.Options. If it is nil, all tenants use Table and Bucket.
+	// credentials; see tenant.Options. If it is nil, all tenants use Table and Bucket.
 	Stores func(ctx context.Context, tenant string) (table.Table, blob.Bucket, error)
 
 	Queue  job.Queue // of jobs; nil: jobs run in the calls that start them
@@ -75,7 +75,7 @@ type Options struct {
 	Meter    hosted.Meter   // may be nil
 	Log      *slog.Logger   // nil: no log
 	Now      func() time.Time
-	Clocked  func() (known func() bool) // see team.Options; nil: Now is always correct
+	Clocked  func() (known func() bool) // see tenant.Options; nil: Now is always correct
 	Version  string                     // of the program
 
 	outer []tool.Interceptor // see hosted.Options
@@ -85,9 +85,9 @@ type Options struct {
 // process handles several events at once.
 type App struct {
 	opt   Options
-	teams *team.Teams
+	teams *tenant.Registry
 	host  *hosted.Host
-	later *later
+	later *background
 
 	handler func(escaped bool) http.Handler // see handlers
 	adapter *httpadapter.HandlerAdapterV2
@@ -96,8 +96,8 @@ type App struct {
 // New returns an App. It reads nothing from the stores.
 func New(o Options) (*App, error) {
 	o = o.withDefaults()
-	a := &App{opt: o, later: newLater()}
-	a.teams = team.NewTeams(tenants(o, a.later.run))
+	a := &App{opt: o, later: newBackground()}
+	a.teams = tenant.NewRegistry(tenants(o, a.later.run))
 	var err error
 	a.host, err = hosted.New(hosted.Options{
 		Teams: a.teams, Tables: a.teams.Table, Server: o.Server, Closed: true, Verifier: o.Verifier,
@@ -140,21 +140,21 @@ const namedFiles = 10
 // behind; nil: the call runs it. Caches get a sixteenth of the memory each, and open vaults half of
 // it. Images of small logs are items of the table, which saves a request to the bucket at each cold
 // start.
-func tenants(o Options, later func(func())) team.Options {
+func tenants(o Options, later func(func())) tenant.Options {
 	caches := cmp.Or(o.Memory, defaultMemory) / 16
 	var followers []string
 	if o.Queue != nil { // without a queue there is no function that follows the logs
 		followers = stream.Cursors()
 	}
-	return team.Options{
+	return tenant.Options{
 		Table: o.Table, Bucket: o.Bucket, Stores: o.Stores, Registry: o.Table,
-		Texts: repo.NewTexts(caches), Pasts: repo.NewSnapshotCache(caches),
-		Memory: team.NewMemory(cmp.Or(int64(o.Server.Memory), o.Memory/2)),
-		Limits: repo.Limits{Things: cmp.Or(int(o.Server.Limits.VaultIndexed), repo.MaxHostedThings)},
-		Named:  namedFiles, Items: true, Log: o.Log, Now: o.Now, Clocked: o.Clocked, Later: later,
+		Texts: repo.NewTexts(caches), Snapshots: repo.NewSnapshotCache(caches),
+		Memory:   tenant.NewMemory(cmp.Or(int64(o.Server.Memory), o.Memory/2)),
+		Limits:   repo.Limits{Things: cmp.Or(int(o.Server.Limits.VaultIndexed), repo.MaxHostedThings)},
+		MaxNamed: namedFiles, Items: true, Log: o.Log, Now: o.Now, CheckClock: o.Clocked, Later: later,
 		Followers: followers,
 		PublicURL: o.Server.PublicURL, Issuers: hosted.IssuersFor(o.Server),
-		Kinds: hosted.Jobs, Parts: hosted.Parts(), Queue: o.Queue, Rests: rests, NoLocal: true,
+		Kinds: hosted.Jobs, Parts: hosted.Parts(), Queue: o.Queue, RemainingCopies: rests, NoLocal: true,
 	}
 }
 

@@ -40,7 +40,7 @@ func Recorded(h http.Handler, r *http.Request) *httptest.ResponseRecorder {
 // Jobs returns the jobs of a tenant.
 func (a *App) Jobs(t testing.TB, tenant string) *job.Jobs {
 	t.Helper()
-	own, err := a.teams.Team(t.Context(), tenant)
+	own, err := a.teams.Tenant(t.Context(), tenant)
 	require.NoError(t, err)
 	return own.Jobs()
 }

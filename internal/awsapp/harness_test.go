@@ -166,8 +166,8 @@ func call(t testing.TB, h http.Handler, token, name string, args map[string]any)
 // args are the arguments of a call.
 type args = map[string]any
 
-// furnish creates the vault main with the note inbox.
-func furnish(t testing.TB, h http.Handler, token string) {
+// writeFixture creates the vault main with the note inbox.
+func writeFixture(t testing.TB, h http.Handler, token string) {
 	t.Helper()
 	call(t, h, token, "team_vault_create", args{"name": "main"})
 	call(t, h, token, "team_vault_import", args{

@@ -16,7 +16,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/ingest"
 	"github.com/rookeryhq/rookery/internal/sqsqueue"
 	"github.com/rookeryhq/rookery/internal/stream"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 )
 
 // mostVaults is how many vaults an invocation examines at once.
@@ -27,7 +27,7 @@ const mostVaults = 8
 // its vault, so events may be late, repeated, or in another order.
 type Ingest struct {
 	opt      Options
-	teams    *team.Teams
+	teams    *tenant.Registry
 	ingester *ingest.Ingester
 	events   *sqsqueue.Queue // the queue of events; nil if it is unknown
 }
@@ -39,19 +39,19 @@ var _ lambda.Handler = (*Ingest)(nil)
 // queue, and messages that cannot be read fail. NewIngest reads nothing from the stores.
 func NewIngest(o Options, events *sqsqueue.Queue) *Ingest {
 	o = o.withDefaults()
-	teams := team.NewTeams(tenants(o, nil))
+	teams := tenant.NewRegistry(tenants(o, nil))
 	return &Ingest{opt: o, teams: teams, ingester: ingesterOf(o, teams), events: events}
 }
 
 // ingesterOf returns the ingester of outside edits.
-func ingesterOf(o Options, teams *team.Teams) *ingest.Ingester {
-	return &ingest.Ingester{Teams: teams, Queue: o.Queue, Now: o.Now}
+func ingesterOf(o Options, teams *tenant.Registry) *ingest.Ingester {
+	return &ingest.Ingester{Tenants: teams, Queue: o.Queue, Now: o.Now}
 }
 
 // ServeIngest is the main function of the program that consumes the queue of bucket events. It does
 // not return.
 func ServeIngest() {
-	serveBehind(func(d *deployment) lambda.Handler { return NewIngest(d.Options, d.events) })
+	serveBackground(func(d *deployment) lambda.Handler { return NewIngest(d.Options, d.events) })
 }
 
 // Close closes the function. No event may follow it.
@@ -66,12 +66,12 @@ func (i *Ingest) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	if json.Unmarshal(payload, &e) != nil || len(e.Records) == 0 {
 		return nil, errors.New("the event has no messages of a queue")
 	}
-	ctx, cancel := early(ctx, grace)
+	ctx, cancel := beforeDeadline(ctx, grace)
 	defer cancel()
 	told := i.read(ctx, e.Records)
 	var mu sync.Mutex
-	_ = stream.Together(mostVaults, told.names, func(n ingest.Name) error {
-		err := i.notice(ctx, n, told.changes[n])
+	_ = stream.ForEach(mostVaults, told.names, func(n ingest.Name) error {
+		err := i.ingestChanges(ctx, n, told.changes[n])
 		if err != nil {
 			mu.Lock()
 			defer mu.Unlock()
@@ -86,9 +86,9 @@ func (i *Ingest) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	return answer, nil
 }
 
-// notice examines the changed files of one vault. A panic becomes an error. Errors are logged here,
+// ingestChanges examines the changed files of one vault. A panic becomes an error. Errors are logged here,
 // because the queue learns only which messages must return.
-func (i *Ingest) notice(ctx context.Context, n ingest.Name, changes []ingest.Change) (err error) {
+func (i *Ingest) ingestChanges(ctx context.Context, n ingest.Name, changes []ingest.Change) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fault.Panicked("while files are compared", p)
@@ -101,8 +101,8 @@ func (i *Ingest) notice(ctx context.Context, n ingest.Name, changes []ingest.Cha
 	return i.ingester.Notice(ctx, n, changes)
 }
 
-// A telling is the content of the messages of an event, by vault.
-type telling struct {
+// A bucketMessages is the content of the messages of an event, by vault.
+type bucketMessages struct {
 	names   []ingest.Name
 	changes map[ingest.Name][]ingest.Change
 	of      map[ingest.Name][]int // indices of the messages about a vault
@@ -110,7 +110,7 @@ type telling struct {
 }
 
 // fail records that the messages about a vault must return.
-func (t *telling) fail(n ingest.Name) {
+func (t *bucketMessages) fail(n ingest.Name) {
 	for _, m := range t.of[n] {
 		t.failed[m] = true
 	}
@@ -120,15 +120,15 @@ func (t *telling) fail(n ingest.Name) {
 // there is no queue for them. The test event that a bucket sends when it is connected to the queue
 // is ignored. A message may have records about several vaults, and one vault records in several
 // messages.
-func (i *Ingest) read(ctx context.Context, messages []events.SQSMessage) *telling {
-	t := &telling{changes: map[ingest.Name][]ingest.Change{}, of: map[ingest.Name][]int{}, failed: map[int]bool{}}
+func (i *Ingest) read(ctx context.Context, messages []events.SQSMessage) *bucketMessages {
+	t := &bucketMessages{changes: map[ingest.Name][]ingest.Change{}, of: map[ingest.Name][]int{}, failed: map[int]bool{}}
 	for m := range messages {
 		var e events.S3Event
 		var test struct{ Event string }
 		body := []byte(messages[m].Body)
 		if json.Unmarshal(body, &e) != nil || json.Unmarshal(body, &test) != nil ||
 			len(e.Records) == 0 && test.Event != testEvent {
-			t.failed[m] = i.bury(ctx, body) != nil
+			t.failed[m] = i.sendDeadLetter(ctx, body) != nil
 			continue
 		}
 		for r := range e.Records {
@@ -144,8 +144,8 @@ const testEvent = "s3:TestEvent"
 // errUnread is the error for a message that cannot be read if there is no queue of dead letters.
 var errUnread = errors.New("the message is not a bucket event")
 
-// bury sends a message that cannot be read to the dead letters.
-func (i *Ingest) bury(ctx context.Context, body []byte) error {
+// sendDeadLetter sends a message that cannot be read to the dead letters.
+func (i *Ingest) sendDeadLetter(ctx context.Context, body []byte) error {
 	i.opt.Log.ErrorContext(ctx, "a message is not a bucket event")
 	if i.events == nil {
 		return errUnread
@@ -154,8 +154,8 @@ func (i *Ingest) bury(ctx context.Context, body []byte) error {
 }
 
 // add adds one record of a message. It ignores objects that are not files of a vault.
-func (t *telling) add(message int, r *events.S3EventRecord) {
-	tenant, name, path, ok := team.FileOf(r.S3.Object.URLDecodedKey)
+func (t *bucketMessages) add(message int, r *events.S3EventRecord) {
+	tenant, name, path, ok := tenant.FileOf(r.S3.Object.URLDecodedKey)
 	if !ok {
 		return
 	}

@@ -23,9 +23,9 @@ import (
 // can be sent.
 const grace = time.Second
 
-// early returns the context of an invocation, which ends before the deadline of the invocation by
+// beforeDeadline returns the context of an invocation, which ends before the deadline of the invocation by
 // the given time.
-func early(ctx context.Context, before time.Duration) (context.Context, context.CancelFunc) {
+func beforeDeadline(ctx context.Context, before time.Duration) (context.Context, context.CancelFunc) {
 	if end, ok := ctx.Deadline(); ok {
 		return context.WithDeadline(ctx, end.Add(-before))
 	}
@@ -41,7 +41,7 @@ var _ lambda.Handler = (*App)(nil)
 func (a *App) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	a.opt.Begin()
 	defer a.later.wait(laterTimeout)
-	ctx, cancel := early(ctx, grace)
+	ctx, cancel := beforeDeadline(ctx, grace)
 	defer cancel()
 	var kind struct {
 		Version string           `json:"version"`

@@ -6,13 +6,13 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"github.com/rookeryhq/rookery/internal/janitor"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 )
 
 // A Janitor is the function that a schedule invokes. It is safe for concurrent use.
 type Janitor struct {
 	opt     Options
-	teams   *team.Teams
+	teams   *tenant.Registry
 	janitor *janitor.Janitor
 }
 
@@ -22,7 +22,7 @@ var _ lambda.Handler = (*Janitor)(nil)
 // the stores.
 func NewJanitor(o Options) *Janitor {
 	o = o.withDefaults()
-	teams := team.NewTeams(followed(o))
+	teams := tenant.NewRegistry(followed(o))
 	return &Janitor{opt: o, teams: teams, janitor: &janitor.Janitor{
 		Teams: teams, Table: o.Table, Queue: o.Queue, Log: o.Log, Now: o.Now,
 	}}
@@ -30,7 +30,7 @@ func NewJanitor(o Options) *Janitor {
 
 // ServeJanitor is the main function of the program that a schedule invokes. It does not return.
 func ServeJanitor() {
-	serveBehind(func(d *deployment) lambda.Handler { return NewJanitor(d.Options) })
+	serveBackground(func(d *deployment) lambda.Handler { return NewJanitor(d.Options) })
 }
 
 // Close closes the function. No event may follow it.
@@ -41,7 +41,7 @@ func (j *Janitor) Close() { j.teams.Close() }
 // schedule invokes the function again.
 func (j *Janitor) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	j.opt.Begin()
-	ctx, cancel := early(ctx, grace)
+	ctx, cancel := beforeDeadline(ctx, grace)
 	defer cancel()
 	if name, ok := commandOf(payload); ok {
 		return j.command(ctx, name)

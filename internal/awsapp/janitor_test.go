@@ -33,7 +33,7 @@ func newYard(t *testing.T) *yard {
 	y.janitor = awsapp.NewJanitor(o)
 	t.Cleanup(y.janitor.Close)
 	url, dead := y.backend.Queue(t, 60)
-	o.Bucket = s3blob.Erasing(y.s3)
+	o.Bucket = s3blob.NewEraser(y.s3)
 	y.worker = awsapp.NewWorker(o, sqsqueue.New(y.backend.AWS(t, nil), url, sqsqueue.Options{Dead: dead}))
 	t.Cleanup(y.worker.Close)
 	return y

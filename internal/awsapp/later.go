@@ -8,20 +8,20 @@ import (
 // laterTimeout is how long a call waits at its end for work that calls have left behind.
 const laterTimeout = 250 * time.Millisecond
 
-// A later runs work that calls leave behind, in goroutines. The process is frozen between calls, so
+// A background runs work that calls leave behind, in goroutines. The process is frozen between calls, so
 // work that takes longer than laterTimeout continues during the next call, or never. It is safe for
 // concurrent use.
-type later struct {
+type background struct {
 	mu      sync.Mutex
 	running int
 	idle    chan struct{} // closed when nothing runs
 }
 
-// newLater returns a later without work.
-func newLater() *later { return &later{} }
+// newBackground returns a later without work.
+func newBackground() *background { return &background{} }
 
 // run runs do in a goroutine.
-func (l *later) run(do func()) {
+func (l *background) run(do func()) {
 	l.mu.Lock()
 	if l.running++; l.running == 1 {
 		l.idle = make(chan struct{})
@@ -34,7 +34,7 @@ func (l *later) run(do func()) {
 }
 
 // done records the end of one goroutine.
-func (l *later) done() {
+func (l *background) done() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.running--; l.running == 0 {
@@ -45,7 +45,7 @@ func (l *later) done() {
 // wait waits until no work is running, for at most the given time, and reports whether that is so.
 // Without it, the process would be frozen as soon as the call is answered, and a short write could
 // take minutes.
-func (l *later) wait(most time.Duration) bool {
+func (l *background) wait(most time.Duration) bool {
 	l.mu.Lock()
 	running, idle := l.running, l.idle
 	l.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/audit"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 )
 
 // namespace is the namespace of the metrics in CloudWatch.
@@ -73,13 +73,13 @@ type embedded struct {
 // measure returns the function with which the auditor measures calls, or nil. The requests to AWS
 // of a call are those that the process has sent meanwhile, which includes those of concurrent
 // calls.
-func (m *Metrics) measure(now func() time.Time) func() func(audit.Ended) []slog.Attr {
+func (m *Metrics) measure(now func() time.Time) func() func(audit.EndedCall) []slog.Attr {
 	if m == nil {
 		return nil
 	}
-	return func() func(audit.Ended) []slog.Attr {
+	return func() func(audit.EndedCall) []slog.Attr {
 		before := m.requests()
-		return func(e audit.Ended) []slog.Attr {
+		return func(e audit.EndedCall) []slog.Attr {
 			return m.attributes(e, now(), m.requests()-before)
 		}
 	}
@@ -88,7 +88,7 @@ func (m *Metrics) measure(now func() time.Time) func() func(audit.Ended) []slog.
 // attributes returns the attributes for the log line of a call. The name of the tool is already in
 // the line. at is the time of the metrics; requests is the number of requests to AWS during the
 // call.
-func (m *Metrics) attributes(e audit.Ended, at time.Time, requests int64) []slog.Attr {
+func (m *Metrics) attributes(e audit.EndedCall, at time.Time, requests int64) []slog.Attr {
 	return []slog.Attr{
 		slog.String(stackDimension, m.stack), slog.String(functionDimension, m.function),
 		slog.Int("calls", 1), slog.Int("errors", oneIf(failed(e.Fault))),
@@ -106,7 +106,7 @@ func failed(f *fault.Fault) bool {
 // refusedForMemory reports whether a call failed because its vault does not fit into the memory of
 // the function.
 func refusedForMemory(f *fault.Fault) bool {
-	return f != nil && f.Details["reason"] == team.ReasonMemory
+	return f != nil && f.Details["reason"] == tenant.ReasonMemory
 }
 
 // oneIf returns 1 if a condition is true, otherwise 0.

@@ -55,7 +55,7 @@ func (w *Worker) command(ctx context.Context, name string, payload []byte) ([]by
 }
 
 // rollback rolls back a vault, or the log of a tenant if the event has no vault. It returns an
-// ingest.RolledBack as JSON.
+// ingest.RollbackResult as JSON.
 func (w *Worker) rollback(ctx context.Context, payload []byte) ([]byte, error) {
 	var e struct{ Tenant, Vault string }
 	if json.Unmarshal(payload, &e) != nil || e.Tenant == "" {
@@ -68,7 +68,7 @@ func (w *Worker) rollback(ctx context.Context, payload []byte) ([]byte, error) {
 		}
 		return tool.Marshal(done)
 	}
-	own, err := w.teams.Team(ctx, e.Tenant)
+	own, err := w.teams.Tenant(ctx, e.Tenant)
 	if err != nil {
 		return nil, w.failed(ctx, "the tenant could not be opened", err)
 	}
@@ -76,7 +76,7 @@ func (w *Worker) rollback(ctx context.Context, payload []byte) ([]byte, error) {
 	if err != nil {
 		return nil, w.failed(ctx, "the log of the tenant could not be rolled back", err)
 	}
-	return tool.Marshal(ingest.RolledBack{Segments: dropped})
+	return tool.Marshal(ingest.RollbackResult{Segments: dropped})
 }
 
 // failed logs the cause of a failed command, and returns an error for the operator: the fault, or a
@@ -103,7 +103,7 @@ func (j *Janitor) command(ctx context.Context, name string) ([]byte, error) {
 	if name != "vaults" {
 		return nil, errors.New("there is no such command: it must be vaults")
 	}
-	all, err := j.teams.Registered(ctx)
+	all, err := j.teams.Tenants(ctx)
 	if err != nil {
 		j.opt.Log.ErrorContext(ctx, "the tenants could not be listed", slog.Any("cause", err))
 		return nil, errors.New("the tenants could not be listed; the log says why")

@@ -57,7 +57,7 @@ func (r *release) holds(ctx context.Context) bool {
 	now := r.now()
 	if r.known.Format == 0 && now.Sub(r.asked) >= releaseAgain {
 		r.asked = now
-		known, err := r.learn(ctx)
+		known, err := r.load(ctx)
 		if err != nil {
 			r.log.ErrorContext(ctx, "it is not known which release runs", slog.Any("cause", err))
 		}
@@ -69,10 +69,10 @@ func (r *release) holds(ctx context.Context) bool {
 	return r.known.Format == 0 || now.Sub(r.known.Since) < releasePause
 }
 
-// learn reads the item, and replaces it if it is that of an earlier release, or cannot be decoded.
+// load reads the item, and replaces it if it is that of an earlier release, or cannot be decoded.
 // It costs one request, and another one for the first process of a release. The item of a later
 // release is returned as it is.
-func (r *release) learn(ctx context.Context) (releaseItem, error) {
+func (r *release) load(ctx context.Context) (releaseItem, error) {
 	own := releaseItem{Format: index.ImageFormat, Since: r.now().UTC().Round(0)}
 	data, err := json.Marshal(own)
 	if err != nil {

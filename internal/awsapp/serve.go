@@ -68,9 +68,9 @@ func serve(begin func(*deployment) (lambda.Handler, error)) {
 	lambda.StartWithOptions(h)
 }
 
-// serveBehind is serve for functions that answer no requests, for which the queue of jobs is
+// serveBackground is serve for functions that answer no requests, for which the queue of jobs is
 // required.
-func serveBehind(begin func(*deployment) lambda.Handler) {
+func serveBackground(begin func(*deployment) lambda.Handler) {
 	serve(func(d *deployment) (lambda.Handler, error) {
 		if d.queue == nil {
 			return nil, errors.New("ROOKERY_JOBS_QUEUE must be the URL of the queue of jobs")

@@ -71,7 +71,7 @@ func (s *tenantStores) open(_ context.Context, tenant string) (table.Table, blob
 	cfg.Credentials = s.credentials(tenant)
 	bucket := s3blob.New(cfg, s.e.Bucket, s.bucket)
 	if s.erases {
-		return dynamotable.New(cfg, s.e.Table, s.table), s3blob.Erasing(bucket), nil
+		return dynamotable.New(cfg, s.e.Table, s.table), s3blob.NewEraser(bucket), nil
 	}
 	return dynamotable.New(cfg, s.e.Table, s.table), bucket, nil
 }

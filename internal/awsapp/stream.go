@@ -11,13 +11,13 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/stream"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 )
 
 // A Stream is the function that consumes the stream of the table. It is safe for concurrent use.
 type Stream struct {
 	opt      Options
-	teams    *team.Teams
+	teams    *tenant.Registry
 	follower *stream.Follower
 }
 
@@ -27,28 +27,28 @@ var _ lambda.Handler = (*Stream)(nil)
 // the stores.
 func NewStream(o Options) *Stream {
 	o = o.withDefaults()
-	teams := team.NewTeams(followed(o))
+	teams := tenant.NewRegistry(followed(o))
 	return &Stream{opt: o, teams: teams, follower: followerOf(o, teams)}
 }
 
 // followed returns the options of tenants of which only the logs are read. No vault is opened, so
 // caches are empty and no job can be started.
-func followed(o Options) team.Options {
-	return team.Options{
+func followed(o Options) tenant.Options {
+	return tenant.Options{
 		Table: o.Table, Bucket: o.Bucket, Stores: o.Stores, Registry: o.Table, Texts: repo.NewTexts(0),
-		Named: namedFiles, Log: o.Log, Now: o.Now,
+		MaxNamed: namedFiles, Log: o.Log, Now: o.Now,
 	}
 }
 
 // followerOf returns the follower that syncs the files of vaults with their logs.
-func followerOf(o Options, teams *team.Teams) *stream.Follower {
+func followerOf(o Options, teams *tenant.Registry) *stream.Follower {
 	return &stream.Follower{Teams: teams, Queue: o.Queue, Log: o.Log, Now: o.Now}
 }
 
 // ServeStream is the main function of the program that consumes the stream of the table. It does
 // not return.
 func ServeStream() {
-	serveBehind(func(d *deployment) lambda.Handler { return NewStream(d.Options) })
+	serveBackground(func(d *deployment) lambda.Handler { return NewStream(d.Options) })
 }
 
 // Close closes the function. No event may follow it.
@@ -63,10 +63,10 @@ func (s *Stream) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	if json.Unmarshal(payload, &e) != nil || len(e.Records) == 0 {
 		return nil, errors.New("the event has no records of a stream")
 	}
-	ctx, cancel := early(ctx, grace)
+	ctx, cancel := beforeDeadline(ctx, grace)
 	defer cancel()
 	again := events.DynamoDBEventResponse{BatchItemFailures: []events.DynamoDBBatchItemFailure{}}
-	if s.follower.Wake(ctx, stream.Doorbells(recordsOf(&e))) != nil {
+	if s.follower.Wake(ctx, stream.Notifications(recordsOf(&e))) != nil {
 		s.opt.Log.ErrorContext(ctx, "the queue cannot be told which vaults are behind")
 		again.BatchItemFailures = append(again.BatchItemFailures,
 			events.DynamoDBBatchItemFailure{ItemIdentifier: e.Records[0].Change.SequenceNumber})

@@ -201,7 +201,7 @@ func TestErasedFiles(t *testing.T) {
 	f.clock.pass(time.Hour)
 	url, _ := f.backend.Queue(t, 60)
 	o := f.options(t)
-	o.Bucket = s3blob.Erasing(f.s3)
+	o.Bucket = s3blob.NewEraser(f.s3)
 	worker := awsapp.NewWorker(o, sqsqueue.New(f.backend.AWS(t, nil), url, sqsqueue.Options{}))
 	t.Cleanup(worker.Close)
 	body := marshalled(t, map[string]any{
@@ -210,7 +210,7 @@ func TestErasedFiles(t *testing.T) {
 	answer, err := worker.Invoke(t.Context(), marshalled(t, events.SQSEvent{Records: []events.SQSMessage{{Body: string(body)}}}))
 	require.NoError(t, err)
 	require.JSONEq(t, `{"batchItemFailures":[]}`, string(answer))
-	gone, err := s3blob.Erasing(f.s3).Wipe(t.Context(), "tenants/acme/vaults/main/")
+	gone, err := s3blob.NewEraser(f.s3).Wipe(t.Context(), "tenants/acme/vaults/main/")
 	require.NoError(t, err)
 	require.Zero(t, gone, "there is nothing left to be destroyed")
 }
@@ -223,7 +223,7 @@ func TestErasedHistory(t *testing.T) {
 	f.call(t, http.MethodPost, "/v1/tools/raven_add", `{"vault":"main","to":"hush","text":"whispered"}`)
 	url, dead := f.backend.Queue(t, 60)
 	o := f.options(t)
-	o.Bucket = s3blob.Erasing(f.s3)
+	o.Bucket = s3blob.NewEraser(f.s3)
 	worker := awsapp.NewWorker(o, sqsqueue.New(f.backend.AWS(t, nil), url, sqsqueue.Options{Dead: dead}))
 	t.Cleanup(worker.Close)
 	work := func(m job.Message) {
@@ -253,7 +253,7 @@ func TestErasedHistory(t *testing.T) {
 	text, _, err := f.notes.Get(t.Context(), ".raven/audit.log", 0, -1)
 	require.NoError(t, err)
 	require.NotContains(t, string(text), "hush")
-	gone, err := blob.EraseKept(t.Context(), s3blob.Erasing(f.s3), "tenants/acme/vaults/main/notes/")
+	gone, err := blob.EraseKept(t.Context(), s3blob.NewEraser(f.s3), "tenants/acme/vaults/main/notes/")
 	require.NoError(t, err)
 	require.Zero(t, gone, "no version is left that is not current")
 }

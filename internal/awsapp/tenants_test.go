@@ -147,7 +147,7 @@ func TestTwoTenantsInOneInstance(t *testing.T) {
 	tokens := map[string]string{}
 	for tenant := range own {
 		tokens[tenant] = token(t, a, tenant)
-		furnish(t, h, tokens[tenant])
+		writeFixture(t, h, tokens[tenant])
 	}
 	var wait sync.WaitGroup
 	for tenant, secret := range tokens {
@@ -193,7 +193,7 @@ func TestFrozen(t *testing.T) {
 	revoked := call(t, slept, secret, "team_token_create", args{"name": "second", "role": "reader"})
 	var second struct{ Data struct{ Token, ID string } }
 	require.NoError(t, json.Unmarshal([]byte(revoked), &second))
-	furnish(t, slept, secret)
+	writeFixture(t, slept, secret)
 	call(t, slept, secret, "raven_add", args{"vault": "main", "to": "inbox", "text": "before"})
 	call(t, slept, second.Data.Token, "raven_stats", args{"vault": "main"})
 	for hour := range 25 {

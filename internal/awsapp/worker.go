@@ -20,7 +20,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/s3blob"
 	"github.com/rookeryhq/rookery/internal/sqsqueue"
 	"github.com/rookeryhq/rookery/internal/stream"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 )
 
 // lastMinute is the time before the end of an invocation at which its work must end. A job that is
@@ -39,7 +39,7 @@ const (
 // versions of objects.
 type Worker struct {
 	opt    Options
-	teams  *team.Teams
+	teams  *tenant.Registry
 	queue  *sqsqueue.Queue
 	worker job.Worker
 
@@ -57,22 +57,22 @@ func NewWorker(o Options, queue *sqsqueue.Queue) *Worker {
 	o.Queue = queue
 	w := &Worker{opt: o, queue: queue, release: &release{table: o.Table, now: o.Now, log: o.Log}}
 	all := tenants(o, nil)
-	all.Hold = w.release.holds
-	all.Follow = func(ctx context.Context, own *team.Team, vault string) error {
+	all.KeepOldImages = w.release.holds
+	all.Follow = func(ctx context.Context, own *tenant.Tenant, vault string) error {
 		return followerOf(o, w.teams).Follow(ctx, own, vault)
 	}
-	all.Forget = func(ctx context.Context, own *team.Team, vault, path string) error {
+	all.Forget = func(ctx context.Context, own *tenant.Tenant, vault, path string) error {
 		return ingesterOf(o, w.teams).Forget(ctx, own, vault, path)
 	}
-	w.teams = team.NewTeams(all)
+	w.teams = tenant.NewRegistry(all)
 	w.worker = job.Worker{Handlers: map[string]job.Handler{}, Bury: queue.Bury}
 	for _, kind := range w.teams.JobKinds() {
 		w.worker.Handlers[kind] = w.jobs
 	}
 	follower := followerOf(o, w.teams)
 	w.worker.Handlers[stream.FilesKind] = follower.Files
-	w.worker.Handlers[stream.FoldKind] = func(ctx context.Context, m job.Message) error {
-		return errors.Join(follower.FoldMessage(ctx, m), w.tenant(ctx, m.Tenant))
+	w.worker.Handlers[stream.CompactKind] = func(ctx context.Context, m job.Message) error {
+		return errors.Join(follower.CompactMessage(ctx, m), w.tenant(ctx, m.Tenant))
 	}
 	w.worker.Handlers[stream.ClearKind] = follower.Clear
 	w.worker.Handlers[ingest.CloseKind] = ingesterOf(o, w.teams).Close
@@ -86,8 +86,8 @@ func NewWorker(o Options, queue *sqsqueue.Queue) *Worker {
 // ServeJobs is the main function of the program that consumes the queue of jobs. It does not
 // return.
 func ServeJobs() {
-	serveBehind(func(d *deployment) lambda.Handler {
-		d.Bucket = s3blob.Erasing(d.bucket) // only this function destroys versions of objects
+	serveBackground(func(d *deployment) lambda.Handler {
+		d.Bucket = s3blob.NewEraser(d.bucket) // only this function destroys versions of objects
 		if d.own != nil {
 			d.own.erases = true
 		}
@@ -115,7 +115,7 @@ func (w *Worker) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	if end, ok := ctx.Deadline(); ok {
 		last = min(last, time.Until(end)/4)
 	}
-	ctx, cancel := early(ctx, last)
+	ctx, cancel := beforeDeadline(ctx, last)
 	defer cancel()
 	again := events.SQSEventResponse{BatchItemFailures: []events.SQSBatchItemFailure{}}
 	for i := range e.Records {
@@ -163,14 +163,14 @@ func pauseAfter(received string) time.Duration {
 // tenant archives the refused calls of a tenant, and compacts the log of the tenant if that is due.
 // It does nothing for a tenant that does not exist.
 func (w *Worker) tenant(ctx context.Context, name string) error {
-	own, err := w.teams.Team(ctx, name)
+	own, err := w.teams.Tenant(ctx, name)
 	if fault.Is(err, fault.Unauthenticated) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	_, err = audit.Of(own).Archive(ctx, w.opt.Now())
+	_, err = audit.RefusalsOf(own).Archive(ctx, w.opt.Now())
 	if own.CompactDue() {
 		err = errors.Join(err, own.CompactTenant(ctx))
 	}

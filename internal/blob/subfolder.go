@@ -74,17 +74,17 @@ func (s subFolder) Touched(ctx context.Context, key string) (time.Time, error) {
 
 // Displaced implements Displacer. It yields only texts of keys in the sub.
 func (s subFolder) Displaced(ctx context.Context) iter.Seq2[Displaced, error] {
-	return s.own(s.folder.Displaced(ctx))
+	return s.inSub(s.folder.Displaced(ctx))
 }
 
 // Due implements Displacer. It yields only texts of keys in the sub, but examines all files of the
 // bucket.
 func (s subFolder) Due(ctx context.Context) iter.Seq2[Displaced, error] {
-	return s.own(s.folder.Due(ctx))
+	return s.inSub(s.folder.Due(ctx))
 }
 
-// own yields those of all whose keys are in the sub, and their errors.
-func (s subFolder) own(all iter.Seq2[Displaced, error]) iter.Seq2[Displaced, error] {
+// inSub yields those of all whose keys are in the sub, and their errors.
+func (s subFolder) inSub(all iter.Seq2[Displaced, error]) iter.Seq2[Displaced, error] {
 	return func(yield func(Displaced, error) bool) {
 		if s.err != nil {
 			yield(Displaced{}, s.err)

@@ -85,7 +85,7 @@ var _ table.Table = (*Table)(nil)
 // is not a database or is truncated. A later read of a damaged page also returns ErrDamaged. Close
 // must be called when the Table is no longer used.
 func Open(path string, o Options) (*Table, error) {
-	db, err := openWhole(path, settings(o))
+	db, err := openComplete(path, settings(o))
 	if errors.Is(err, ErrLocked) || errors.Is(err, ErrDamaged) {
 		return nil, err
 	}
@@ -95,11 +95,11 @@ func Open(path string, o Options) (*Table, error) {
 	if err := prepare(db); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	return start(path, db, o), nil
+	return newTable(path, db, o), nil
 }
 
-// start returns a Table for an open database and starts its writer.
-func start(path string, db *bolt.DB, o Options) *Table {
+// newTable returns a Table for an open database and starts its writer.
+func newTable(path string, db *bolt.DB, o Options) *Table {
 	t := &Table{path: path, now: o.Now, done: make(chan struct{}), closes: runtime.GOOS == "windows"}
 	t.db.Store(db)
 	if t.now == nil {
@@ -140,7 +140,7 @@ var (
 // remove.
 func prepare(db *bolt.DB) error {
 	// Remove the files of a Compact or a Snapshot that was interrupted.
-	for _, path := range []string{beside(db.Path()), snapshotOf(db.Path())} {
+	for _, path := range []string{compactPath(db.Path()), snapshotOf(db.Path())} {
 		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("remove a database that was not completed: %w", err)
 		}

@@ -112,15 +112,15 @@ func (q *queue) take() []*request {
 func (q *queue) cut() (batch []*request, closed bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	n := first(q.waiting)
+	n := fitCount(q.waiting)
 	batch = slices.Clone(q.waiting[:n])
 	q.waiting = slices.Delete(q.waiting, 0, n)
 	return batch, q.closed
 }
 
-// first returns how many of the requests fit into one transaction: at least one, even if it exceeds
+// fitCount returns how many of the requests fit into one transaction: at least one, even if it exceeds
 // maxBytes by itself.
-func first(waiting []*request) int {
+func fitCount(waiting []*request) int {
 	size := 0
 	for n, r := range waiting {
 		size += r.size()

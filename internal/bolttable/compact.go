@@ -15,8 +15,8 @@ import (
 // maxCompact is the maximum size, in bytes, of the transactions that Compact writes.
 const maxCompact = 16 << 20
 
-// beside returns the path of the new file that Compact writes.
-func beside(path string) string { return path + ".compact" }
+// compactPath returns the path of the new file that Compact writes.
+func compactPath(path string) string { return path + ".compact" }
 
 // Compact copies the database to a new file and replaces the old one by it. bbolt does not clear
 // freed pages, so deleted or replaced data can be read in the file until then. Commits wait
@@ -34,16 +34,16 @@ func (t *Table) Compact(ctx context.Context) error {
 	if old.IsReadOnly() {
 		return errors.New("compact the database: it is open for reading only")
 	}
-	next, err := rewrite(old, beside(t.path))
+	next, err := rewrite(old, compactPath(t.path))
 	if err != nil {
-		return fmt.Errorf("compact the database: %w", closedIs(err))
+		return fmt.Errorf("compact the database: %w", asErrClosed(err))
 	}
 	if t.closes {
 		return t.replaceClosed(old, next)
 	}
 	// Both files stay locked until the new one has the name. A process that waited for the old one
 	// then finds that the path is another file.
-	if err := os.Rename(beside(t.path), t.path); err != nil {
+	if err := os.Rename(compactPath(t.path), t.path); err != nil {
 		return errors.Join(fmt.Errorf("put the compacted database in place: %w", err), discard(next))
 	}
 	err = syncDir(filepath.Dir(t.path))
@@ -83,7 +83,7 @@ func discard(db *bolt.DB) error {
 // meanwhile. If the rename fails, the old database is opened again and stays in use. If opening
 // fails, the Table is unusable: every later call returns ErrClosed.
 func (t *Table) replaceClosed(old, next *bolt.DB) error {
-	path := beside(t.path)
+	path := compactPath(t.path)
 	if err := errors.Join(next.Close(), old.Close()); err != nil {
 		return fmt.Errorf("compact the database: %w", err)
 	}
@@ -121,16 +121,16 @@ func open(path string, s *bolt.Options) (db *bolt.DB, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := named(file, path); err != nil {
+	if err := checkSamePath(file, path); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
 }
 
-// named returns ErrLocked if an open file is no longer the one at a path: another process has
+// checkSamePath returns ErrLocked if an open file is no longer the one at a path: another process has
 // compacted the database while this one waited for the lock, and the locked file has no name any
 // more.
-func named(file *os.File, path string) error {
+func checkSamePath(file *os.File, path string) error {
 	held, err := file.Stat()
 	if err != nil {
 		return err
@@ -142,8 +142,8 @@ func named(file *os.File, path string) error {
 	return err
 }
 
-// closedIs converts bbolt's error for a closed database to ErrClosed.
-func closedIs(err error) error {
+// asErrClosed converts bbolt's error for a closed database to ErrClosed.
+func asErrClosed(err error) error {
 	if errors.Is(err, berrors.ErrDatabaseNotOpen) {
 		return ErrClosed
 	}

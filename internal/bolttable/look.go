@@ -32,18 +32,18 @@ func Look(path string, o Options) (*Table, error) {
 	}
 	s := settings(o)
 	s.ReadOnly = true
-	db, err := openWhole(path, s)
+	db, err := openComplete(path, s)
 	if err != nil {
 		return nil, err
 	}
 	if err := read(db, checkFormat); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	return start(path, db, o), nil
+	return newTable(path, db, o), nil
 }
 
-// openWhole opens a database and checks that its file is not truncated.
-func openWhole(path string, s *bolt.Options) (*bolt.DB, error) {
+// openComplete opens a database and checks that its file is not truncated.
+func openComplete(path string, s *bolt.Options) (*bolt.DB, error) {
 	db, err := open(path, s)
 	var system *fs.PathError
 	switch {
@@ -52,15 +52,15 @@ func openWhole(path string, s *bolt.Options) (*bolt.DB, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
-	if err := asLong(db); err != nil {
+	if err := checkLength(db); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
 }
 
-// asLong returns ErrDamaged if the file of an open database is shorter than its pages require, as
+// checkLength returns ErrDamaged if the file of an open database is shorter than its pages require, as
 // after an incomplete copy. Reading a missing page later would be a fault.
-func asLong(db *bolt.DB) error {
+func checkLength(db *bolt.DB) error {
 	file, err := os.Stat(db.Path())
 	if err != nil {
 		return err

@@ -40,7 +40,7 @@ func (t *Table) freeze(frozen func() error) (*bolt.Tx, error) {
 	defer t.writing.Unlock()
 	tx, err := t.db.Load().Begin(false)
 	if err != nil {
-		return nil, fmt.Errorf("copy the database: %w", closedIs(err))
+		return nil, fmt.Errorf("copy the database: %w", asErrClosed(err))
 	}
 	if err := frozen(); err != nil {
 		return nil, errors.Join(err, tx.Rollback())

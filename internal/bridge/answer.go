@@ -13,10 +13,10 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// answered returns the lines of an answer: its body, or the messages of its events. The fault is
+// answerLines returns the lines of an answer: its body, or the messages of its events. The fault is
 // not nil for a response that does not contain MCP messages, such as that of a proxy, and for one
 // that refuses the token.
-func (m *message) answered(client *httptool.Client, a httptool.Answer) ([][]byte, *fault.Fault) {
+func (m *message) answerLines(client *httptool.Client, a httptool.Answer) ([][]byte, *fault.Fault) {
 	var lines [][]byte
 	kind, _, _ := mime.ParseMediaType(a.Header.Get("Content-Type"))
 	switch body := bytes.TrimSpace(a.Body); {
@@ -35,7 +35,7 @@ func (m *message) answered(client *httptool.Client, a httptool.Answer) ([][]byte
 		return nil, client.Refusal(a, nil)
 	}
 	for i, l := range lines {
-		lines[i] = m.addressed(oneLine(l))
+		lines[i] = m.withRequestID(oneLine(l))
 	}
 	return m.each(lines), nil
 }
@@ -60,10 +60,10 @@ func refusalIn(lines [][]byte) (f *fault.Fault, ok bool) {
 	return f, true
 }
 
-// addressed returns the answer to a message with the id of its request. A server that did not read
+// withRequestID returns the answer to a message with the id of its request. A server that did not read
 // the whole message does not know the id, and a server may write a number in another form. An
 // answer to a batch, and a request or notification of the server, are returned unchanged.
-func (m *message) addressed(text []byte) []byte {
+func (m *message) withRequestID(text []byte) []byte {
 	if m.batch || len(m.ids) != 1 || text[0] != '{' {
 		return text
 	}
@@ -91,10 +91,10 @@ func (m *message) each(lines [][]byte) [][]byte {
 	return [][]byte{refusal(m, a.Error)}
 }
 
-// refused returns a fault as the answer to each request of a message that the server did not
+// refusalLines returns a fault as the answer to each request of a message that the server did not
 // answer. A notification has no answer; the fault is logged. The code is INTERNAL_ERROR if the
 // fault is not the client's, and otherwise INVALID_REQUEST; the data is the fault.
-func (b *bridge) refused(m *message, f *fault.Fault) [][]byte {
+func (b *bridge) refusalLines(m *message, f *fault.Fault) [][]byte {
 	if m.silent {
 		b.opt.Log.Warn("a notification was not sent", "code", string(f.Code))
 		return nil

@@ -97,7 +97,7 @@ type bridge struct {
 	output
 	flights
 
-	doubted atomic.Pointer[httptool.Client] // the client of a server that lost a message; nil: none did
+	suspect atomic.Pointer[httptool.Client] // the client of a server that lost a message; nil: none did
 
 	mu      sync.Mutex
 	version string // of the protocol, in the answer to `initialize`; empty before that

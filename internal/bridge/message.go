@@ -133,7 +133,7 @@ func (m *message) header(h http.Header, negotiated string) {
 	case callTool:
 		set("Mcp-Name", plain(m.params.Name))
 		if vault, ok := primitive(m.params.Arguments[vaultArg]); ok {
-			set(vaultHeader, coded(vault))
+			set(vaultHeader, encodeHeader(vault))
 		}
 	case getPrompt:
 		set("Mcp-Name", plain(m.params.Name))
@@ -150,9 +150,9 @@ func plain(value string) string {
 	return value
 }
 
-// coded returns a value as the protocol writes it in headers of parameters (SEP-2243): in base64 if
+// encodeHeader returns a value as the protocol writes it in headers of parameters (SEP-2243): in base64 if
 // it contains characters other than visible ASCII and inner spaces, or looks like base64 already.
-func coded(value string) string {
+func encodeHeader(value string) string {
 	const first, last = ' ', '~' // of the characters that a header may have
 	strange := func(c rune) bool { return c < first || c > last }
 	if strings.ContainsFunc(value, strange) || value != strings.TrimSpace(value) ||
@@ -198,7 +198,7 @@ func (m *message) withVault(vault string, known catalogue) error {
 	if err != nil {
 		return err
 	}
-	body, err := inserted(m.body, arguments, raw)
+	body, err := insertVault(m.body, arguments, raw)
 	if err != nil || body == nil {
 		return err
 	}
@@ -207,17 +207,17 @@ func (m *message) withVault(vault string, known catalogue) error {
 	return nil
 }
 
-// inserted returns an object with a vault in the object at a path of it, which is created if it
+// insertVault returns an object with a vault in the object at a path of it, which is created if it
 // does not exist. It returns nil if there is a vault already, or if something on the path is not an
 // object.
-func inserted(object []byte, path []string, vault json.RawMessage) ([]byte, error) {
+func insertVault(object []byte, path []string, vault json.RawMessage) ([]byte, error) {
 	all := map[string]json.RawMessage{}
 	if len(object) > 0 && string(object) != "null" && json.Unmarshal(object, &all) != nil {
 		return nil, nil
 	}
 	key, value := vaultArg, vault
 	if len(path) > 0 {
-		inner, err := inserted(all[path[0]], path[1:], vault)
+		inner, err := insertVault(all[path[0]], path[1:], vault)
 		if err != nil || inner == nil {
 			return nil, err
 		}
@@ -234,23 +234,23 @@ func inserted(object []byte, path []string, vault json.RawMessage) ([]byte, erro
 // calls of tools change nothing.
 func (m *message) repeatable(known catalogue) bool {
 	for _, call := range m.calls {
-		if !known.keyed(call.Name, call.Arguments) && !known.reads(call.Name) {
+		if !known.hasIdempotencyKey(call.Name, call.Arguments) && !known.reads(call.Name) {
 			return false
 		}
 	}
 	return true
 }
 
-// keyed reports whether the arguments of a call have an idempotency key, for each tool that the
+// hasIdempotencyKey reports whether the arguments of a call have an idempotency key, for each tool that the
 // name may mean. For a tool that is not known, an argument with one of the two names of CONTRACT §3
 // counts.
-func (c catalogue) keyed(name string, args map[string]json.RawMessage) bool {
+func (c catalogue) hasIdempotencyKey(name string, args map[string]json.RawMessage) bool {
 	found := c.find(name)
 	if len(found) == 0 {
 		return args["idempotency_key"] != nil || args["idempotencyKey"] != nil
 	}
 	for _, t := range found {
-		key, ok := t.Meant(tool.MeansKey)
+		key, ok := t.ArgFor(tool.MeansKey)
 		if !ok || len(args[key.Name]) == 0 {
 			return false
 		}

@@ -18,20 +18,20 @@ const pause = 20 * time.Millisecond
 // sent. The vault of the options is added first, because it can change the body.
 func (b *bridge) exchange(ctx context.Context, m *message) [][]byte {
 	if m.cut || len(m.body) > httptool.MaxBody {
-		return b.refused(m, httpbody.TooLarge(httptool.MaxBody))
+		return b.refusalLines(m, httpbody.TooLarge(httptool.MaxBody))
 	}
 	if b.opt.Vault != "" {
 		if err := m.withVault(b.opt.Vault, b.known); err != nil {
-			return b.refused(m, fault.Of(err))
+			return b.refusalLines(m, fault.Of(err))
 		}
 	}
 	client, a, err := b.send(ctx, m)
 	if err != nil {
-		return b.refused(m, fault.Of(err))
+		return b.refusalLines(m, fault.Of(err))
 	}
-	lines, f := m.answered(client, a)
+	lines, f := m.answerLines(client, a)
 	if f != nil {
-		return b.refused(m, f)
+		return b.refusalLines(m, f)
 	}
 	if m.method == initialize && len(lines) == 1 {
 		b.negotiate(lines[0])
@@ -63,7 +63,7 @@ func (b *bridge) send(ctx context.Context, m *message) (*httptool.Client, httpto
 		if ctx.Err() != nil || err == nil && !denied || denied && renewed {
 			return client, a, err
 		}
-		if err != nil && !b.again(a, m, first, &end) {
+		if err != nil && !b.shouldRetry(a, m, first, &end) {
 			return client, a, err
 		}
 		next, lost := b.opt.Server.Find(ctx, client)
@@ -89,7 +89,7 @@ func (b *bridge) send(ctx context.Context, m *message) (*httptool.Client, httpto
 func (b *bridge) post(
 	ctx context.Context, client *httptool.Client, m *message,
 ) (httptool.Answer, error) {
-	if b.doubted.Load() == client && !m.repeatable(b.known) {
+	if b.suspect.Load() == client && !m.repeatable(b.known) {
 		if err := client.Answers(ctx); err != nil {
 			return httptool.Answer{}, err
 		}
@@ -99,17 +99,17 @@ func (b *bridge) post(
 	a, err := client.Post(ctx, b.opt.Path, h, m.body)
 	switch {
 	case err == nil:
-		b.doubted.CompareAndSwap(client, nil)
+		b.suspect.CompareAndSwap(client, nil)
 	case a.Sent && ctx.Err() == nil:
-		b.doubted.Store(client)
+		b.suspect.Store(client)
 	}
 	return a, err
 }
 
-// again reports whether a message without an answer is sent again: until the patience ends and, if
+// shouldRetry reports whether a message without an answer is sent again: until the patience ends and, if
 // there is none, once if it was sent, because the connection may have been an old one that the
 // server had closed. end is set at the first call.
-func (b *bridge) again(a httptool.Answer, m *message, first bool, end *time.Time) bool {
+func (b *bridge) shouldRetry(a httptool.Answer, m *message, first bool, end *time.Time) bool {
 	if a.Sent && !m.repeatable(b.known) {
 		return false
 	}

@@ -95,7 +95,7 @@ type flight struct {
 	open      int // ids that were not cancelled
 	cancelled bool
 	stop      context.CancelFunc
-	by        *flights
+	flights   *flights
 }
 
 // flights are the messages that have no answer yet, by the ids of their requests, so that a
@@ -110,7 +110,7 @@ type flights struct {
 func (f *flights) begin(ids []json.RawMessage) *flight {
 	f.lock.Lock()
 	defer f.lock.Unlock()
-	one := &flight{by: f, open: len(ids)}
+	one := &flight{flights: f, open: len(ids)}
 	for _, id := range ids {
 		f.all[string(id)] = one
 	}
@@ -158,7 +158,7 @@ func (f *flights) cancel(id json.RawMessage) {
 
 // isCancelled reports whether all requests of the message were cancelled.
 func (o *flight) isCancelled() bool {
-	o.by.lock.Lock()
-	defer o.by.lock.Unlock()
+	o.flights.lock.Lock()
+	defer o.flights.lock.Unlock()
 	return o.cancelled
 }

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// opening returns the flags with which the underlying file is opened. The kernel has followed the
+// openFlags returns the flags with which the underlying file is opened. The kernel has followed the
 // links already.
-func opening(flags uint32) int {
+func openFlags(flags uint32) int {
 	const kernels = unix.O_CREAT | unix.O_NOFOLLOW | unix.O_DIRECT | unix.O_SYNC
 	return int(flags)&^kernels | unix.O_CLOEXEC
 }
@@ -19,7 +19,7 @@ func opening(flags uint32) int {
 // Open returns a file descriptor as the handle. The kernel must not cache pages of the file,
 // because it would cache other pages for each spelling.
 func (f *fileSystem) Open(_ <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fuse.Status {
-	fd, err := unix.Open(f.nodes.get(in.NodeId).path(), opening(in.Flags), 0)
+	fd, err := unix.Open(f.nodes.get(in.NodeId).path(), openFlags(in.Flags), 0)
 	out.Fh, out.OpenFlags = uint64(fd), fuse.FOPEN_DIRECT_IO
 	return fuse.ToStatus(err)
 }
@@ -127,9 +127,9 @@ func setTimes(n *node, in *fuse.SetAttrIn) error {
 
 // lists contains the entries of open folders, by handle.
 type lists struct {
-	mu   sync.Mutex
-	by   map[uint64][]fuse.DirEntry
-	last uint64
+	mu      sync.Mutex
+	entries map[uint64][]fuse.DirEntry
+	last    uint64
 }
 
 func (f *fileSystem) OpenDir(_ <-chan struct{}, _ *fuse.OpenIn, out *fuse.OpenOut) fuse.Status {
@@ -152,9 +152,9 @@ func (f *fileSystem) ReadDir(
 		if err != nil {
 			return fuse.ToStatus(err)
 		}
-		f.lists.by[in.Fh] = list
+		f.lists.entries[in.Fh] = list
 	}
-	list := f.lists.by[in.Fh]
+	list := f.lists.entries[in.Fh]
 	for i := in.Offset; i < uint64(len(list)); i++ {
 		if !out.AddDirEntry(list[i]) {
 			break
@@ -186,5 +186,5 @@ func (f *fileSystem) list(folder uint64) (all []fuse.DirEntry, err error) {
 func (f *fileSystem) ReleaseDir(in *fuse.ReleaseIn) {
 	f.lists.mu.Lock()
 	defer f.lists.mu.Unlock()
-	delete(f.lists.by, in.Fh)
+	delete(f.lists.entries, in.Fh)
 }

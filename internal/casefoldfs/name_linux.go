@@ -28,7 +28,7 @@ func newFileSystem(root string, o Options) (*fileSystem, error) {
 	n, err := openNodes(root)
 	return &fileSystem{
 		RawFileSystem: fuse.NewDefaultRawFileSystem(), o: o, nodes: n,
-		lists: lists{by: map[uint64][]fuse.DirEntry{}},
+		lists: lists{entries: map[uint64][]fuse.DirEntry{}},
 	}, err
 }
 
@@ -82,9 +82,9 @@ func (f *fileSystem) answer(s spot, e entry, out *fuse.EntryOut) fuse.Status {
 		_ = unix.Close(fd)
 		return fuse.ToStatus(err)
 	}
-	t := thing{dev: stat.Dev, ino: stat.Ino}
-	if e.folder.way != "" || e.name != s.name {
-		t.way = fmt.Sprint(s.folder, "/", s.name)
+	t := nodeKey{dev: stat.Dev, ino: stat.Ino}
+	if e.folder.spelling != "" || e.name != s.name {
+		t.spelling = fmt.Sprint(s.folder, "/", s.name)
 	}
 	out.FromStat(&stat)
 	out.NodeId = f.nodes.add(fd, t)
@@ -170,7 +170,7 @@ func (f *fileSystem) Create(
 	if err != nil && !errors.Is(err, unix.ENOENT) {
 		return fuse.ToStatus(err)
 	}
-	flags := opening(in.Flags) | unix.O_CREAT | unix.O_NOFOLLOW
+	flags := openFlags(in.Flags) | unix.O_CREAT | unix.O_NOFOLLOW
 	fd, err := unix.Openat(e.folder.fd, e.name, flags, in.Mode)
 	if err != nil {
 		return fuse.ToStatus(err)

@@ -16,28 +16,28 @@ import (
 // spelling would be a rename of a file to itself, which the kernel skips without a request; and a
 // folder would be in two places at once, which the kernel does not allow.
 type node struct {
-	thing
+	nodeKey
 	fd      int // an O_PATH descriptor of the underlying file
 	lookups uint64
 }
 
-// A thing is the key of a node.
-type thing struct {
+// A nodeKey is the key of a node.
+type nodeKey struct {
 	dev, ino uint64
-	way      string // how the file was reached; empty if by its own spelling all the way
+	spelling string // how the file was reached; empty if by its own spelling all the way
 }
 
 // nodes contains the nodes that the kernel knows, by their numbers. A number is never used again.
 type nodes struct {
-	mu     sync.Mutex
-	byID   map[uint64]*node
-	things map[thing]uint64
-	last   uint64
+	mu   sync.Mutex
+	byID map[uint64]*node
+	ids  map[nodeKey]uint64
+	last uint64
 }
 
 // openNodes returns nodes that contain only the root, which is the folder at a path.
 func openNodes(root string) (*nodes, error) {
-	n := &nodes{byID: map[uint64]*node{}, things: map[thing]uint64{}}
+	n := &nodes{byID: map[uint64]*node{}, ids: map[nodeKey]uint64{}}
 	fd, err := unix.Open(root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, err
@@ -47,21 +47,21 @@ func openNodes(root string) (*nodes, error) {
 		_ = unix.Close(fd)
 		return nil, err
 	}
-	n.add(fd, thing{dev: stat.Dev, ino: stat.Ino}) // the first number is fuse.FUSE_ROOT_ID
+	n.add(fd, nodeKey{dev: stat.Dev, ino: stat.Ino}) // the first number is fuse.FUSE_ROOT_ID
 	return n, nil
 }
 
 // add counts a lookup of a thing and returns its node number. It takes over the descriptor.
-func (n *nodes) add(fd int, t thing) (id uint64) {
+func (n *nodes) add(fd int, t nodeKey) (id uint64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	id, known := n.things[t]
+	id, known := n.ids[t]
 	if known {
 		_ = unix.Close(fd)
 	} else {
 		n.last++
 		id = n.last
-		n.things[t], n.byID[id] = id, &node{thing: t, fd: fd}
+		n.ids[t], n.byID[id] = id, &node{nodeKey: t, fd: fd}
 	}
 	n.byID[id].lookups++
 	return id
@@ -82,7 +82,7 @@ func (n *nodes) forget(id, lookups uint64) {
 		return
 	}
 	delete(n.byID, id)
-	delete(n.things, gone.thing)
+	delete(n.ids, gone.nodeKey)
 	_ = unix.Close(gone.fd)
 }
 

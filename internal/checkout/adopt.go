@@ -22,8 +22,8 @@ const (
 	maxAdoptedBytes = 8 << 20
 )
 
-// An Adopted is the result of Adopt: paths of files by outcome.
-type Adopted struct {
+// An AdoptResult is the result of Adopt: paths of files by outcome.
+type AdoptResult struct {
 	Created  []string `json:"created,omitempty"`  // notes and other files that the vault did not have
 	Replaced []string `json:"replaced,omitempty"` // files whose text in the vault was another
 	Left     []string `json:"left,omitempty"`     // skipped files, which stay as they are
@@ -34,10 +34,10 @@ type Adopted struct {
 // stay in the log, and are written to the folder later, so that nothing is lost. Lines of the audit
 // log that are not in the log of the vault are added too, with the ids and times in them. The vault
 // must not have a Follower yet.
-func Adopt(ctx context.Context, v *repo.Vault, files Files, c eventlog.Call) (Adopted, error) {
+func Adopt(ctx context.Context, v *repo.Vault, files Files, c eventlog.Call) (AdoptResult, error) {
 	idx, err := v.Read(ctx)
 	if err != nil {
-		return Adopted{}, err
+		return AdoptResult{}, err
 	}
 	a := adoption{vault: v, files: files, call: c, idx: idx}
 	if err := a.audit(ctx); err != nil {
@@ -46,7 +46,7 @@ func Adopt(ctx context.Context, v *repo.Vault, files Files, c eventlog.Call) (Ad
 	if err := a.collect(ctx); err != nil {
 		return a.done, err
 	}
-	return a.done, a.passed(ctx)
+	return a.done, a.finish(ctx)
 }
 
 // An adoption is the state of one call of Adopt. It is used by one goroutine.
@@ -60,7 +60,7 @@ type adoption struct {
 	files Files
 	call  eventlog.Call
 	idx   *index.Index
-	done  Adopted
+	done  AdoptResult
 
 	batch []file
 	size  int
@@ -97,13 +97,13 @@ func (a *adoption) auditOf(ctx context.Context, rest []byte) error {
 		}
 		rest = beyond
 	}
-	return a.tell(ctx, rest)
+	return a.addLines(ctx, rest)
 }
 
-// tell adds lines of an audit log, in each commit as many as fit into one file. If a line is longer
+// addLines adds lines of an audit log, in each commit as many as fit into one file. If a line is longer
 // than a file may be, or has no line break, it lists the audit log as skipped and adds nothing
 // more: the remaining lines would not follow the others.
-func (a *adoption) tell(ctx context.Context, log []byte) error {
+func (a *adoption) addLines(ctx context.Context, log []byte) error {
 	for len(log) > 0 {
 		piece := log[:min(len(log), repo.MaxNote)]
 		piece = piece[:bytes.LastIndexByte(piece, '\n')+1]
@@ -124,7 +124,7 @@ func (a *adoption) tell(ctx context.Context, log []byte) error {
 // read.
 func (a *adoption) collect(ctx context.Context) error {
 	for _, path := range []string{vault.SchemaFile, vault.ConfigRaven, vault.ConfigRookery} {
-		if err := a.consider(ctx, path); err != nil {
+		if err := a.addFile(ctx, path); err != nil {
 			return err
 		}
 	}
@@ -136,18 +136,18 @@ func (a *adoption) collect(ctx context.Context) error {
 		if k != vault.KindNote && k != vault.KindFolder {
 			continue
 		}
-		if err := a.consider(ctx, o.Key); err != nil {
+		if err := a.addFile(ctx, o.Key); err != nil {
 			return err
 		}
 	}
 	return a.commit(ctx)
 }
 
-// consider adds a file to the batch, unless the log has it with the same text or it must be
+// addFile adds a file to the batch, unless the log has it with the same text or it must be
 // skipped: its name is not a valid path in composed characters, it is not a plain file, or its text
 // is larger than a note may be or not UTF-8. A file that disappeared since the listing is ignored.
 // If the batch is full, consider commits it first.
-func (a *adoption) consider(ctx context.Context, key string) error {
+func (a *adoption) addFile(ctx context.Context, key string) error {
 	path, err := vault.ParseFile(key)
 	if err != nil || vault.CleanPath(key) != key {
 		a.leave(key)
@@ -229,19 +229,19 @@ func (a *adoption) commit(ctx context.Context) error {
 	return nil
 }
 
-// passed moves the cursor of the files, because the folder has the adopted files already, and
+// finish moves the cursor of the files, because the folder has the adopted files already, and
 // generates the audit log again. The cursor moves to the state before the adoption, so the first
 // Follower still compares the files of the adopted commits.
-func (a *adoption) passed(ctx context.Context) error {
+func (a *adoption) finish(ctx context.Context) error {
 	if err := a.vault.Advance(ctx, repo.FilesCursor, eventlog.Cursor{Seq: a.idx.Version()}); err != nil {
 		return err
 	}
-	return a.auditAnew(ctx)
+	return a.rewriteAudit(ctx)
 }
 
-// auditAnew generates the audit log again: its adopted lines become part of the commits that added
+// rewriteAudit generates the audit log again: its adopted lines become part of the commits that added
 // them, in the months of these commits.
-func (a *adoption) auditAnew(ctx context.Context) error {
+func (a *adoption) rewriteAudit(ctx context.Context) error {
 	now, err := a.vault.Read(ctx)
 	if err != nil {
 		return err

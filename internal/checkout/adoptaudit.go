@@ -43,5 +43,5 @@ func AdoptAudit(ctx context.Context, v *repo.Vault, o Options) error {
 	if o.ReadOnly {
 		return nil
 	}
-	return a.auditAnew(ctx)
+	return a.rewriteAudit(ctx)
 }

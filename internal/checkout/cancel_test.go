@@ -81,7 +81,7 @@ func TestEndedReadsAreNoFindings(t *testing.T) {
 	for n, ended := 0, true; ended; n++ {
 		ctx, cancel := context.WithCancel(t.Context())
 		files.left, files.end = n, cancel
-		_, err := folder.Reindex(ctx, checkout.Ingesting{DryRun: true})
+		_, err := folder.Reindex(ctx, checkout.IngestOptions{DryRun: true})
 		if ended = ctx.Err() != nil; ended {
 			require.ErrorIs(t, err, context.Canceled, "at read %d", n)
 		}

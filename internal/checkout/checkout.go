@@ -66,15 +66,15 @@ type Checkout struct {
 
 	// mu serializes changes of the files. It guards the fields up to ended, except saved, which
 	// saving guards.
-	mu      sync.Mutex
-	at      *index.Index       // the state that the files must have, except for those in waiting
-	waiting map[string]*change // commits that are not in the files yet, by path
-	unsaved map[string]bool    // paths of files that were written and not synced
-	written uint64             // the files contain the commits up to this version
-	saved   uint64             // the same, synced and recorded in the cursor
-	outside pendingEdits
-	added   auditlog.Batch // lines that commits add to the audit log
-	ended   bool           // the vault is sealed, and no file may be written
+	mu        sync.Mutex
+	at        *index.Index       // the state that the files must have, except for those in waiting
+	unwritten map[string]*change // commits that are not in the files yet, by path
+	unsaved   map[string]bool    // paths of files that were written and not synced
+	written   uint64             // the files contain the commits up to this version
+	saved     uint64             // the same, synced and recorded in the cursor
+	pending   pendingEdits
+	added     auditlog.Batch // lines that commits add to the audit log
+	ended     bool           // the vault is sealed, and no file may be written
 
 	// inbox contains the commits of Applied since mu was last held, because Applied must not wait
 	// for files.
@@ -83,24 +83,24 @@ type Checkout struct {
 	// unread contains the repo.LeftFile of notes by path, for callers that must not wait for mu.
 	unread sync.Map
 
-	away     atomic.Bool // the folder is not at its path, or cannot be read
-	grumbled logLimiter  // limits repeated log messages
-	progress progress    // of the first reading
+	away       atomic.Bool // the folder is not at its path, or cannot be read
+	logLimiter logLimiter  // limits repeated log messages
+	progress   progress    // of the first reading
 
 	retaining sync.Mutex // guards the memory that is kept for the next process
 
-	turn     chan struct{} // has room for one caller of Turn; before all other locks
-	taking   sync.Mutex    // held while edits are ingested; before all but turn
-	sweeping sync.Mutex    // held during a sweep, so that the newest result is stored last
-	saving   sync.Mutex    // held during a save, or while the audit log is generated again; before mu
+	turn      chan struct{} // has room for one caller of Turn; before all other locks
+	ingesting sync.Mutex    // held while edits are ingested; before all but turn
+	sweeping  sync.Mutex    // held during a sweep, so that the newest result is stored last
+	saving    sync.Mutex    // held during a save, or while the audit log is generated again; before mu
 
 	audit *auditlog.Log // guarded by saving
 
-	begins   bool          // no process has kept this folder before
-	beyond   bool          // the folder contains commits that the log has lost
-	stirred  chan struct{} // an edit was noticed
-	ready    chan struct{} // closed after the first complete sweep, or when it failed
-	attended chan struct{} // closed when outside edits are no longer ingested
+	isNew      bool          // no process has kept this folder before
+	hasLost    bool          // the folder contains commits that the log has lost
+	wake       chan struct{} // an edit was noticed
+	ready      chan struct{} // closed after the first complete sweep, or when it failed
+	reconciled chan struct{} // closed when outside edits are no longer ingested
 
 	closing sync.Once
 	stop    chan struct{}
@@ -113,10 +113,10 @@ var _ repo.Follower = (*Checkout)(nil)
 // commits to one path become one change: before stays that of the first commit, and after is that
 // of the last.
 type change struct {
-	before *index.File // the state that the file should have now; nil: absent
-	after  *index.File
-	found  *index.Digest // of an outside edit that a commit ingested; nil: none
-	took   bool          // the commit ingested the text of the file, so that before has that text
+	before   *index.File // the state that the file should have now; nil: absent
+	after    *index.File
+	found    *index.Digest // of an outside edit that a commit ingested; nil: none
+	ingested bool          // the commit ingested the text of the file, so that before has that text
 }
 
 // An inbox contains commits that were applied, until the files are written. It has its own mutex,
@@ -144,8 +144,8 @@ type entry struct {
 func Open(ctx context.Context, v *repo.Vault, o Options) (*Checkout, error) {
 	c := &Checkout{
 		vault: v, files: o.Files, log: o.Log, now: o.Now, opt: o,
-		waiting: map[string]*change{}, unsaved: map[string]bool{}, outside: newOutside(v.MaxNamed()),
-		stirred: make(chan struct{}, 1), ready: make(chan struct{}), attended: make(chan struct{}),
+		unwritten: map[string]*change{}, unsaved: map[string]bool{}, pending: newPendingEdits(v.MaxNamed()),
+		wake: make(chan struct{}, 1), ready: make(chan struct{}), reconciled: make(chan struct{}),
 		turn: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	control, err := v.Control(ctx)
@@ -153,24 +153,24 @@ func Open(ctx context.Context, v *repo.Vault, o Options) (*Checkout, error) {
 		return nil, err
 	}
 	c.written = control.Cursors[repo.FilesCursor].Seq
-	c.begins = c.written == 0
+	c.isNew = c.written == 0
 	c.audit = auditlog.New(v, c.files, control)
 	c.added = auditlog.NewBatch(c.audit.Seq())
 	c.saved = c.written
-	c.outside.heldBefore(control.Held)
-	c.recallLags(control.Late)
+	c.pending.heldBefore(control.Held)
+	c.loadLags(control.Late)
 	v.Follow(c, min(c.written, c.audit.Seq())) // the commits that were durable at the start
 	if _, err := v.Read(ctx); err != nil && !fault.Is(err, fault.NotFound) {
 		return nil, err
 	}
 	c.at = v.Known()
-	c.beyond = c.at != nil && c.written > c.at.Version()
-	c.recall(ctx)
+	c.hasLost = c.at != nil && c.written > c.at.Version()
+	c.loadStatCache(ctx)
 	c.recoverWrites(ctx)
 	if err := c.readSettings(ctx); err != nil {
-		c.complain(ctx, err)
+		c.logSyncError(ctx, err)
 	}
-	go c.keep()
+	go c.run()
 	return c, nil
 }
 
@@ -221,7 +221,7 @@ func (c *Checkout) Settled(ctx context.Context) {
 	defer c.mu.Unlock()
 	c.collect()
 	c.write(ctx)
-	c.tell(ctx)
+	c.publishEdits(ctx)
 }
 
 // Unread returns the reason why the file of a note is skipped, and whether it is. While the folder
@@ -274,20 +274,20 @@ func (c *Checkout) collect() {
 // holds mu.
 func (c *Checkout) await(n eventlog.Note, e entry) {
 	after, _ := e.after.File(n.Path)
-	w, ok := c.waiting[n.Path]
+	w, ok := c.unwritten[n.Path]
 	if !ok {
 		before, _ := e.before.File(n.Path)
 		w = &change{before: before}
-		c.waiting[n.Path] = w
+		c.unwritten[n.Path] = w
 	}
 	w.after = after
 	if n.Theirs != nil {
 		digest := index.DigestOf(n.Theirs)
 		w.found = &digest
 	}
-	if c.outside.read[n.Path] && e.commit.Tool == reindex {
-		w.before, w.took = after, true
-		delete(c.outside.read, n.Path)
+	if c.pending.read[n.Path] && e.commit.Tool == reindex {
+		w.before, w.ingested = after, true
+		delete(c.pending.read, n.Path)
 	}
 }
 
@@ -304,14 +304,14 @@ func (c *Checkout) Guard(ctx context.Context, path vault.Path, durable *index.Fi
 	c.collect() // a commit whose outcome was unknown may be known now
 	// The last write of this file failed. A new commit now would put one more text between the file
 	// and the log, so the file is written first.
-	if _, behind := c.waiting[string(path)]; behind {
-		if c.write(ctx); c.waiting[string(path)] != nil {
+	if _, behind := c.unwritten[string(path)]; behind {
+		if c.write(ctx); c.unwritten[string(path)] != nil {
 			return fault.New(fault.StorageError, "the file of %s cannot be written now", path).
 				After(time.Second)
 		}
 	}
 	switch {
-	case c.left(string(path)):
+	case c.isSkipped(string(path)):
 		return nil // it is listed as skipped
 	case durable == nil && vault.InTrash(string(path)):
 		return c.guardTrash(ctx, string(path))
@@ -319,7 +319,7 @@ func (c *Checkout) Guard(ctx context.Context, path vault.Path, durable *index.Fi
 	if err := c.examine(ctx, string(path)); err != nil {
 		return err
 	}
-	defer c.tell(ctx)
+	defer c.publishEdits(ctx)
 	if durable != nil {
 		return nil
 	}
@@ -368,9 +368,9 @@ func (c *Checkout) guardTrash(ctx context.Context, path string) error {
 	return fault.New(fault.Conflict, "there is a file at %s already", path).Because(err)
 }
 
-// left reports whether the file of a note is skipped. The caller holds mu.
-func (c *Checkout) left(path string) bool {
-	_, left := c.outside.left[c.key(path)]
+// isSkipped reports whether the file of a note is skipped. The caller holds mu.
+func (c *Checkout) isSkipped(path string) bool {
+	_, left := c.pending.skipped[c.key(path)]
 	_, note := c.at.File(path)
 	return left && note
 }
@@ -379,12 +379,12 @@ func (c *Checkout) left(path string) bool {
 // not ingested, or an edit of the note at another spelling of path. Only what is known already
 // counts; it looks at no file. The caller holds mu.
 func (c *Checkout) inTheWayOf(path string) string {
-	if _, left := c.outside.left[c.key(path)]; left {
+	if _, left := c.pending.skipped[c.key(path)]; left {
 		return path
 	}
 	other, folds := c.at.Folded(path)
 	for _, at := range []string{path, other} {
-		if e, edited := c.outside.edits[at]; edited && e.mark != "" && (at == path || folds) {
+		if e, edited := c.pending.edits[at]; edited && e.mark != "" && (at == path || folds) {
 			return at
 		}
 	}

@@ -19,7 +19,7 @@ func (b *batch) commit(ctx context.Context, piece []*found) error {
 		return err
 	}
 	b.done.Add(e.Taken)
-	return b.settle(ctx, &e)
+	return b.writeFiles(ctx, &e)
 }
 
 // reindex is the operation of commits that ingest edits. It is recorded in each of them; await and
@@ -30,7 +30,7 @@ const reindex = intake.Tool
 // reported: the notes are as old as their files.
 func (b *batch) call() eventlog.Call {
 	call := eventlog.Call{
-		Who: cmp.Or(b.who, b.opt.Who), Tool: reindex, Outside: true, Silent: b.begins && b.first(),
+		Who: cmp.Or(b.who, b.opt.Who), Tool: reindex, Outside: true, Silent: b.isNew && b.first(),
 	}
 	if b.git {
 		call.Cause = index.CauseGit
@@ -38,10 +38,10 @@ func (b *batch) call() eventlog.Call {
 	return call
 }
 
-// settle writes the files after a commit: it records those that the vault refused, and restores
+// writeFiles writes the files after a commit: it records those that the vault refused, and restores
 // those that must stay in the folder. A refused file keeps its text, so it must not be written; its
 // edit is dropped, because it would be refused again until the file changes.
-func (b *batch) settle(ctx context.Context, e *intake.Effect) error {
+func (b *batch) writeFiles(ctx context.Context, e *intake.Effect) error {
 	c := b.Checkout
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -50,7 +50,7 @@ func (b *batch) settle(ctx context.Context, e *intake.Effect) error {
 	for path, f := range e.Left {
 		c.drop(path)
 		f.Path = c.key(path)
-		c.leave(f)
+		c.recordSkipped(f)
 	}
 	for _, f := range e.Stay {
 		err := c.restore(ctx, f.Path)

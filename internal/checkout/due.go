@@ -35,10 +35,10 @@ const never = time.Duration(1<<63 - 1)
 
 // A plan is the set of edits that are due, and the time of the next plan.
 type plan struct {
-	paths  []string      // of the edits that are due
-	held   bool          // the held batch must be examined again
-	paired bool          // there are new files or removals, which may be the two halves of a move
-	wait   time.Duration // until more edits may be due; never if there are none
+	paths   []string      // of the edits that are due
+	held    bool          // the held batch must be examined again
+	mayMove bool          // there are new files or removals, which may be the two halves of a move
+	wait    time.Duration // until more edits may be due; never if there are none
 }
 
 // due reports whether anything must be ingested now.
@@ -52,7 +52,7 @@ func (p *plan) later(wait time.Duration) { p.wait = min(p.wait, wait) }
 func (c *Checkout) plan() plan {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.outside.plan(c.moment())
+	return c.pending.plan(c.moment())
 }
 
 // A moment contains the inputs of a plan besides the edits.
@@ -95,36 +95,38 @@ func (o *pendingEdits) plan(m moment) plan {
 		}
 	}
 	q.removals(o)
-	if o.less && !o.resumes {
-		wait := q.restOf(o.removed)
-		q.consider(wait, -wait)
+	if o.heldChanged && !o.heldBeforeStart {
+		wait := q.settleTime(o.removed)
+		q.addWait(wait, -wait)
 		q.held = wait <= 0
 	}
 	if q.due() && q.soon > 0 && q.overdue < m.span(together) {
-		return plan{wait: min(q.soon, m.span(together)-q.overdue), paired: q.paired}
+		return plan{wait: min(q.soon, m.span(together)-q.overdue), mayMove: q.mayMove}
 	}
 	return q.plan
 }
 
 // withRemovals reports whether the edit waits as removals do: the file is gone, or has an earlier
 // text of its note, which the removal guard counts as a removal, or may be the target of a move.
-func (e *edit) withRemovals() bool { return e.mark == "" || e.joins }
+func (e *edit) withRemovals() bool { return e.mark == "" || e.withRemoval }
 
-// restOf returns how long a file that changed at a time must still stay unchanged; at most 0 if it
+// settleTime returns how long a file that changed at a time must still stay unchanged; at most 0 if it
 // has been long enough.
-func (q *queue) restOf(changed time.Time) time.Duration { return q.span(debounce) - q.now.Sub(changed) }
-
-// waitOf returns how long an edit waits for its own file; at most 0 if it is due.
-func (q *queue) waitOf(e *edit) time.Duration {
-	wait := min(q.restOf(e.at), q.span(longest)-q.now.Sub(e.since))
-	return max(wait, e.again.Sub(q.now))
+func (q *queue) settleTime(changed time.Time) time.Duration {
+	return q.span(debounce) - q.now.Sub(changed)
 }
 
-// consider records the wait of one edit, so that the plan knows when to look again. A wait of at
+// waitTime returns how long an edit waits for its own file; at most 0 if it is due.
+func (q *queue) waitTime(e *edit) time.Duration {
+	wait := min(q.settleTime(e.at), q.span(longest)-q.now.Sub(e.since))
+	return max(wait, e.retryAt.Sub(q.now))
+}
+
+// addWait records the wait of one edit, so that the plan knows when to look again. A wait of at
 // most 0 makes the edit due, and one of at most together lets the edits that are due wait for it.
 // known is how long the edit has been known: an edit that was found late, as in a first sweep, is
 // not overdue for the whole time since its file changed.
-func (q *queue) consider(wait, known time.Duration) {
+func (q *queue) addWait(wait, known time.Duration) {
 	switch {
 	case wait <= 0:
 		q.overdue = max(q.overdue, min(-wait, known))
@@ -143,8 +145,8 @@ func (o *pendingEdits) massRemoval(m moment) (since time.Time) {
 	n := 0
 	for _, e := range o.edits {
 		if !e.held && e.mark == "" {
-			if n++; n == 1 || e.met.Before(since) {
-				since = e.met
+			if n++; n == 1 || e.noticed.Before(since) {
+				since = e.noticed
 			}
 		}
 	}
@@ -158,7 +160,7 @@ func (o *pendingEdits) massRemoval(m moment) (since time.Time) {
 // it needs confirmation with the removals: it was noticed at about that time or later, and its file
 // does not keep changing.
 func (q *queue) inMass(e *edit) bool {
-	return !q.mass.IsZero() && !e.met.Before(q.mass.Add(-q.span(together))) &&
+	return !q.mass.IsZero() && !e.noticed.Before(q.mass.Add(-q.span(together))) &&
 		e.at.Sub(e.since) < q.span(together)
 }
 
@@ -168,11 +170,11 @@ func (q *queue) add(path string, e *edit) {
 		q.with = append(q.with, path)
 		return
 	}
-	wait := q.waitOf(e)
-	q.consider(wait, q.now.Sub(e.met))
+	wait := q.waitTime(e)
+	q.addWait(wait, q.now.Sub(e.noticed))
 	if wait <= 0 {
 		q.paths = append(q.paths, path)
-		q.paired = q.paired || e.before == nil
+		q.mayMove = q.mayMove || e.before == nil
 	}
 }
 
@@ -182,18 +184,18 @@ func (q *queue) removals(o *pendingEdits) {
 	if wait == never {
 		return
 	}
-	q.paired = true
-	q.consider(wait, -wait)
+	q.mayMove = true
+	q.addWait(wait, -wait)
 	if wait > 0 {
 		return
 	}
 	for path, e := range o.edits {
 		switch {
 		case e.held || !e.withRemovals():
-		case q.restsWithRemovals(e):
+		case q.isSettledRemoval(e):
 			q.paths = append(q.paths, path)
 		default:
-			q.later(max(q.restOf(e.at), e.again.Sub(q.now)))
+			q.later(max(q.settleTime(e.at), e.retryAt.Sub(q.now)))
 		}
 	}
 	q.paths = append(q.paths, q.with...)
@@ -209,12 +211,12 @@ func (o *pendingEdits) removalsWait(m moment) time.Duration {
 		switch {
 		case e.held:
 		case e.withRemovals():
-			wait = q.restOf(o.removed)
+			wait = q.settleTime(o.removed)
 			if e.since.Before(oldest) {
 				oldest = e.since
 			}
 		case e.before == nil:
-			q.newborn = max(q.newborn, q.waitOf(e))
+			q.newborn = max(q.newborn, q.waitTime(e))
 		}
 	}
 	if wait == never {
@@ -223,47 +225,47 @@ func (o *pendingEdits) removalsWait(m moment) time.Duration {
 	return min(max(wait, q.newborn), m.span(otherHalf)-m.now.Sub(oldest))
 }
 
-// restsWithRemovals reports whether an edit that waits as removals do has waited long enough for
+// isSettledRemoval reports whether an edit that waits as removals do has waited long enough for
 // its own file.
-func (q *queue) restsWithRemovals(e *edit) bool {
-	if e.again.After(q.now) {
+func (q *queue) isSettledRemoval(e *edit) bool {
+	if e.retryAt.After(q.now) {
 		return false
 	}
-	return q.restOf(e.at) <= 0 || q.now.Sub(e.since) >= q.span(otherHalf)
+	return q.settleTime(e.at) <= 0 || q.now.Sub(e.since) >= q.span(otherHalf)
 }
 
-// rests reports whether an edit is still due after its file was examined again. The caller holds
+// isStillDue reports whether an edit is still due after its file was examined again. The caller holds
 // mu.
-func (c *Checkout) rests(e *edit) bool {
+func (c *Checkout) isStillDue(e *edit) bool {
 	q := &queue{moment: c.moment()}
 	if e.withRemovals() {
-		return q.restsWithRemovals(e)
+		return q.isSettledRemoval(e)
 	}
-	return q.waitOf(e) <= 0
+	return q.waitTime(e) <= 0
 }
 
 // isDue reports whether an ingest includes an edit whose file was examined again. The first reading
 // includes all except removals that may be half of a save. The caller holds mu.
-func (c *Checkout) isDue(t Ingesting, e *edit) bool {
+func (c *Checkout) isDue(t IngestOptions, e *edit) bool {
 	switch {
 	case e.held, t.part == nil && !t.initial:
 		return true
 	case t.initial:
 		q := &queue{moment: c.moment()}
-		return e.mark != "" || q.restOf(e.at) <= 0
+		return e.mark != "" || q.settleTime(e.at) <= 0
 	}
-	return c.rests(e)
+	return c.isStillDue(e)
 }
 
-// defers removes from the batch those edits that belong to removals that are not due: a new file
+// deferRemovals removes from the batch those edits that belong to removals that are not due: a new file
 // with the text of a file that is gone, because the two are a move, and a file with an earlier text
 // of its note, because the guard counts it as a removal. They become due with the removals. The
 // first reading does not wait for others: only moves must be complete.
-func (b *batch) defers() {
+func (b *batch) deferRemovals() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	o := &b.outside
-	halves, more := b.joins()
+	o := &b.pending
+	halves, more := b.findRemovals()
 	due := b.initial || o.removalsWait(b.moment()) <= 0 && !more
 	b.found = slices.DeleteFunc(b.found, func(f *found) bool {
 		e := o.edits[f.Path]
@@ -275,13 +277,13 @@ func (b *batch) defers() {
 	})
 }
 
-// joins finds the edits of the batch that belong to removals, and marks them so that they wait as
+// findRemovals finds the edits of the batch that belong to removals, and marks them so that they wait as
 // removals do from now on. halves contains the new files whose removed files are not in the batch.
 // more reports that an edit was only now found to count as a removal: then none is due before the
 // next examination, because others like it may have been made since. Edits that keep changing delay
 // the others no longer than otherHalf. The caller holds mu.
-func (b *batch) joins() (halves map[string]bool, more bool) {
-	o := &b.outside
+func (b *batch) findRemovals() (halves map[string]bool, more bool) {
+	o := &b.pending
 	in := map[string]bool{}
 	for _, f := range b.found {
 		in[f.Path] = true
@@ -301,13 +303,13 @@ func (b *batch) joins() (halves map[string]bool, more bool) {
 		if !f.Gone() {
 			halves[f.Path] = f.Before == nil && f.From == nil && (gone[f.Digest] || names[f.Path])
 			if halves[f.Path] || f.From != nil || f.TakesAway() {
-				more = more || !e.joins && f.TakesAway()
-				e.joins = true
+				more = more || !e.withRemoval && f.TakesAway()
+				e.withRemoval = true
 				o.removed = later(o.removed, e.at)
 			}
 		}
-		if e.withRemovals() && e.met.Before(oldest) {
-			oldest = e.met
+		if e.withRemovals() && e.noticed.Before(oldest) {
+			oldest = e.noticed
 		}
 	}
 	return halves, more && time.Since(oldest) < b.span(otherHalf)

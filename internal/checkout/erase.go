@@ -16,8 +16,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// A Cleared is the effect of an erasure on the folder of a vault.
-type Cleared struct {
+// A ClearResult is the effect of an erasure on the folder of a vault.
+type ClearResult struct {
 	Files int   // number of files that were removed
 	Bytes int64 // bytes of removed files and of kept contents
 	Left  int   // number of files that no version of the vault had, which stay
@@ -27,9 +27,9 @@ type Cleared struct {
 // even with an outside edit, because it would become an edit of the next vault with the name; the
 // audit log; and earlier contents that the folder keeps. Checkouts of the vault must have ended.
 // Erase may be repeated.
-func Erase(ctx context.Context, v *repo.Vault, files Files) (Cleared, error) {
-	its, err := itsOwn(ctx, v, files)
-	done := Cleared{Left: its.others}
+func Erase(ctx context.Context, v *repo.Vault, files Files) (ClearResult, error) {
+	its, err := listVaultFiles(ctx, v, files)
+	done := ClearResult{Left: its.others}
 	if err != nil {
 		return done, err
 	}
@@ -44,7 +44,7 @@ func Erase(ctx context.Context, v *repo.Vault, files Files) (Cleared, error) {
 	if err != nil {
 		return done, fmt.Errorf("erase a file of a vault: %w", err)
 	}
-	if err := its.settle(ctx, files); err != nil {
+	if err := its.syncRemovals(ctx, files); err != nil {
 		return done, err
 	}
 	kept, err := blob.EraseKept(ctx, files, "")
@@ -57,28 +57,28 @@ func Erase(ctx context.Context, v *repo.Vault, files Files) (Cleared, error) {
 
 // WouldErase returns the effect of Erase on the files of a vault, which need not be sealed. It
 // changes nothing. Earlier contents that the folder keeps are not counted.
-func WouldErase(ctx context.Context, v *repo.Vault, files Files) (Cleared, error) {
-	its, err := itsOwn(ctx, v, files)
-	would := Cleared{Files: len(its.files), Left: its.others}
+func WouldErase(ctx context.Context, v *repo.Vault, files Files) (ClearResult, error) {
+	its, err := listVaultFiles(ctx, v, files)
+	would := ClearResult{Files: len(its.files), Left: its.others}
 	for _, o := range its.files {
 		would.Bytes += o.Size
 	}
 	return would, err
 }
 
-// A property is the set of files in a folder that belong to a vault, found by path: a file belongs
+// A vaultFiles is the set of files in a folder that belong to a vault, found by path: a file belongs
 // to the vault if any version had a file at its path, whatever its text is now.
-type property struct {
+type vaultFiles struct {
 	files  []blob.Object   // files that exist
 	paths  map[string]bool // of all files that any version had
 	others int             // number of other files
 }
 
-// itsOwn lists the folder of a vault, and separates its files from others. Files of the audit log
+// listVaultFiles lists the folder of a vault, and separates its files from others. Files of the audit log
 // always count as its own.
-func itsOwn(ctx context.Context, v *repo.Vault, files Files) (property, error) {
+func listVaultFiles(ctx context.Context, v *repo.Vault, files Files) (vaultFiles, error) {
 	paths, err := everyPath(ctx, v)
-	its := property{paths: paths}
+	its := vaultFiles{paths: paths}
 	if err != nil {
 		return its, err
 	}
@@ -95,10 +95,10 @@ func itsOwn(ctx context.Context, v *repo.Vault, files Files) (property, error) {
 	return its, nil
 }
 
-// settle makes earlier removals durable: a process that was killed may have removed files, even all
+// syncRemovals makes earlier removals durable: a process that was killed may have removed files, even all
 // of a folder, without syncing that. It syncs one file of each folder that the caller has not
 // synced, because a sync of a missing file syncs its folder.
-func (p property) settle(ctx context.Context, files Files) error {
+func (p vaultFiles) syncRemovals(ctx context.Context, files Files) error {
 	synced := map[string]bool{}
 	for _, o := range p.files {
 		synced[path.Dir(o.Key)] = true

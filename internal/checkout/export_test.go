@@ -42,11 +42,11 @@ const (
 func Due(edits map[string]Edit) (paths []string, wait time.Duration) {
 	now := time.Now()
 	ago := func(s float64) time.Time { return now.Add(-time.Duration(s * float64(time.Second))) }
-	o := newOutside(repo.MaxNamed)
+	o := newPendingEdits(repo.MaxNamed)
 	for path, e := range edits {
 		made := &edit{
-			before: &index.File{}, mark: "there", since: ago(e.First), at: ago(e.Last), met: ago(e.First),
-			joins: e.Kind == EditJoins,
+			before: &index.File{}, mark: "there", since: ago(e.First), at: ago(e.Last), noticed: ago(e.First),
+			withRemoval: e.Kind == EditJoins,
 		}
 		if e.Kind == EditMade {
 			made.before = nil
@@ -72,6 +72,6 @@ func (c *Checkout) TakeInUnasked(ctx context.Context) error {
 	if _, err := c.Sweep(ctx); err != nil {
 		return err
 	}
-	_, err := c.TakeIn(ctx, Ingesting{unasked: true})
+	_, err := c.Ingest(ctx, IngestOptions{background: true})
 	return err
 }

@@ -58,7 +58,7 @@ func (c *Checkout) First() <-chan struct{} { return c.ready }
 func (c *Checkout) awaitRemovals(ctx context.Context) {
 	c.mu.Lock()
 	q := &queue{moment: c.moment()}
-	rest := q.restOf(c.outside.removed)
+	rest := q.settleTime(c.pending.removed)
 	c.mu.Unlock()
 	if rest <= 0 {
 		return
@@ -87,7 +87,7 @@ func (c *Checkout) goneAt(ctx context.Context, path string) time.Time {
 // determine how notes are read. A removed settings file is left to the first reading, and so is
 // everything if a batch needs confirmation since an earlier process.
 func (c *Checkout) readSettings(ctx context.Context) error {
-	if c.outside.held != nil {
+	if c.pending.held != nil {
 		return nil
 	}
 	if _, err := c.vault.Read(ctx); err != nil {
@@ -99,7 +99,7 @@ func (c *Checkout) readSettings(ctx context.Context) error {
 			return err
 		}
 		c.mu.Lock()
-		if e := c.outside.edits[path]; e != nil && e.mark != "" {
+		if e := c.pending.edits[path]; e != nil && e.mark != "" {
 			e.since = e.at.Add(-c.span(longest)) // make it due
 			p.paths = append(p.paths, path)
 		}
@@ -108,6 +108,6 @@ func (c *Checkout) readSettings(ctx context.Context) error {
 	if len(p.paths) == 0 {
 		return nil
 	}
-	_, err := c.TakeIn(ctx, Ingesting{unasked: true, part: p})
+	_, err := c.Ingest(ctx, IngestOptions{background: true, part: p})
 	return err
 }

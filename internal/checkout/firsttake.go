@@ -17,14 +17,14 @@ const (
 	firstBytes = 3 << 20
 )
 
-// takeInFirst ingests the edits that the first complete sweep found. A folder of new files only, as
+// ingestFirst ingests the edits that the first complete sweep found. A folder of new files only, as
 // at the first start with an existing vault, is read in several commits with bounded memory; any
 // other set of edits is one ordinary ingest.
-func (c *Checkout) takeInFirst(ctx context.Context) error {
+func (c *Checkout) ingestFirst(ctx context.Context) error {
 	if paths := c.onlyNew(); len(paths) > intake.PieceFiles {
-		return c.takeInNew(ctx, paths)
+		return c.ingestNew(ctx, paths)
 	}
-	_, err := c.TakeIn(ctx, Ingesting{unasked: true, initial: true})
+	_, err := c.Ingest(ctx, IngestOptions{background: true, initial: true})
 	return err
 }
 
@@ -34,8 +34,8 @@ func (c *Checkout) takeInFirst(ctx context.Context) error {
 func (c *Checkout) onlyNew() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	o := &c.outside
-	if o.held != nil || o.resumes || c.beyond {
+	o := &c.pending
+	if o.held != nil || o.heldBeforeStart || c.hasLost {
 		return nil
 	}
 	paths := make([]string, 0, len(o.edits))
@@ -49,18 +49,18 @@ func (c *Checkout) onlyNew() []string {
 	return intake.SettingsFirst(paths)
 }
 
-// takeInNew ingests new files in several commits. It reads the files of the next commit while one
+// ingestNew ingests new files in several commits. It reads the files of the next commit while one
 // is made, so that the texts of few files are in memory at once.
-func (c *Checkout) takeInNew(ctx context.Context, paths []string) error {
-	c.taking.Lock()
-	defer c.taking.Unlock()
-	defer c.letGo()
-	if err := c.respell(ctx); err != nil {
+func (c *Checkout) ingestNew(ctx context.Context, paths []string) error {
+	c.ingesting.Lock()
+	defer c.ingesting.Unlock()
+	defer c.clearRead()
+	if err := c.examineSpellings(ctx); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	ahead := c.readAhead(ctx, paths)
-	defer func() { // letGo must come after the last read
+	defer func() { // clearRead must come after the last read
 		cancel()
 		for range ahead {
 		}
@@ -70,7 +70,7 @@ func (c *Checkout) takeInNew(ctx context.Context, paths []string) error {
 		if r.err != nil {
 			return r.err
 		}
-		if err := r.batch.takeIn(ctx); err != nil {
+		if err := r.batch.ingest(ctx); err != nil {
 			return err
 		}
 		done += len(r.batch.paths)
@@ -95,7 +95,7 @@ func (c *Checkout) readAhead(ctx context.Context, paths []string) <-chan readPar
 		defer close(ahead)
 		for at := 0; at < len(paths); {
 			part := paths[at : at+c.firstPart(paths[at:], at)]
-			b, err := c.gatherKnown(ctx, Ingesting{unasked: true, initial: true, part: &plan{paths: part}})
+			b, err := c.gatherKnown(ctx, IngestOptions{background: true, initial: true, part: &plan{paths: part}})
 			select {
 			case ahead <- readPart{b, err}:
 			case <-ctx.Done():
@@ -119,7 +119,7 @@ func (c *Checkout) firstPart(paths []string, done int) int {
 	most := min(max(intake.PieceFiles, done/2), firstFiles, len(paths))
 	size := int64(0)
 	for i, path := range paths[:most] {
-		if e := c.outside.edits[path]; e != nil {
+		if e := c.pending.edits[path]; e != nil {
 			size += e.size
 		}
 		if size > firstBytes && i > 0 {
@@ -129,8 +129,8 @@ func (c *Checkout) firstPart(paths []string, done int) int {
 	return most
 }
 
-// takeIn ingests a batch of new files. New files remove nothing, so the guard holds none of them.
-func (b *batch) takeIn(ctx context.Context) error {
+// ingest ingests a batch of new files. New files remove nothing, so the guard holds none of them.
+func (b *batch) ingest(ctx context.Context) error {
 	b.guard(false)
 	all := b.found
 	b.found = nil
@@ -158,6 +158,6 @@ func (b *batch) finishNew(ctx context.Context) error {
 	defer c.mu.Unlock()
 	c.pause(b)
 	c.holdMore(b.held)
-	c.tell(ctx)
+	c.publishEdits(ctx)
 	return nil
 }

@@ -20,7 +20,7 @@ func (a *reconciler) follow(ctx context.Context) {
 	if changes.Everything {
 		_, err := a.Sweep(ctx)
 		a.report(ctx, err)
-		a.doubt(ctx, err) // the system may allow no more watches, or allow them again
+		a.updateUnwatched(ctx, err) // the system may allow no more watches, or allow them again
 		return
 	}
 	a.upToDate(ctx)
@@ -32,11 +32,11 @@ func (a *reconciler) follow(ctx context.Context) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.tell(ctx)
+	a.publishEdits(ctx)
 }
 
 // sweepSoon schedules a sweep of the whole folder, for hints that are not precise enough.
-func (a *reconciler) sweepSoon() { a.next.Reset(a.span(settle)) }
+func (a *reconciler) sweepSoon() { a.next.Reset(a.span(hintDelay)) }
 
 // followOne examines a changed key: a file, or all files in a folder, including those that no
 // longer exist.
@@ -57,7 +57,7 @@ func (a *reconciler) followOne(ctx context.Context, key string) error {
 	}
 	o, err := a.files.Look(ctx, key)
 	switch {
-	case err == nil && !o.Foreign, !enter(key):
+	case err == nil && !o.Foreign, !mayContainFiles(key):
 		return nil // a file, which was examined, or a key that is not the vault's
 	case err == nil, errors.Is(err, blob.ErrNotExist), errors.Is(err, blob.ErrForeign):
 		return a.followFolder(ctx, key)
@@ -74,7 +74,7 @@ func (a *reconciler) followFolder(ctx context.Context, key string) error {
 	if err := s.folder(ctx, key+"/"); err != nil {
 		return err
 	}
-	if s.unsure || !isASCII(key) || len(s.left) > 0 {
+	if s.unsure || !isASCII(key) || len(s.skipped) > 0 {
 		a.sweepSoon()
 	}
 	return nil

@@ -23,17 +23,17 @@ type found = intake.Found
 // most. The batch is therefore not a snapshot of the folder. That does no harm: a file that changes
 // after it was read is another edit, and intake.Commit compares each edit with the state of the log
 // in its own transaction.
-func (c *Checkout) gather(ctx context.Context, t Ingesting) (*batch, error) {
-	if err := c.respell(ctx); err != nil {
+func (c *Checkout) gather(ctx context.Context, t IngestOptions) (*batch, error) {
+	if err := c.examineSpellings(ctx); err != nil {
 		return nil, err
 	}
 	return c.gatherKnown(ctx, t)
 }
 
 // gatherKnown is gather for edits whose files are known to have the spellings of their paths.
-func (c *Checkout) gatherKnown(ctx context.Context, t Ingesting) (*batch, error) {
+func (c *Checkout) gatherKnown(ctx context.Context, t IngestOptions) (*batch, error) {
 	b := &batch{
-		Checkout: c, whole: t.part == nil || t.part.held, unasked: t.unasked, initial: t.initial,
+		Checkout: c, whole: t.part == nil || t.part.held, background: t.background, initial: t.initial,
 	}
 	b.choose(t.part)
 	for _, path := range b.paths {
@@ -44,11 +44,11 @@ func (c *Checkout) gatherKnown(ctx context.Context, t Ingesting) (*batch, error)
 		if err != nil {
 			return nil, err
 		}
-		if f != nil && (!t.unasked || !c.unfinished(f)) {
+		if f != nil && (!t.background || !c.unfinished(f)) {
 			b.found = append(b.found, f)
 		}
 	}
-	if err := b.rooted(ctx); err != nil {
+	if err := b.checkFolder(ctx); err != nil {
 		return nil, err
 	}
 	intake.Pair(b.found)
@@ -56,7 +56,7 @@ func (c *Checkout) gatherKnown(ctx context.Context, t Ingesting) (*batch, error)
 		return nil, err
 	}
 	if t.part != nil || t.initial {
-		b.defers()
+		b.deferRemovals()
 	}
 	b.resume()
 	b.git = b.fromGit(ctx)
@@ -68,10 +68,10 @@ func (c *Checkout) gatherKnown(ctx context.Context, t Ingesting) (*batch, error)
 func (b *batch) choose(part *plan) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	o := &b.outside
+	o := &b.pending
 	b.total = b.at.Totals().Notes
 	if b.whole {
-		o.less = false
+		o.heldChanged = false
 	}
 	for path, e := range o.edits {
 		if part == nil || part.held && e.held {
@@ -91,11 +91,11 @@ func (b *batch) choose(part *plan) {
 func (b *batch) resume() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	o := &b.outside
-	if !o.resumes || !b.whole {
+	o := &b.pending
+	if !o.heldBeforeStart || !b.whole {
 		return
 	}
-	o.resumes = false
+	o.heldBeforeStart = false
 	for _, f := range b.found {
 		e := o.edits[f.Path]
 		if e != nil && (f.TakesAway() || o.held != nil && slices.Contains(o.held.Paths, f.Path)) {
@@ -104,10 +104,10 @@ func (b *batch) resume() {
 	}
 }
 
-// rooted returns an error if files are missing because the folder itself is missing or cannot be
+// checkFolder returns an error if files are missing because the folder itself is missing or cannot be
 // read. Then nothing is known about its files, and ingesting their removals would empty the vault.
 // It lists the folder without descending only if the batch contains a removal.
-func (b *batch) rooted(ctx context.Context) error {
+func (b *batch) checkFolder(ctx context.Context) error {
 	if !slices.ContainsFunc(b.found, (*found).Gone) {
 		return nil
 	}
@@ -131,9 +131,9 @@ func (c *Checkout) unfinished(f *found) bool {
 // read reads the file of an edit. It returns nil if there is nothing to ingest after all: the file
 // is as in the log, it is skipped, it is not due any more, or it has just changed again.
 //
-// From here until letGo, the path is in outside.read. A commit that ingests it then knows that the
+// From here until clearRead, the path is in outside.read. A commit that ingests it then knows that the
 // text in the file is the one that it merged; see await.
-func (c *Checkout) read(ctx context.Context, path string, t Ingesting) (*found, error) {
+func (c *Checkout) read(ctx context.Context, path string, t IngestOptions) (*found, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.collect()
@@ -149,7 +149,7 @@ func (c *Checkout) read(ctx context.Context, path string, t Ingesting) (*found, 
 	if err != nil {
 		return nil, err
 	}
-	e := c.outside.edits[path]
+	e := c.pending.edits[path]
 	if e == nil || !c.isDue(t, e) { // it has changed again
 		return nil, nil
 	}
@@ -157,7 +157,7 @@ func (c *Checkout) read(ctx context.Context, path string, t Ingesting) (*found, 
 		Path: path, Before: e.before, UpTo: e.upTo, At: e.at, Kept: e.held, To: e.to,
 		Seen: c.seenBefore(path, c.now().Add(-time.Since(e.first))),
 	}
-	c.outside.read[path] = true
+	c.pending.read[path] = true
 	if e.mark == "" {
 		return f, nil
 	}
@@ -165,9 +165,9 @@ func (c *Checkout) read(ctx context.Context, path string, t Ingesting) (*found, 
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
-	case errors.Is(err, errTorn) && t.unasked:
+	case errors.Is(err, errUnstable) && t.background:
 		return nil, nil // a later ingest reads it again
-	case errors.Is(err, errTorn):
+	case errors.Is(err, errUnstable):
 	case errors.Is(err, blob.ErrNotExist), errors.Is(err, blob.ErrForeign):
 		return nil, nil // it changed just now, and will be examined again
 	case err != nil:
@@ -186,14 +186,14 @@ func (c *Checkout) read(ctx context.Context, path string, t Ingesting) (*found, 
 	return f, nil
 }
 
-// errTorn is the error of content for a file that changed during each read.
-var errTorn = errors.New("the file changes while it is read")
+// errUnstable is the error of content for a file that changed during each read.
+var errUnstable = errors.New("the file changes while it is read")
 
 // steadyReads is how often content reads a file that changes during the read.
 const steadyReads = 5
 
 // content returns the text of a file, and how the file looked when it was read. If the file changed
-// during each of steadyReads reads, it returns the text of the last read and errTorn. The caller
+// during each of steadyReads reads, it returns the text of the last read and errUnstable. The caller
 // holds mu.
 func (c *Checkout) content(ctx context.Context, path string) ([]byte, blob.Object, error) {
 	key := c.key(path)
@@ -215,5 +215,5 @@ func (c *Checkout) content(ctx context.Context, path string) ([]byte, blob.Objec
 		}
 		o = after
 	}
-	return text, o, errTorn
+	return text, o, errUnstable
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 )
 
-// An Ingesting contains the options of an ingest. The zero value ingests all edits and leaves a
+// An IngestOptions contains the options of an ingest. The zero value ingests all edits and leaves a
 // held batch held.
-type Ingesting struct {
+type IngestOptions struct {
 	// Pending decides about the held batch: Accept ingests it as it is now, Discard restores its
 	// files from the log. If it is empty, the batch stays held.
 	Pending Pending
@@ -24,9 +24,9 @@ type Ingesting struct {
 	Who    eventlog.Who
 	Prefix string
 
-	unasked bool  // no call asked for it: edits that may be unfinished can wait
-	initial bool  // it is the first reading
-	part    *plan // only these edits; nil: all
+	background bool  // no call asked for it: edits that may be unfinished can wait
+	initial    bool  // it is the first reading
+	part       *plan // only these edits; nil: all
 
 	// DryRun returns the result that the ingest would have, and writes nothing.
 	DryRun bool
@@ -41,36 +41,36 @@ const (
 	Discard Pending = "discard"
 )
 
-// A Taken is the result of an ingest.
-type Taken = intake.Taken
+// An IngestResult is the result of an ingest.
+type IngestResult = intake.Taken
 
 // Reindex compares the folder with the log and ingests the differences, without waiting for a quiet
 // moment: it is the call of a person or an agent that knows that the files are complete. It first
 // tries the files again that the vault refused. Its cost is one listing of the folder, and a read
 // of each file whose mark has changed.
-func (c *Checkout) Reindex(ctx context.Context, t Ingesting) (Taken, error) {
-	c.tryAgain()
+func (c *Checkout) Reindex(ctx context.Context, t IngestOptions) (IngestResult, error) {
+	c.forgetRefused()
 	if _, err := c.Sweep(ctx); err != nil {
-		return Taken{}, err
+		return IngestResult{}, err
 	}
-	return c.TakeIn(ctx, t)
+	return c.Ingest(ctx, t)
 }
 
-// tryAgain forgets which files the vault refused, because it may accept them now: its quota may
+// forgetRefused forgets which files the vault refused, because it may accept them now: its quota may
 // have been raised, or the other of two files with equal names may be gone. Files with other
 // reasons are examined again when they change.
-func (c *Checkout) tryAgain() {
+func (c *Checkout) forgetRefused() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for key, f := range c.outside.left {
+	for key, f := range c.pending.skipped {
 		if f.Why == repo.LeftQuota || f.Why == repo.LeftTwin {
-			c.mayStay(key)
+			c.forgetSkipped(key)
 		}
 	}
 }
 
-// TakeIn ingests the known edits, and updates the files to the result. It does not look for edits;
-// see Sweep. The held batch stays held, unless t.Pending decides about it. If TakeIn fails on the
+// Ingest ingests the known edits, and updates the files to the result. It does not look for edits;
+// see Sweep. The held batch stays held, unless t.Pending decides about it. If Ingest fails on the
 // way, it returns the result of the edits that were ingested before, together with the error.
 //
 // Its steps are: gather reads the files, guard separates the edits that need confirmation,
@@ -80,22 +80,22 @@ func (c *Checkout) tryAgain() {
 // It returns PERMISSION_DENIED if a caller that is limited to a prefix decides about the held
 // batch. It returns INDEX_ERROR for ingests of the reconciler if the log has lost versions that the
 // folder has: then a call must decide that the folder is ingested.
-func (c *Checkout) TakeIn(ctx context.Context, t Ingesting) (Taken, error) {
+func (c *Checkout) Ingest(ctx context.Context, t IngestOptions) (IngestResult, error) {
 	if t.Pending != "" && t.Prefix != "" {
-		return Taken{}, eventlog.OutsidePrefix(t.Prefix)
+		return IngestResult{}, eventlog.OutsidePrefix(t.Prefix)
 	}
-	if t.unasked && c.beyond {
-		return Taken{}, fault.New(fault.IndexError, "the log has lost versions that the folder has")
+	if t.background && c.hasLost {
+		return IngestResult{}, fault.New(fault.IndexError, "the log has lost versions that the folder has")
 	}
-	c.taking.Lock()
-	defer c.taking.Unlock()
-	defer c.letGo()
+	c.ingesting.Lock()
+	defer c.ingesting.Unlock()
+	defer c.clearRead()
 	b, err := c.gather(ctx, t)
 	if err != nil {
-		return Taken{}, err
+		return IngestResult{}, err
 	}
 	if t.DryRun {
-		return b.tryOut(ctx, t.Pending)
+		return b.dryRun(ctx, t.Pending)
 	}
 	if t.Pending != "" {
 		b.who = t.Who
@@ -107,19 +107,19 @@ func (c *Checkout) TakeIn(ctx context.Context, t Ingesting) (Taken, error) {
 		return b.done, b.finish(ctx)
 	}
 	b.guard(t.Pending == Accept)
-	b.track(t.Pending)
+	b.extendStreak(t.Pending)
 	if err := b.commitAll(ctx); err != nil {
 		return b.done, err
 	}
 	return b.done, b.finish(ctx)
 }
 
-// letGo ends an ingest: it records that no text that was read is about to be ingested any more.
+// clearRead ends an ingest: it records that no text that was read is about to be ingested any more.
 // After it, a commit of another writer no longer assumes that its file has the text that was read.
-func (c *Checkout) letGo() {
+func (c *Checkout) clearRead() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	clear(c.outside.read)
+	clear(c.pending.read)
 }
 
 // commitAll ingests the batch in pieces, and reports the progress of a large one. It stops at the
@@ -150,16 +150,16 @@ func (b *batch) commitAll(ctx context.Context) error {
 // taking; it embeds the Checkout, whose mu it locks for each step.
 type batch struct {
 	*Checkout
-	whole   bool // it contains all held edits
-	unasked bool
-	initial bool
-	found   []*found
-	held    []*found     // those that need confirmation
-	paths   []string     // of all edits that were known
-	total   int          // number of notes in the vault
-	git     bool         // git changed the files; see fromGit
-	who     eventlog.Who // who decided about the held batch; empty: no one has
-	done    Taken
+	whole      bool // it contains all held edits
+	background bool
+	initial    bool
+	found      []*found
+	held       []*found     // those that need confirmation
+	paths      []string     // of all edits that were known
+	total      int          // number of notes in the vault
+	git        bool         // git changed the files; see fromGit
+	who        eventlog.Who // who decided about the held batch; empty: no one has
+	done       IngestResult
 }
 
 // pause delays the next try of edits of the batch that could not be ingested, by debounce. Without
@@ -168,8 +168,8 @@ type batch struct {
 func (c *Checkout) pause(b *batch) {
 	until := time.Now().Add(c.span(debounce))
 	for _, path := range b.paths {
-		if e := c.outside.edits[path]; e != nil && !e.joins {
-			e.again = until
+		if e := c.pending.edits[path]; e != nil && !e.withRemoval {
+			e.retryAt = until
 		}
 	}
 }
@@ -192,7 +192,7 @@ func (b *batch) finish(ctx context.Context) error {
 	} else {
 		c.holdMore(b.held)
 	}
-	b.done.Held = c.outside.held
-	c.tell(ctx)
+	b.done.Held = c.pending.held
+	c.publishEdits(ctx)
 	return nil
 }

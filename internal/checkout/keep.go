@@ -17,18 +17,18 @@ import (
 // (reference/log.md §4).
 const every = time.Second
 
-// keep saves in the background and runs reconcile until Close. At the end it stops the reconciler
+// run saves in the background and runs reconcile until Close. At the end it stops the reconciler
 // first, because that may still commit edits, and then saves once more and stores the memory for
 // the next process.
-func (c *Checkout) keep() {
+func (c *Checkout) run() {
 	defer close(c.done)
 	ctx, cancel := context.WithCancel(context.Background())
 	go c.reconcile(ctx)
 	defer func() {
 		cancel()
-		<-c.attended
+		<-c.reconciled
 		c.save(context.Background())
-		c.retain(context.Background())
+		c.saveStatCache(context.Background())
 	}()
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -61,18 +61,18 @@ func (c *Checkout) save(ctx context.Context) {
 	c.collect()
 	c.write(ctx)
 	c.forgetLags()
-	c.tell(ctx)
-	files := flush{c.unsaved, c.written, len(c.waiting) == 0}
+	c.publishEdits(ctx)
+	files := flush{c.unsaved, c.written, len(c.unwritten) == 0}
 	c.unsaved = map[string]bool{}
 	c.mu.Unlock()
 	if err := c.saveFiles(ctx, files); err != nil {
 		c.mu.Lock()
 		maps.Copy(c.unsaved, files.paths)
 		c.mu.Unlock()
-		c.complain(ctx, err)
+		c.logSyncError(ctx, err)
 	}
 	if err := c.saveAudit(ctx); err != nil {
-		c.complain(ctx, err)
+		c.logSyncError(ctx, err)
 	}
 }
 
@@ -85,11 +85,11 @@ func (c *Checkout) appendAudit(ctx context.Context) error {
 	c.mu.Lock()
 	added := c.added.Take()
 	c.mu.Unlock()
-	c.audit.Foresee(ctx, added) // before the cursor passes them, while the log still has what they erase
+	c.audit.NoteErasures(ctx, added) // before the cursor passes them, while the log still has what they erase
 	err := c.audit.Save(ctx, added)
 	if err != nil {
 		c.mu.Lock()
-		c.added.Return(added)
+		c.added.PutBack(added)
 		c.mu.Unlock()
 	}
 	return err
@@ -104,17 +104,17 @@ func (c *Checkout) saveAudit(ctx context.Context) error {
 	return err
 }
 
-// complain logs an error of the sync between folder and log, unless the vault is being erased.
-func (c *Checkout) complain(ctx context.Context, err error) {
+// logSyncError logs an error of the sync between folder and log, unless the vault is being erased.
+func (c *Checkout) logSyncError(ctx context.Context, err error) {
 	if fault.Is(err, fault.NotFound) {
 		return // the vault is being erased: no sync is needed
 	}
-	c.grumble(ctx, "the folder could not be synced with the log", err)
+	c.logLimited(ctx, "the folder could not be synced with the log", err)
 }
 
-// grumble logs an error of the step what, at most once a minute for the same cause.
-func (c *Checkout) grumble(ctx context.Context, what string, err error) {
-	if !c.grumbled.again(what, err, c.span(grumbleEvery)) {
+// logLimited logs an error of the step what, at most once a minute for the same cause.
+func (c *Checkout) logLimited(ctx context.Context, what string, err error) {
+	if !c.logLimiter.isRepeated(what, err, c.span(logEvery)) {
 		c.log.ErrorContext(ctx, what, slog.String("vault", c.vault.Name), slog.Any("cause", err))
 	}
 }

@@ -11,30 +11,30 @@ import (
 // and a folder may have them decomposed, so the two can differ for names that are not ASCII. A new
 // file is put into the existing folder, whatever its spelling. The caller holds mu.
 func (c *Checkout) key(path string) string {
-	if key, ok := c.outside.keys[path]; ok {
+	if key, ok := c.pending.keys[path]; ok {
 		return key
 	}
-	for up := parent(path); up != "" && len(c.outside.keys) > 0; up = parent(up) {
-		if key, ok := c.outside.keys[up]; ok {
+	for up := parent(path); up != "" && len(c.pending.keys) > 0; up = parent(up) {
+		if key, ok := c.pending.keys[up]; ok {
 			return key + path[len(up):]
 		}
 	}
 	return path
 }
 
-// spell records the spelling in the folder of a file, and of the folders that contain it. A file
+// recordSpelling records the spelling in the folder of a file, and of the folders that contain it. A file
 // whose spelling is that of the vault is recorded too, if the characters could be decomposed,
 // because there may be a folder that differs only in that. The caller holds mu.
-func (c *Checkout) spell(path, key string) {
+func (c *Checkout) recordSpelling(path, key string) {
 	if isASCII(path) {
 		return
 	}
-	c.outside.keys[path] = key
+	c.pending.keys[path] = key
 	for p, k := parent(path), parent(key); p != ""; p, k = parent(p), parent(k) {
 		if p == k {
-			delete(c.outside.keys, p)
+			delete(c.pending.keys, p)
 		} else {
-			c.outside.keys[p] = k
+			c.pending.keys[p] = k
 		}
 	}
 }
@@ -43,7 +43,7 @@ func (c *Checkout) spell(path, key string) {
 func (s *sweep) forget() {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
-	o := &s.c.outside
+	o := &s.c.pending
 	maps.DeleteFunc(o.keys, func(path, _ string) bool {
 		return !strings.HasSuffix(path, "/") && s.gone(path)
 	})

@@ -35,47 +35,47 @@ type lag struct {
 	since time.Time // zero if none was
 }
 
-// fallsBehind records that a write of the log did not reach the file. A lag whose last text counts
+// markBehind records that a write of the log did not reach the file. A lag whose last text counts
 // as seen is replaced; otherwise it is continued, and keeps its after, because all texts since then
 // were late. The caller holds mu.
-func (c *Checkout) fallsBehind(path string, w *change) {
-	o := &c.outside
+func (c *Checkout) markBehind(path string, w *change) {
+	o := &c.pending
 	l := o.lags[path]
-	if l != nil && l.behind && !w.took {
+	if l != nil && l.behind && !w.ingested {
 		return // the text in the file has not changed
 	}
-	if l == nil || c.seenBy(l.since, c.now()) {
+	if l == nil || c.countsAsSeen(l.since, c.now()) {
 		l = &lag{after: versionOf(w.before)}
 		o.lags[path] = l
 	}
 	l.behind, l.had, l.known, l.upTo = true, w.before, true, versionOf(w.before)
-	o.news = true
+	o.dirty = true
 }
 
-// comeLate records that all files in waiting are behind: texts of versions after last may be
+// markAllBehind records that all files in unwritten are behind: texts of versions after last may be
 // written much later than they were committed. The caller holds mu.
-func (c *Checkout) comeLate(last uint64) {
-	for path, w := range c.waiting {
-		c.fallsBehind(path, w)
-		l := c.outside.lags[path]
+func (c *Checkout) markAllBehind(last uint64) {
+	for path, w := range c.unwritten {
+		c.markBehind(path, w)
+		l := c.pending.lags[path]
 		l.after = min(l.after, last)
 	}
 }
 
-// catchesUp records that a file has the newest text of the log. The caller holds mu.
-func (c *Checkout) catchesUp(path string) {
-	if l := c.outside.lags[path]; l != nil && l.behind {
+// markCurrent records that a file has the newest text of the log. The caller holds mu.
+func (c *Checkout) markCurrent(path string) {
+	if l := c.pending.lags[path]; l != nil && l.behind {
 		l.behind, l.had, l.known, l.upTo = false, nil, false, 0
 		l.since = c.now()
-		c.outside.news = true
+		c.pending.dirty = true
 	}
 }
 
-// had returns the file of the log that was in the folder last, or nil if there was none: the base
+// lastWritten returns the file of the log that was in the folder last, or nil if there was none: the base
 // of an outside edit that is noticed now. upTo is the newest version that the file can have had; 0:
 // the version of f. It is set if the file fell behind in an earlier process, which stored only a
 // version. The caller holds mu.
-func (c *Checkout) had(path string) (f *index.File, upTo uint64) {
+func (c *Checkout) lastWritten(path string) (f *index.File, upTo uint64) {
 	switch l := c.lagOf(path); {
 	case l == nil || !l.behind:
 		return c.expected(path), 0
@@ -90,7 +90,7 @@ func (c *Checkout) had(path string) (f *index.File, upTo uint64) {
 // time, any file that differs from the log may have one of the lags that the control item had no
 // room for. The caller holds mu, and knows that the file differs.
 func (c *Checkout) lagOf(path string) *lag {
-	o := &c.outside
+	o := &c.pending
 	l := o.lags[path]
 	if l == nil && o.unnamed != nil && c.first() {
 		unnamed := *o.unnamed
@@ -104,40 +104,40 @@ func (c *Checkout) lagOf(path string) *lag {
 // their notes. Every save calls it, so that the set does not grow with the number of writes. The
 // caller holds mu.
 func (c *Checkout) forgetLags() {
-	o, now := &c.outside, c.now()
+	o, now := &c.pending, c.now()
 	over := func(l *lag) bool { return now.Sub(l.since) >= c.span(seenAfter)+c.span(lagKept) }
 	maps.DeleteFunc(o.lags, func(path string, l *lag) bool {
 		forget := !l.behind && over(l) || l.behind && c.nowhere(path)
-		o.news = o.news || forget
+		o.dirty = o.dirty || forget
 		return forget
 	})
 	if o.unnamed != nil && over(o.unnamed) {
-		o.unnamed, o.news = nil, true
+		o.unnamed, o.dirty = nil, true
 	}
 }
 
 // nowhere reports whether there is neither a note at a path nor a known file. The caller holds mu.
 func (c *Checkout) nowhere(path string) bool {
 	_, note := c.at.File(path)
-	_, left := c.outside.left[c.key(path)]
-	return !note && !left && c.outside.edits[path] == nil && c.waiting[path] == nil
+	_, left := c.pending.skipped[c.key(path)]
+	return !note && !left && c.pending.edits[path] == nil && c.unwritten[path] == nil
 }
 
-// seenBy reports whether a text that was written to its file at came counts as seen at at.
-func (c *Checkout) seenBy(came, at time.Time) bool { return at.Sub(came) >= c.span(seenAfter) }
+// countsAsSeen reports whether a text that was written to its file at came counts as seen at at.
+func (c *Checkout) countsAsSeen(came, at time.Time) bool { return at.Sub(came) >= c.span(seenAfter) }
 
 // seenBefore returns a function that reports whether the text of a version counts as seen by an
 // editor that saved a file at a time. The caller holds mu.
 func (c *Checkout) seenBefore(path string, saved time.Time) func(repo.Revision) bool {
 	late := lag{}
-	if l := cmp.Or(c.outside.lags[path], c.outside.unnamed); l != nil {
+	if l := cmp.Or(c.pending.lags[path], c.pending.unnamed); l != nil {
 		late = *l
 	}
-	return func(r repo.Revision) bool { return c.seenBy(late.came(r), saved) }
+	return func(r repo.Revision) bool { return c.countsAsSeen(late.writtenAt(r), saved) }
 }
 
-// came returns when the text of a version was written to the file.
-func (l lag) came(r repo.Revision) time.Time {
+// writtenAt returns when the text of a version was written to the file.
+func (l lag) writtenAt(r repo.Revision) time.Time {
 	if r.Seq > l.after && l.since.After(r.Time) {
 		return l.since
 	}
@@ -152,18 +152,18 @@ func versionOf(f *index.File) uint64 {
 	return f.Version
 }
 
-// recallLags loads the lags of the last process. No other goroutine may use the Checkout.
-func (c *Checkout) recallLags(all *repo.Late) {
+// loadLags loads the lags of the last process. No other goroutine may use the Checkout.
+func (c *Checkout) loadLags(all *repo.Late) {
 	if all == nil {
 		return
 	}
 	for _, f := range all.Files {
-		c.outside.lags[f.Path] = &lag{
+		c.pending.lags[f.Path] = &lag{
 			behind: f.Behind, upTo: f.Had, after: f.After, since: f.Since,
 		}
 	}
 	if all.Count > len(all.Files) {
-		c.outside.unnamed = &lag{
+		c.pending.unnamed = &lag{
 			behind: all.Behind, upTo: all.After, after: all.After, since: c.now(),
 		}
 	}

@@ -18,7 +18,7 @@ const atRest = 2 * time.Second
 // expected returns the file as it should be in the folder now; nil if there should be none. This is
 // the state before any commit that is not written yet. The caller holds mu.
 func (c *Checkout) expected(path string) *index.File {
-	if w, behind := c.waiting[path]; behind {
+	if w, behind := c.unwritten[path]; behind {
 		return w.before
 	}
 	f, _ := c.at.File(path)
@@ -44,8 +44,8 @@ func (c *Checkout) examine(ctx context.Context, path string) error {
 	return c.compare(ctx, path, o)
 }
 
-// A look is how a file looks now, without its content.
-type look struct {
+// A fileLook is how a file looks now, without its content.
+type fileLook struct {
 	blob.Object
 	gone bool
 	to   string // the file is gone at its name, and has this one
@@ -53,12 +53,12 @@ type look struct {
 
 // look looks at a file without reading it. A file that is not a regular file is recorded as skipped
 // and counts as gone, because no note can be there. The caller holds mu.
-func (c *Checkout) look(ctx context.Context, path string) (look, error) {
+func (c *Checkout) look(ctx context.Context, path string) (fileLook, error) {
 	key := c.key(path)
-	if e := c.outside.edits[path]; e != nil && e.to != "" {
-		names, err := c.spelled(ctx, path, e.to)
+	if e := c.pending.edits[path]; e != nil && e.to != "" {
+		names, err := c.whichExist(ctx, path, e.to)
 		if err != nil || !names[path] {
-			return look{gone: true, to: e.to}, err
+			return fileLook{gone: true, to: e.to}, err
 		}
 	}
 	o, err := c.files.Look(ctx, key)
@@ -67,15 +67,15 @@ func (c *Checkout) look(ctx context.Context, path string) (look, error) {
 	}
 	switch {
 	case errors.Is(err, blob.ErrNotExist):
-		c.mayStay(key)
-		return look{gone: true}, nil
+		c.forgetSkipped(key)
+		return fileLook{gone: true}, nil
 	case errors.Is(err, blob.ErrForeign):
-		c.leave(repo.LeftFile{Path: key, Why: repo.LeftForeign})
-		return look{gone: true}, nil
+		c.recordSkipped(repo.LeftFile{Path: key, Why: repo.LeftForeign})
+		return fileLook{gone: true}, nil
 	case err != nil:
-		return look{}, unreadable(path, err)
+		return fileLook{}, unreadable(path, err)
 	}
-	return look{Object: o}, nil
+	return fileLook{Object: o}, nil
 }
 
 // obstructed reports whether a name is occupied by something other than a file, such as a folder
@@ -88,20 +88,20 @@ func (c *Checkout) obstructed(ctx context.Context, key string) bool {
 
 // compare compares a file, which looks like o, with the state that it should have, and records any
 // difference. The caller holds mu.
-func (c *Checkout) compare(ctx context.Context, path string, o look) error {
+func (c *Checkout) compare(ctx context.Context, path string, o fileLook) error {
 	want := c.expected(path)
 	if o.gone {
 		if want == nil {
 			c.drop(path) // a skipped file at this name stays recorded
-			c.catchesUp(path)
+			c.markCurrent(path)
 			return nil
 		}
-		before, upTo := c.had(path)
-		c.differs(path, edit{before: before, upTo: upTo, at: c.goneAt(ctx, path), to: o.to})
+		before, upTo := c.lastWritten(path)
+		c.recordEdit(path, edit{before: before, upTo: upTo, at: c.goneAt(ctx, path), to: o.to})
 		return nil
 	}
 	if want == nil && c.readLater(path, o) {
-		c.differsNow(path, o)
+		c.recordDifference(path, o)
 		return nil
 	}
 	now, err := c.digest(ctx, path, o)
@@ -111,7 +111,7 @@ func (c *Checkout) compare(ctx context.Context, path string, o look) error {
 	case err != nil:
 		return unreadable(path, err)
 	case want != nil && now.digest == want.Digest:
-		c.agrees(path)
+		c.recordEqual(path)
 		return nil
 	case now.why != "":
 		c.refuse(path, now.why)
@@ -119,15 +119,15 @@ func (c *Checkout) compare(ctx context.Context, path string, o look) error {
 	case c.refused(path, o):
 		return nil
 	}
-	c.differsNow(path, o)
+	c.recordDifference(path, o)
 	return nil
 }
 
-// differsNow records that a file, which looks like o, is not as in the log. The caller holds mu.
-func (c *Checkout) differsNow(path string, o look) {
-	c.mayStay(c.key(path))
-	before, upTo := c.had(path)
-	c.differs(path, edit{
+// recordDifference records that a file, which looks like o, is not as in the log. The caller holds mu.
+func (c *Checkout) recordDifference(path string, o fileLook) {
+	c.forgetSkipped(c.key(path))
+	before, upTo := c.lastWritten(path)
+	c.recordEdit(path, edit{
 		before: before, upTo: upTo, mark: o.Mark, size: o.Size, at: changedAt(o.Changed),
 	})
 }
@@ -135,15 +135,15 @@ func (c *Checkout) differsNow(path string, o look) {
 // readLater reports whether a file that the log does not have can be recorded as an edit without
 // reading it. This is so in the first sweep, when all files of a folder may be new: each is read
 // when it is ingested, and need not be read twice. The caller holds mu.
-func (c *Checkout) readLater(path string, o look) bool {
-	_, known := c.outside.seen[path]
+func (c *Checkout) readLater(path string, o fileLook) bool {
+	_, known := c.pending.seen[path]
 	return c.first() && !known && o.Mark != "" && o.Size <= repo.MaxNote
 }
 
 // refused reports whether the vault refused a file that has not changed since. The caller holds mu.
-func (c *Checkout) refused(path string, o look) bool {
-	f, left := c.outside.left[c.key(path)]
-	s, seen := c.outside.seen[path]
+func (c *Checkout) refused(path string, o fileLook) bool {
+	f, left := c.pending.skipped[c.key(path)]
+	s, seen := c.pending.seen[path]
 	return left && seen && s.mark == o.Mark && (f.Why == repo.LeftQuota || f.Why == repo.LeftTwin)
 }
 
@@ -151,7 +151,7 @@ func (c *Checkout) refused(path string, o look) bool {
 func (c *Checkout) refuse(path string, why repo.Reason) {
 	c.drop(path)
 	c.lagOf(path)
-	c.leave(repo.LeftFile{Path: c.key(path), Why: why})
+	c.recordSkipped(repo.LeftFile{Path: c.key(path), Why: why})
 }
 
 // changedAt returns when a file changed, according to its file system, but not later than now; if
@@ -168,8 +168,8 @@ func changedAt(told time.Time) time.Time {
 // digest returns the content of a file as a sight. It does not read the file while its mark is
 // unchanged, or if it is larger than a note may be: such a sight has only the reason LeftSize. The
 // caller holds mu.
-func (c *Checkout) digest(ctx context.Context, path string, o look) (sight, error) {
-	if s, ok := c.outside.seen[path]; ok && o.Mark != "" && s.mark == o.Mark {
+func (c *Checkout) digest(ctx context.Context, path string, o fileLook) (sight, error) {
+	if s, ok := c.pending.seen[path]; ok && o.Mark != "" && s.mark == o.Mark {
 		return s, nil
 	}
 	if o.Size > repo.MaxNote { // it may even be larger than the memory
@@ -188,17 +188,17 @@ func (c *Checkout) digest(ctx context.Context, path string, o look) (sight, erro
 // less than atRest ago. The caller holds mu.
 func (c *Checkout) remember(path string, s sight, o blob.Object) {
 	if o.Mark == "" || time.Since(o.Changed) < atRest {
-		delete(c.outside.seen, path)
+		delete(c.pending.seen, path)
 		return
 	}
-	c.outside.seen[path], c.outside.learned = s, true
+	c.pending.seen[path], c.pending.seenDirty = s, true
 }
 
 // holds reports whether a file has the text of f, as far as that is known without reading it: its
 // content is remembered, and its mark has not changed. False means that it must be read. The caller
 // holds mu.
 func (c *Checkout) holds(ctx context.Context, path string, f *index.File) bool {
-	s, ok := c.outside.seen[path]
+	s, ok := c.pending.seen[path]
 	if !ok || f == nil || s.digest != f.Digest {
 		return false
 	}

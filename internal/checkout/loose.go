@@ -12,28 +12,28 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 )
 
-// takeInDisplaced ingests displaced texts: they are merged as every edit is, on the base of the
+// ingestDisplaced ingests displaced texts: they are merged as every edit is, on the base of the
 // nearest earlier text. A text that the note had once, or that a power failure damaged, is dropped.
 // It stops at the first error; the texts that remain are yielded again by the next call.
-func (c *Checkout) takeInDisplaced(
+func (c *Checkout) ingestDisplaced(
 	ctx context.Context, all iter.Seq2[blob.Displaced, error],
 ) error {
 	for d, err := range all {
 		if err != nil {
 			return err
 		}
-		if err := c.takeInLoose(ctx, d); err != nil {
+		if err := c.ingestDisplacedText(ctx, d); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// takeInLoose ingests one displaced text. It keeps a file that cannot be a note; the doctor reports
+// ingestDisplacedText ingests one displaced text. It keeps a file that cannot be a note; the doctor reports
 // it.
-func (c *Checkout) takeInLoose(ctx context.Context, d blob.Displaced) error {
-	c.taking.Lock()
-	defer c.taking.Unlock()
+func (c *Checkout) ingestDisplacedText(ctx context.Context, d blob.Displaced) error {
+	c.ingesting.Lock()
+	defer c.ingesting.Unlock()
 	c.mu.Lock()
 	c.collect()
 	c.write(ctx)
@@ -80,7 +80,7 @@ func (c *Checkout) lost(ctx context.Context, f *found, version uint64) (bool, er
 	}
 	near, whole := intake.NearestTo(f.Text, f.Modified), true
 	err := c.vault.Trail(ctx, map[string]uint64{f.Path: from}, func(_ string, r repo.Revision) bool {
-		whole = whole && !torn(f.Text, r.Text)
+		whole = whole && !isPartialWrite(f.Text, r.Text)
 		return near.Take(r) && whole
 	})
 	if f.Was = near.Was(); err != nil || near.Exact() || !whole {
@@ -100,7 +100,7 @@ func (c *Checkout) everHad(ctx context.Context, f *found) (bool, error) {
 		}
 		for _, n := range commit.Notes {
 			if n.Path == f.Path && n.Text != nil &&
-				(bytes.Equal(n.Text, f.Text) || torn(f.Text, n.Text)) {
+				(bytes.Equal(n.Text, f.Text) || isPartialWrite(f.Text, n.Text)) {
 				return true, nil
 			}
 		}

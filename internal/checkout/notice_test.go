@@ -48,7 +48,7 @@ func TestFreshness(t *testing.T) {
 	write(t, v, "a.md", "first\nsecond\n")
 	require.Equal(t, repo.Pending, freshness(t, v), "a write has met it")
 	require.Equal(t, []string{"a.md"}, noticed(t, v))
-	_, err = folder.Reindex(t.Context(), checkout.Ingesting{})
+	_, err = folder.Reindex(t.Context(), checkout.IngestOptions{})
 	require.NoError(t, err)
 	require.Equal(t, repo.Fresh, freshness(t, v))
 
@@ -60,7 +60,7 @@ func TestFreshness(t *testing.T) {
 	p.edit(t, "b.md", "\xff\xfe not UTF-8")
 	write(t, v, "c.md", "fine\n")
 	p.edit(t, "c.md", "\xff\xfe not UTF-8")
-	_, err = folder.Reindex(t.Context(), checkout.Ingesting{})
+	_, err = folder.Reindex(t.Context(), checkout.IngestOptions{})
 	require.NoError(t, err)
 	require.Equal(t, repo.Stale, freshness(t, v), "nobody can take it in")
 }

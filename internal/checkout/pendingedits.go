@@ -17,24 +17,24 @@ import (
 // that is known about the folder and not about the vault. Checkout.mu guards it. The part that
 // callers of tools must know is copied to the control item by tell, whenever news is set.
 type pendingEdits struct {
-	edits     map[string]*edit         // by path
-	read      map[string]bool          // by path: its text, or its removal, is about to be ingested
-	left      map[string]repo.LeftFile // skipped files, by their names in the folder
-	held      *repo.Held               // the batch that needs confirmation; nil if there is none
-	less      bool                     // some of its edits have changed since, or are gone
-	resumes   bool                     // it needed confirmation when the last process ended
-	keys      map[string]string        // by path: the name in the folder, if that has another spelling
-	seen      map[string]sight         // by path: the content of a file when it was last read
-	removed   time.Time                // when a file was last removed, reverted or put back
-	streak    streak                   // of removals, for the guard
-	noticed   time.Time                // when an edit was last noticed, by the vault's clock
-	swept     *repo.Sweep              // the result of the last sweep; nil if this process has made none
-	unwatched repo.Unwatched           // the reason why changes may be noticed late
-	news      bool                     // the control item is out of date
-	learned   bool                     // seen contains more than the last process stored
-	lags      map[string]*lag          // by path
-	named     int                      // number of files of each kind that the control item names
-	unnamed   *lag                     // applies to every file, if the last process had more lags than it could name
+	edits           map[string]*edit         // by path
+	read            map[string]bool          // by path: its text, or its removal, is about to be ingested
+	skipped         map[string]repo.LeftFile // skipped files, by their names in the folder
+	held            *repo.Held               // the batch that needs confirmation; nil if there is none
+	heldChanged     bool                     // some of its edits have changed since, or are gone
+	heldBeforeStart bool                     // it needed confirmation when the last process ended
+	keys            map[string]string        // by path: the name in the folder, if that has another spelling
+	seen            map[string]sight         // by path: the content of a file when it was last read
+	removed         time.Time                // when a file was last removed, reverted or put back
+	streak          streak                   // of removals, for the guard
+	noticed         time.Time                // when an edit was last noticed, by the vault's clock
+	swept           *repo.Sweep              // the result of the last sweep; nil if this process has made none
+	unwatched       repo.Unwatched           // the reason why changes may be noticed late
+	dirty           bool                     // the control item is out of date
+	seenDirty       bool                     // seen contains more than the last process stored
+	lags            map[string]*lag          // by path
+	named           int                      // number of files of each kind that the control item names
+	unnamed         *lag                     // applies to every file, if the last process had more lags than it could name
 }
 
 // An edit is an outside edit of a file that is not in the log: a change, a new file or a removal.
@@ -48,18 +48,18 @@ type pendingEdits struct {
 // noticed the edit, so that an edit that is found late is not overdue at once. They have monotonic
 // clock readings, so that a change of the system clock does not delay an ingest.
 type edit struct {
-	before *index.File // the state of the file in the log when the edit was noticed; nil: there was none
-	mark   string      // how the file looked when it was last examined; empty: it was gone
-	size   int64       // bytes of the file when the edit was noticed
-	since  time.Time   // when its first change was seen that is not in the log
-	at     time.Time   // when its last change was seen
-	first  time.Time   // when the file first changed, as far as that was seen
-	met    time.Time   // when the edit was first noticed
-	again  time.Time   // an ingest failed, and is repeated then; zero: there was none
-	joins  bool        // it waits as removals do, although the file exists
-	to     string      // the present path of the same file, which differs by case; it is gone at this path
-	upTo   uint64      // the file contained no version of the log later than this; 0: than that of before
-	held   bool
+	before      *index.File // the state of the file in the log when the edit was noticed; nil: there was none
+	mark        string      // how the file looked when it was last examined; empty: it was gone
+	size        int64       // bytes of the file when the edit was noticed
+	since       time.Time   // when its first change was seen that is not in the log
+	at          time.Time   // when its last change was seen
+	first       time.Time   // when the file first changed, as far as that was seen
+	noticed     time.Time   // when the edit was first noticed
+	retryAt     time.Time   // an ingest failed, and is repeated then; zero: there was none
+	withRemoval bool        // it waits as removals do, although the file exists
+	to          string      // the present path of the same file, which differs by case; it is gone at this path
+	upTo        uint64      // the file contained no version of the log later than this; 0: than that of before
+	held        bool
 }
 
 // A sight is the content of a file with a certain mark, as a digest. The zero value means that
@@ -71,12 +71,12 @@ type sight struct {
 	why    repo.Reason // why it is skipped; empty if it is not
 }
 
-// newOutside returns an empty set. named is the number of files of each kind that the control item
+// newPendingEdits returns an empty set. named is the number of files of each kind that the control item
 // names.
-func newOutside(named int) pendingEdits {
+func newPendingEdits(named int) pendingEdits {
 	return pendingEdits{
 		named: named,
-		edits: map[string]*edit{}, left: map[string]repo.LeftFile{}, keys: map[string]string{},
+		edits: map[string]*edit{}, skipped: map[string]repo.LeftFile{}, keys: map[string]string{},
 		seen: map[string]sight{}, read: map[string]bool{}, lags: map[string]*lag{},
 	}
 }
@@ -84,31 +84,31 @@ func newOutside(named int) pendingEdits {
 // heldBefore loads the batch that needed confirmation when the last process ended; nil: there was
 // none.
 func (o *pendingEdits) heldBefore(held *repo.Held) {
-	o.held, o.less, o.resumes = held, held != nil, held != nil
+	o.held, o.heldChanged, o.heldBeforeStart = held, held != nil, held != nil
 }
 
-// differs records that a file is not as in the log, and wakes the reconciler. now.at is when the
+// recordEdit records that a file is not as in the log, and wakes the reconciler. now.at is when the
 // file changed. If the edit is known and looks the same, nothing changes, so that examining a file
 // again does not delay its ingest. If it looks different, its wait starts again, and a held batch
 // that it belongs to is examined again. The caller holds mu.
-func (c *Checkout) differs(path string, now edit) {
-	o := &c.outside
+func (c *Checkout) recordEdit(path string, now edit) {
+	o := &c.pending
 	e := o.edits[path]
 	switch {
 	case e == nil:
-		now.first, now.since, now.met = now.at, now.at, time.Now()
+		now.first, now.since, now.noticed = now.at, now.at, time.Now()
 		e = &now
 		o.edits[path] = e
-		o.noticed, o.news = c.now().UTC(), true
+		o.noticed, o.dirty = c.now().UTC(), true
 	case e.mark == now.mark && e.to == now.to:
 		return
 	default:
 		put := e.withRemovals() // the file is put back
-		e.mark, e.to, e.at, e.joins = now.mark, now.to, now.at, false
+		e.mark, e.to, e.at, e.withRemoval = now.mark, now.to, now.at, false
 		if now.at.Before(e.first) {
 			e.first = now.at
 		}
-		o.less = o.less || e.held
+		o.heldChanged = o.heldChanged || e.held
 		if put || e.held {
 			o.removed = later(o.removed, now.at)
 		}
@@ -116,7 +116,7 @@ func (c *Checkout) differs(path string, now edit) {
 	if e.withRemovals() {
 		o.removed = later(o.removed, now.at)
 	}
-	c.stir()
+	c.wakeReconciler()
 }
 
 // later returns the later of two times.
@@ -127,41 +127,41 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// agrees records that a file is as in the log. The caller holds mu.
-func (c *Checkout) agrees(path string) {
+// recordEqual records that a file is as in the log. The caller holds mu.
+func (c *Checkout) recordEqual(path string) {
 	c.drop(path)
-	c.catchesUp(path)
-	c.mayStay(c.key(path))
+	c.markCurrent(path)
+	c.forgetSkipped(c.key(path))
 }
 
 // drop removes an edit that no longer exists; it does nothing if there is none at the path. Other
 // removals wait again, because more files may be put back: a person who undoes a removal, or a
 // program that moves files back, should not see half of it ingested. The caller holds mu.
 func (c *Checkout) drop(path string) {
-	o := &c.outside
+	o := &c.pending
 	e, ok := o.edits[path]
 	if !ok {
 		return
 	}
 	delete(o.edits, path)
-	o.news = true
+	o.dirty = true
 	if e.held || e.withRemovals() {
 		o.removed = time.Now()
 	}
 	if e.held {
-		o.less = true
-		c.stir()
+		o.heldChanged = true
+		c.wakeReconciler()
 	}
 }
 
-// leave records that a file is skipped, and logs it, without its name. It does nothing if the file
+// recordSkipped records that a file is skipped, and logs it, without its name. It does nothing if the file
 // is already recorded with the same reason. The caller holds mu.
-func (c *Checkout) leave(f repo.LeftFile) {
-	if c.outside.left[f.Path] == f {
+func (c *Checkout) recordSkipped(f repo.LeftFile) {
+	if c.pending.skipped[f.Path] == f {
 		return
 	}
-	c.outside.left[f.Path] = f
-	c.outside.news = true
+	c.pending.skipped[f.Path] = f
+	c.pending.dirty = true
 	if f.Why != repo.LeftTwin { // with LeftTwin, the file of the note is the other one
 		c.unread.Store(vault.CleanPath(f.Path), f)
 	}
@@ -169,24 +169,24 @@ func (c *Checkout) leave(f repo.LeftFile) {
 		slog.String("vault", c.vault.Name), slog.String("why", string(f.Why)))
 }
 
-// mayStay records that a file is no longer skipped. The caller holds mu.
-func (c *Checkout) mayStay(key string) {
-	if _, ok := c.outside.left[key]; ok {
-		delete(c.outside.left, key)
-		c.outside.news = true
+// forgetSkipped records that a file is no longer skipped. The caller holds mu.
+func (c *Checkout) forgetSkipped(key string) {
+	if _, ok := c.pending.skipped[key]; ok {
+		delete(c.pending.skipped, key)
+		c.pending.dirty = true
 		c.unread.Delete(vault.CleanPath(key))
 	}
 }
 
-// tell writes the known edits to the control item, where every answer can read them, also those of
+// publishEdits writes the known edits to the control item, where every answer can read them, also those of
 // other processes. It writes only if something changed. If that fails, the next save repeats it.
 // The caller holds mu.
-func (c *Checkout) tell(ctx context.Context) {
-	o := &c.outside
-	if !o.news || c.ended {
+func (c *Checkout) publishEdits(ctx context.Context) {
+	o := &c.pending
+	if !o.dirty || c.ended {
 		return
 	}
-	noticed, left, held, swept := o.told(), o.leftovers(), o.held, o.swept
+	noticed, left, held, swept := o.forControl(), o.leftovers(), o.held, o.swept
 	late, unwatched := o.late(), o.unwatched
 	err := c.vault.Change(ctx, func(control *repo.Control) bool {
 		same := sameNoticed(control.Noticed, noticed) && sameLeft(control.Left, left) &&
@@ -200,14 +200,14 @@ func (c *Checkout) tell(ctx context.Context) {
 		return !same
 	})
 	if err != nil {
-		c.complain(ctx, err)
+		c.logSyncError(ctx, err)
 		return
 	}
-	o.news = false
+	o.dirty = false
 }
 
-// told returns the edits for the control item; nil if there are none.
-func (o *pendingEdits) told() *repo.Noticed {
+// forControl returns the edits for the control item; nil if there are none.
+func (o *pendingEdits) forControl() *repo.Noticed {
 	var paths []string
 	for path, e := range o.edits {
 		if !e.held {
@@ -222,10 +222,10 @@ func (o *pendingEdits) told() *repo.Noticed {
 
 // leftovers returns the skipped files for the control item; nil if there are none.
 func (o *pendingEdits) leftovers() *repo.Left {
-	if len(o.left) == 0 {
+	if len(o.skipped) == 0 {
 		return nil
 	}
-	all := slices.SortedFunc(maps.Values(o.left), func(a, b repo.LeftFile) int {
+	all := slices.SortedFunc(maps.Values(o.skipped), func(a, b repo.LeftFile) int {
 		return strings.Compare(a.Path, b.Path)
 	})
 	left := &repo.Left{Files: all[:min(len(all), o.named)], Count: len(all)}

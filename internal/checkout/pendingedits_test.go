@@ -18,9 +18,9 @@ import (
 )
 
 // reindex ingests the edits of the folder.
-func reindex(t *testing.T, folder *checkout.Checkout, pending checkout.Pending) checkout.Taken {
+func reindex(t *testing.T, folder *checkout.Checkout, pending checkout.Pending) checkout.IngestResult {
 	t.Helper()
-	taken, err := folder.Reindex(t.Context(), checkout.Ingesting{Pending: pending})
+	taken, err := folder.Reindex(t.Context(), checkout.IngestOptions{Pending: pending})
 	require.NoError(t, err)
 	return taken
 }
@@ -359,7 +359,7 @@ func TestAcceptsWhatWasSeen(t *testing.T) {
 	takeAway(0, 30)
 	require.Equal(t, 30, reindex(t, folder, "").Held.Removed)
 	takeAway(30, 60)
-	taken, err := folder.Reindex(t.Context(), checkout.Ingesting{
+	taken, err := folder.Reindex(t.Context(), checkout.IngestOptions{
 		Pending: checkout.Accept, Who: eventlog.Who{Principal: "freya"},
 	})
 	require.NoError(t, err)

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// settle is how long hints are gathered before the files are examined.
-	settle = 100 * time.Millisecond
+	// hintDelay is how long hints are gathered before the files are examined.
+	hintDelay = 100 * time.Millisecond
 
 	// Sweeps find changes that the watcher did not report; without a watcher they find all changes.
 	// sweepWatched and sweepAlone are the pauses between sweeps with and without one. A sweep takes
@@ -34,25 +34,25 @@ const (
 // edits are ingested.
 type reconciler struct {
 	*Checkout
-	tree    blob.Watch      // nil: the folder is not watched
-	hints   <-chan struct{} // of the tree
-	hinted  bool            // hints are being gathered
-	looking *time.Timer     // fires when the gathered hints must be examined
-	closing *time.Timer     // fires when edits may be due
-	next    *time.Timer     // fires when a sweep is due
-	late    *time.Ticker    // fires when displaced files may be due
-	blind   *time.Ticker    // fires when folders that are not watched are compared
-	alone   string          // the reason for sweeps without a watcher that was logged last
+	tree       blob.Watch      // nil: the folder is not watched
+	hints      <-chan struct{} // of the tree
+	hinted     bool            // hints are being gathered
+	looking    *time.Timer     // fires when the gathered hints must be examined
+	closing    *time.Timer     // fires when edits may be due
+	next       *time.Timer     // fires when a sweep is due
+	late       *time.Ticker    // fires when displaced files may be due
+	blind      *time.Ticker    // fires when folders that are not watched are compared
+	lastReason string          // the reason for sweeps without a watcher that was logged last
 
 	// compared reports that a sweep was complete. Before that, nothing is ingested, because it is
 	// unknown whether edits that needed confirmation when the last process ended still exist.
 	compared bool
 }
 
-// stir wakes the reconciler after an edit. The caller holds mu.
-func (c *Checkout) stir() {
+// wakeReconciler wakes the reconciler after an edit. The caller holds mu.
+func (c *Checkout) wakeReconciler() {
 	select {
-	case c.stirred <- struct{}{}:
+	case c.wake <- struct{}{}:
 	default:
 	}
 }
@@ -60,7 +60,7 @@ func (c *Checkout) stir() {
 // reconcile compares the folder with the log, and then ingests outside edits until the context
 // ends. It runs in a goroutine of keep.
 func (c *Checkout) reconcile(ctx context.Context) {
-	defer close(c.attended)
+	defer close(c.reconciled)
 	a := &reconciler{
 		Checkout: c, looking: stopped(), closing: stopped(), next: time.NewTimer(0),
 		late: time.NewTicker(c.span(displacedEvery)), blind: time.NewTicker(c.span(sweepAlone)),
@@ -87,24 +87,24 @@ func (a *reconciler) watch() {
 		return
 	}
 	a.unwatch()
-	if tree, err := a.opt.Watch(enter); err == nil {
+	if tree, err := a.opt.Watch(mayContainFiles); err == nil {
 		a.tree, a.hints = tree, tree.C()
 	}
 }
 
-// watched reports whether the watcher reports every change. It logs the reason if not, once for
+// isComplete reports whether the watcher reports every change. It logs the reason if not, once for
 // each reason.
-func (a *reconciler) watched(ctx context.Context) bool {
+func (a *reconciler) isComplete(ctx context.Context) bool {
 	if a.tree == nil {
 		return false
 	}
 	why := a.tree.Reason()
-	if why != "" && why != a.alone {
+	if why != "" && why != a.lastReason {
 		a.log.WarnContext(ctx, "some changes in the folder are not reported by the system; it is compared "+
 			"periodically",
 			slog.String("vault", a.vault.Name), slog.String("why", why))
 	}
-	a.alone = why
+	a.lastReason = why
 	return why == ""
 }
 
@@ -123,20 +123,20 @@ func (a *reconciler) step(ctx context.Context) {
 	case <-a.hints:
 		if !a.hinted { // otherwise continuous hints would be gathered forever
 			a.hinted = true
-			a.looking.Reset(a.span(settle))
+			a.looking.Reset(a.span(hintDelay))
 		}
 	case <-a.looking.C:
 		a.follow(ctx)
-	case <-a.stirred:
+	case <-a.wake:
 		a.wait(a.plan(), 0)
 	case <-a.closing.C:
-		a.takeInDue(ctx)
+		a.ingestDue(ctx)
 	case <-a.next.C:
 		a.sweep(ctx)
 	case <-a.blind.C:
 		a.sweepUnwatched(ctx)
 	case <-a.late.C:
-		a.report(ctx, a.takeInDisplaced(ctx, a.files.Due(ctx)))
+		a.report(ctx, a.ingestDisplaced(ctx, a.files.Due(ctx)))
 	}
 }
 
@@ -148,9 +148,9 @@ func (a *reconciler) sweep(ctx context.Context) {
 	began := time.Now()
 	_, err := a.sweepAll(ctx, a.first())
 	a.report(ctx, err)
-	a.doubt(ctx, err)
+	a.updateUnwatched(ctx, err)
 	pause := sweepAlone
-	if a.watched(ctx) && err == nil {
+	if a.isComplete(ctx) && err == nil {
 		pause = sweepWatched
 	}
 	a.next.Reset(a.span(max(pause, restShare*time.Since(began))))
@@ -167,14 +167,14 @@ func (a *reconciler) sweep(ctx context.Context) {
 // wait until files are quiet, except for removals. Displaced texts come first: they are older than
 // the files. After a large reading it returns memory to the system.
 func (a *reconciler) readFirst(ctx context.Context) {
-	a.report(ctx, a.takeInDisplaced(ctx, a.files.Displaced(ctx)))
+	a.report(ctx, a.ingestDisplaced(ctx, a.files.Displaced(ctx)))
 	a.awaitRemovals(ctx)
-	a.report(ctx, a.takeInFirst(ctx))
+	a.report(ctx, a.ingestFirst(ctx))
 	if read, _ := a.Reading(); read.Read > manyRead {
 		debug.FreeOSMemory() // their texts are garbage now, and the next edits may come hours later
 		a.vault.WantImage()  // the vault continues from it, in less memory
 	}
-	a.wait(a.plan(), a.span(settle))
+	a.wait(a.plan(), a.span(hintDelay))
 }
 
 // manyRead is the number of files above which the memory of the first reading is returned at once.
@@ -195,21 +195,21 @@ func (c *Checkout) span(d time.Duration) time.Duration {
 	return time.Duration(float64(d) / cmp.Or(c.opt.pace, 1))
 }
 
-// takeInDue ingests the edits that are due. If the plan contains a removal or a new file, the
+// ingestDue ingests the edits that are due. If the plan contains a removal or a new file, the
 // folder is examined once more first, and the plan is made again, because the other half of a move
 // may have arrived since. After an error it waits for debounce before the next attempt.
-func (a *reconciler) takeInDue(ctx context.Context) {
+func (a *reconciler) ingestDue(ctx context.Context) {
 	if !a.compared {
 		return // the first complete sweep ingests them
 	}
 	p := a.plan()
 	var err error
-	if p.paired {
+	if p.mayMove {
 		err = a.lookAgain(ctx)
 		p = a.plan()
 	}
 	if err == nil && p.due() {
-		_, err = a.TakeIn(ctx, Ingesting{unasked: true, part: &p})
+		_, err = a.Ingest(ctx, IngestOptions{background: true, part: &p})
 		p = a.plan()
 	}
 	if err != nil {
@@ -217,7 +217,7 @@ func (a *reconciler) takeInDue(ctx context.Context) {
 		a.closing.Reset(a.span(debounce))
 		return
 	}
-	a.wait(p, a.span(settle))
+	a.wait(p, a.span(hintDelay))
 }
 
 // wait sets the timer for the next plan to when more edits may be due, but not before least has
@@ -245,7 +245,7 @@ func (a *reconciler) lookAgain(ctx context.Context) error {
 // report logs an error, unless the vault is gone or the context has ended.
 func (a *reconciler) report(ctx context.Context, err error) {
 	if err != nil && ctx.Err() == nil && !fault.Is(err, fault.NotFound) {
-		a.complain(ctx, err)
+		a.logSyncError(ctx, err)
 	}
 }
 
@@ -255,7 +255,7 @@ func (c *Checkout) Ready(ctx context.Context) error {
 	select {
 	case <-c.ready:
 		return nil
-	case <-c.attended:
+	case <-c.reconciled:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

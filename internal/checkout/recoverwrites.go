@@ -20,13 +20,13 @@ func (c *Checkout) recoverWrites(ctx context.Context) {
 	defer c.mu.Unlock()
 	steps, removed, last := c.steps(), c.removals(), c.written
 	c.collect()
-	c.comeLate(last)
-	for path, w := range c.waiting {
-		if w.after == nil && removed.ends(path, c.at) {
-			w.before, w.took = nil, true // the file was removed already
+	c.markAllBehind(last)
+	for path, w := range c.unwritten {
+		if w.after == nil && removed.isFinal(path, c.at) {
+			w.before, w.ingested = nil, true // the file was removed already
 			continue
 		}
-		if err := c.heal(ctx, path, steps[path]); err != nil {
+		if err := c.recoverFile(ctx, path, steps[path]); err != nil {
 			c.log.ErrorContext(ctx, "a file could not be compared with the log",
 				slog.String("vault", c.vault.Name), slog.Any("cause", err))
 		}
@@ -50,14 +50,14 @@ func (c *Checkout) steps() map[string][]*index.File {
 	return all
 }
 
-// heal sets w.before to the text that a file has if that is one of the steps, so that the write
+// recoverFile sets w.before to the text that a file has if that is one of the steps, so that the write
 // that follows expects it. It repairs a file with a damaged write of one of them. Any other content
 // is an outside edit: w stays, and the write notices it. The caller holds mu.
-func (c *Checkout) heal(ctx context.Context, path string, steps []*index.File) error {
-	w := c.waiting[path]
+func (c *Checkout) recoverFile(ctx context.Context, path string, steps []*index.File) error {
+	w := c.unwritten[path]
 	found, _, err := c.files.Get(ctx, path, 0, -1)
 	if errors.Is(err, blob.ErrNotExist) {
-		c.healAbsent(path, steps)
+		c.recoverAbsent(path, steps)
 		return nil
 	}
 	if err != nil {
@@ -75,32 +75,32 @@ func (c *Checkout) heal(ctx context.Context, path string, steps []*index.File) e
 		if err != nil {
 			return err
 		}
-		if torn(found, text) {
-			return c.mend(ctx, path, w, found)
+		if isPartialWrite(found, text) {
+			return c.repair(ctx, path, w, found)
 		}
 	}
 	return nil
 }
 
-// healAbsent is heal for a missing file: if one of the steps removed it, the dead process did that.
+// recoverAbsent is heal for a missing file: if one of the steps removed it, the dead process did that.
 // Otherwise it was removed outside. The caller holds mu.
-func (c *Checkout) healAbsent(path string, steps []*index.File) {
-	w := c.waiting[path]
+func (c *Checkout) recoverAbsent(path string, steps []*index.File) {
+	w := c.unwritten[path]
 	if !slices.Contains(steps, nil) {
 		return
 	}
 	w.before = nil
 	if w.after == nil {
-		delete(c.waiting, path)
+		delete(c.unwritten, path)
 		c.unsaved[path] = true
-		c.catchesUp(path)
+		c.markCurrent(path)
 	}
 }
 
-// torn reports whether found can be the result of a write of text that a power failure interrupted:
+// isPartialWrite reports whether found can be the result of a write of text that a power failure interrupted:
 // blocks of a file reach the disk in any order, with NUL in place of the others. The whole text is
 // not torn, and an empty file is.
-func torn(found, text []byte) bool {
+func isPartialWrite(found, text []byte) bool {
 	if bytes.Equal(found, text) {
 		return false
 	}
@@ -116,8 +116,8 @@ func torn(found, text []byte) bool {
 	return true
 }
 
-// mend replaces a damaged text by that of the log. The caller holds mu.
-func (c *Checkout) mend(ctx context.Context, path string, w *change, found []byte) error {
+// repair replaces a damaged text by that of the log. The caller holds mu.
+func (c *Checkout) repair(ctx context.Context, path string, w *change, found []byte) error {
 	text, err := c.text(ctx, w.after)
 	if err != nil {
 		return err
@@ -128,9 +128,9 @@ func (c *Checkout) mend(ctx context.Context, path string, w *change, found []byt
 		err = c.files.Exchange(ctx, path, text, found)
 	}
 	if err == nil {
-		delete(c.waiting, path)
+		delete(c.unwritten, path)
 		c.unsaved[path] = true
-		c.catchesUp(path)
+		c.markCurrent(path)
 	}
 	return err
 }

@@ -29,10 +29,10 @@ func (c *Checkout) removals() removals {
 	return all
 }
 
-// ends reports whether a file was removed outside, and its note is not at another path of the index
+// isFinal reports whether a file was removed outside, and its note is not at another path of the index
 // either. Then the commit removed nothing from the folder, so a file that exists has the only text
 // of the note, except for the history.
-func (r removals) ends(path string, at *index.Index) bool {
+func (r removals) isFinal(path string, at *index.Index) bool {
 	to, removed := r[path]
 	for next := to; removed && next != ""; next = r[next] {
 		to = next

@@ -15,16 +15,16 @@ func (b *batch) guard(accepted bool) {
 	if b.git && !accepted && !slices.ContainsFunc(b.found, func(f *found) bool { return f.Kept }) {
 		return
 	}
-	b.found, b.held = intake.Guard(b.found, accepted, b.trips)
+	b.found, b.held = intake.Guard(b.found, accepted, b.removesTooMuch)
 }
 
-// trips reports whether edits remove more than the guard allows. If no call asked for the ingest,
+// removesTooMuch reports whether edits remove more than the guard allows. If no call asked for the ingest,
 // removals shortly before count too: a program that removes one file after the other would
 // otherwise be below the limit in every batch.
-func (b *batch) trips(all []*found) bool {
+func (b *batch) removesTooMuch(all []*found) bool {
 	n, first := intake.Away(all)
-	if n > 0 && b.unasked {
-		n += b.earlier(first)
+	if n > 0 && b.background {
+		n += b.streakCount(first)
 	}
 	return intake.TooMany(n, b.total)
 }
@@ -36,23 +36,23 @@ type streak struct {
 	last  time.Time
 }
 
-// earlier returns the number of removals in the streak that goes on at a time; 0 if that streak is
+// streakCount returns the number of removals in the streak that goes on at a time; 0 if that streak is
 // over.
-func (b *batch) earlier(at time.Time) int {
+func (b *batch) streakCount(at time.Time) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if at.Sub(b.outside.streak.last) > b.span(debounce) {
+	if at.Sub(b.pending.streak.last) > b.span(debounce) {
 		return 0
 	}
-	return b.outside.streak.count
+	return b.pending.streak.count
 }
 
-// track adds the removals of the batch to the streak. A decision about the held batch starts a new
+// extendStreak adds the removals of the batch to the streak. A decision about the held batch starts a new
 // streak.
-func (b *batch) track(p Pending) {
+func (b *batch) extendStreak(p Pending) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	s := &b.outside.streak
+	s := &b.pending.streak
 	if p != "" {
 		*s = streak{}
 	}
@@ -74,7 +74,7 @@ func (b *batch) track(p Pending) {
 // guardRemovals records the edits that need confirmation, in place of those before. It ignores
 // edits that have disappeared meanwhile. The caller holds mu.
 func (c *Checkout) guardRemovals(all []*found) {
-	o := &c.outside
+	o := &c.pending
 	for _, e := range o.edits {
 		e.held = false
 	}
@@ -82,14 +82,14 @@ func (c *Checkout) guardRemovals(all []*found) {
 	for _, f := range all {
 		o.edits[f.Path].held = true
 	}
-	o.held, o.news = c.heldOf(all), true
+	o.held, o.dirty = c.heldOf(all), true
 }
 
 // holdMore records edits that need confirmation, in addition to the held batch, and adds their
 // numbers to its description. It ignores edits that have disappeared meanwhile. It is for ingests
 // of a part of the edits, which do not know the rest of the held batch. The caller holds mu.
 func (c *Checkout) holdMore(all []*found) {
-	o := &c.outside
+	o := &c.pending
 	all = slices.DeleteFunc(slices.Clone(all), func(f *found) bool { return o.edits[f.Path] == nil })
 	if len(all) == 0 {
 		return
@@ -107,7 +107,7 @@ func (c *Checkout) holdMore(all []*found) {
 		now.Paths = o.first(append(now.Paths, before.Paths...))
 		now.Going = o.first(append(now.Going, before.Going...))
 	}
-	o.held, o.news = now, true
+	o.held, o.dirty = now, true
 }
 
 // heldOf returns the description of edits that need confirmation; nil if there are none. Since and
@@ -119,9 +119,9 @@ func (c *Checkout) heldOf(all []*found) *repo.Held {
 	}
 	held := intake.HeldOf(all)
 	held.Since, held.Version = c.now().UTC(), c.at.Version()
-	if c.outside.held != nil {
-		held.Since, held.Version = c.outside.held.Since, c.outside.held.Version
+	if c.pending.held != nil {
+		held.Since, held.Version = c.pending.held.Since, c.pending.held.Version
 	}
-	held.Paths, held.Going = c.outside.first(held.Paths), c.outside.first(held.Going)
+	held.Paths, held.Going = c.pending.first(held.Paths), c.pending.first(held.Going)
 	return &held
 }

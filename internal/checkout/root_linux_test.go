@@ -68,9 +68,9 @@ func TestFolderThatIsGone(t *testing.T) {
 			for !strings.Contains(<-c.told, "cannot be read") { // others may log it too
 			}
 			for range 2 {
-				_, err := s.folder.Reindex(t.Context(), checkout.Ingesting{})
+				_, err := s.folder.Reindex(t.Context(), checkout.IngestOptions{})
 				require.True(t, fault.Is(err, fault.FileError), "%v", err)
-				_, err = s.folder.TakeIn(t.Context(), checkout.Ingesting{Pending: checkout.Accept})
+				_, err = s.folder.Ingest(t.Context(), checkout.IngestOptions{Pending: checkout.Accept})
 				if err != nil { // nothing may have been noticed yet
 					require.True(t, fault.Is(err, fault.FileError), "%v", err)
 				}
@@ -97,7 +97,7 @@ func TestFileSystemThatIsGone(t *testing.T) {
 	_, err := os.ReadDir(s.dir)
 	require.Error(t, err)
 	<-c.told
-	_, err = s.folder.Reindex(t.Context(), checkout.Ingesting{})
+	_, err = s.folder.Reindex(t.Context(), checkout.IngestOptions{})
 	require.True(t, fault.Is(err, fault.FileError), "%v", err)
 	s.folder.Close()
 	require.Equal(t, want, s.inLog(t))

@@ -159,7 +159,7 @@ func (s *served) reindex(t *testing.T) { s.answer(t, "") }
 // answer is reindex with a decision about the held batch.
 func (s *served) answer(t *testing.T, word checkout.Pending) {
 	t.Helper()
-	_, err := s.folder.Reindex(t.Context(), checkout.Ingesting{Pending: word})
+	_, err := s.folder.Reindex(t.Context(), checkout.IngestOptions{Pending: word})
 	require.NoError(t, err)
 }
 

@@ -17,21 +17,21 @@ import (
 // this one is skipped, because the meaning of its name would depend on the file system. The caller
 // holds mu.
 func (c *Checkout) examineTwins(ctx context.Context, path, other string) error {
-	names, err := c.spelled(ctx, path, other)
+	names, err := c.whichExist(ctx, path, other)
 	if err != nil {
 		return err
 	}
 	switch {
 	case !names[path]: // the file has the other name only
-		c.agrees(path)
+		c.recordEqual(path)
 		path = other
 	case names[other]:
 		c.drop(path)
-		c.leave(repo.LeftFile{Path: path, Why: repo.LeftTwin, Twin: other})
+		c.recordSkipped(repo.LeftFile{Path: path, Why: repo.LeftTwin, Twin: other})
 		return nil
 	default:
 		if want := c.expected(other); want != nil {
-			c.differs(other, edit{before: want, at: c.goneAt(ctx, other), to: path})
+			c.recordEdit(other, edit{before: want, at: c.goneAt(ctx, other), to: path})
 		}
 	}
 	o, err := c.look(ctx, path)
@@ -41,11 +41,11 @@ func (c *Checkout) examineTwins(ctx context.Context, path, other string) error {
 	return c.compare(ctx, path, o)
 }
 
-// spelled returns which of two names, which differ only by case or normalization, are in the
+// whichExist returns which of two names, which differ only by case or normalization, are in the
 // folder. If one of them finds a file and the other does not, the file system does not fold these
 // names, and the folder is not listed: that matters if all of its files were renamed. The caller
 // holds mu.
-func (c *Checkout) spelled(ctx context.Context, path, other string) (map[string]bool, error) {
+func (c *Checkout) whichExist(ctx context.Context, path, other string) (map[string]bool, error) {
 	if !isASCII(path) || !isASCII(other) { // it may be decomposed in the folder
 		return c.spellings(ctx, path)
 	}
@@ -86,14 +86,14 @@ func (c *Checkout) spellings(ctx context.Context, paths ...string) (map[string]b
 	return names, nil
 }
 
-// respell examines new files again under their spelling in the folder, because a file system that
+// examineSpellings examines new files again under their spelling in the folder, because a file system that
 // folds case finds a file under any spelling. The watcher may report a file under the spelling of a
 // note that was renamed. It lists the folder only if there are new files.
-func (c *Checkout) respell(ctx context.Context) error {
+func (c *Checkout) examineSpellings(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var made []string
-	for path, e := range c.outside.edits {
+	for path, e := range c.pending.edits {
 		if e.before == nil && e.mark != "" {
 			made = append(made, path)
 		}
@@ -152,13 +152,13 @@ func (c *Checkout) vanished(ctx context.Context, path string) (bool, error) {
 	if !ok || other == path {
 		return false, nil
 	}
-	names, err := c.spelled(ctx, path, other)
+	names, err := c.whichExist(ctx, path, other)
 	return err == nil && !names[c.key(path)], err
 }
 
-// enter reports whether a folder can contain files of the vault: not if its name begins with a dot,
+// mayContainFiles reports whether a folder can contain files of the vault: not if its name begins with a dot,
 // except for the trash and the folder of Obsidian's settings.
-func enter(folder string) bool {
+func mayContainFiles(folder string) bool {
 	if folder+"/" == vault.Trash || folder == vault.ObsidianFolder {
 		return true
 	}

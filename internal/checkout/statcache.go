@@ -31,8 +31,8 @@ type seenFile struct {
 	Digest index.Digest `json:"digest"`
 }
 
-// recall loads the sights of an earlier process. No other goroutine may use the Checkout.
-func (c *Checkout) recall(ctx context.Context) {
+// loadStatCache loads the sights of an earlier process. No other goroutine may use the Checkout.
+func (c *Checkout) loadStatCache(ctx context.Context) {
 	if c.opt.Memory == nil {
 		return
 	}
@@ -42,15 +42,15 @@ func (c *Checkout) recall(ctx context.Context) {
 		return
 	}
 	for path, e := range m.Seen {
-		c.outside.seen[path] = sight{mark: e.Mark, digest: e.Digest}
+		c.pending.seen[path] = sight{mark: e.Mark, digest: e.Digest}
 	}
 }
 
-// retain stores the sights of files whose text is that of the vault, for the next process. Sights
+// saveStatCache stores the sights of files whose text is that of the vault, for the next process. Sights
 // of other files are not worth keeping: these are edits, which are read anyway. It stores nothing
 // before the first sweep is complete, because the set would be partial. A failure is only logged:
 // it costs the next start time, and no data.
-func (c *Checkout) retain(ctx context.Context) {
+func (c *Checkout) saveStatCache(ctx context.Context) {
 	if c.opt.Memory == nil || c.first() {
 		return
 	}
@@ -58,8 +58,8 @@ func (c *Checkout) retain(ctx context.Context) {
 	defer c.retaining.Unlock()
 	m := statCache{memoryFormat, map[string]seenFile{}}
 	c.mu.Lock()
-	nothing := c.ended || !c.outside.learned
-	for path, s := range c.outside.seen {
+	nothing := c.ended || !c.pending.seenDirty
+	for path, s := range c.pending.seen {
 		if f, ok := c.at.File(path); ok && f.Digest == s.digest && s.why == "" {
 			m.Seen[path] = seenFile{s.mark, s.digest}
 		}

@@ -24,7 +24,7 @@ type sweep struct {
 	part     bool                     // it compares one folder only
 	counts   bool                     // it is the first one, whose progress is reported
 	listed   map[string]string        // the paths that are in the folder, with their spellings there
-	left     map[string]repo.LeftFile // skipped files
+	skipped  map[string]repo.LeftFile // skipped files
 	unread   []string                 // folders that cannot be read, so that their content is unknown
 	suspects []string                 // paths that must be examined
 	unsure   bool                     // the part is not enough: the whole folder must be swept
@@ -32,11 +32,11 @@ type sweep struct {
 
 // newSweep returns a sweep that has listed nothing yet.
 func (c *Checkout) newSweep() *sweep {
-	return &sweep{c: c, listed: map[string]string{}, left: map[string]repo.LeftFile{}}
+	return &sweep{c: c, listed: map[string]string{}, skipped: map[string]repo.LeftFile{}}
 }
 
 // Sweep compares every file with the log, and records the differences. It ingests nothing; see
-// TakeIn.
+// Ingest.
 func (c *Checkout) Sweep(ctx context.Context) (repo.Sweep, error) {
 	return c.sweepAll(ctx, false)
 }
@@ -83,7 +83,7 @@ func (c *Checkout) upToDate(ctx context.Context) *index.Index {
 // cannot be read, but returns an error if the folder itself cannot be read or is gone, because that
 // says nothing about its files.
 func (s *sweep) list(ctx context.Context, prefix string) error {
-	for o, err := range s.c.files.Walk(ctx, prefix, s.enter) {
+	for o, err := range s.c.files.Walk(ctx, prefix, s.mayEnter) {
 		var unread *blob.WalkError
 		switch {
 		case errors.As(err, &unread) && unread.Folder != "":
@@ -91,19 +91,19 @@ func (s *sweep) list(ctx context.Context, prefix string) error {
 		case err != nil:
 			return unlisted(err)
 		default:
-			s.take(o)
+			s.visit(o)
 		}
 	}
 	return nil
 }
 
-// enter is the function enter, and also skips a folder with the name of a note as a file.
-func (s *sweep) enter(folder string) bool {
-	if !enter(folder) {
+// mayEnter is the function enter, and also skips a folder with the name of a note as a file.
+func (s *sweep) mayEnter(folder string) bool {
+	if !mayContainFiles(folder) {
 		return false
 	}
 	if vault.Path(folder).Kind() != vault.KindNone && folder+"/" != vault.Trash {
-		s.left[folder] = repo.LeftFile{Path: folder, Why: repo.LeftForeign}
+		s.skipped[folder] = repo.LeftFile{Path: folder, Why: repo.LeftForeign}
 	}
 	return true
 }
@@ -113,25 +113,25 @@ func (s *sweep) enter(folder string) bool {
 func (s *sweep) cannotRead(e *blob.WalkError) {
 	if !errors.Is(e, blob.ErrForeign) {
 		s.unread = append(s.unread, vault.CleanPath(e.Folder)+"/")
-		s.left[e.Folder] = repo.LeftFile{Path: e.Folder, Why: repo.LeftUnread}
+		s.skipped[e.Folder] = repo.LeftFile{Path: e.Folder, Why: repo.LeftUnread}
 	}
 }
 
-// take looks at one file of the listing.
-func (s *sweep) take(o blob.Object) {
+// visit looks at one file of the listing.
+func (s *sweep) visit(o blob.Object) {
 	c := s.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	at, p := c.placeOf(o.Key)
 	switch {
 	case p == misnamed, p == ours && o.Foreign, p == notOurs && isLink(o):
-		s.left[o.Key] = misspelled(o)
+		s.skipped[o.Key] = misspelled(o)
 	case p == notOurs:
 	case s.part && c.key(at) != o.Key:
 		s.unsure = true
 	case !s.twin(at, o.Key):
 		s.listed[at] = o.Key
-		c.spell(at, o.Key)
+		c.recordSpelling(at, o.Key)
 		known := c.known(at, o)
 		if !known {
 			s.suspects = append(s.suspects, at)
@@ -150,7 +150,7 @@ func (s *sweep) twin(at, key string) bool {
 	if key != at {
 		other, key = key, other
 	}
-	s.left[other] = repo.LeftFile{Path: other, Why: repo.LeftTwin, Twin: at}
+	s.skipped[other] = repo.LeftFile{Path: other, Why: repo.LeftTwin, Twin: at}
 	return key != at
 }
 
@@ -162,13 +162,13 @@ func isLink(o blob.Object) bool {
 // known reports whether a file looks as when it was last read with the text of the log. The caller
 // holds mu.
 func (c *Checkout) known(path string, o blob.Object) bool {
-	if _, edited := c.outside.edits[path]; edited || o.Mark == "" {
+	if _, edited := c.pending.edits[path]; edited || o.Mark == "" {
 		return false
 	}
-	if l := c.outside.lags[path]; l != nil && l.behind {
+	if l := c.pending.lags[path]; l != nil && l.behind {
 		return false
 	}
-	want, s := c.expected(path), c.outside.seen[path]
+	want, s := c.expected(path), c.pending.seen[path]
 	return want != nil && s.mark == o.Mark && s.digest == want.Digest
 }
 
@@ -229,7 +229,7 @@ func (s *sweep) count(read bool, listed int) {
 func (c *Checkout) edited(path string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.outside.edits[path] != nil
+	return c.pending.edits[path] != nil
 }
 
 // examineNow is examine for callers that do not hold mu. It records a file that cannot be read as
@@ -247,7 +247,7 @@ func (c *Checkout) examineNow(ctx context.Context, path string) error {
 		return ctx.Err()
 	}
 	if fault.Is(err, fault.FileError) {
-		c.leave(repo.LeftFile{Path: c.key(path), Why: repo.LeftUnread})
+		c.recordSkipped(repo.LeftFile{Path: c.key(path), Why: repo.LeftUnread})
 		return nil
 	}
 	return err
@@ -260,24 +260,24 @@ func (s *sweep) result(ctx context.Context) repo.Sweep {
 	c := s.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for key := range c.outside.left {
-		if _, still := s.left[key]; !still && !s.there(key) {
-			c.mayStay(key)
+	for key := range c.pending.skipped {
+		if _, still := s.skipped[key]; !still && !s.mayExist(key) {
+			c.forgetSkipped(key)
 		}
 	}
-	for _, f := range s.left {
-		c.leave(f)
+	for _, f := range s.skipped {
+		c.recordSkipped(f)
 	}
 	found := c.inTheWay()
 	found.At, found.Version = c.now().UTC(), c.at.Version()
-	c.outside.swept, c.outside.news = &found, true
-	c.tell(ctx)
+	c.pending.swept, c.pending.dirty = &found, true
+	c.publishEdits(ctx)
 	return found
 }
 
-// there reports whether a skipped file may still exist, with a reason to skip it that a listing
+// mayExist reports whether a skipped file may still exist, with a reason to skip it that a listing
 // does not show. The caller holds mu.
-func (s *sweep) there(key string) bool {
+func (s *sweep) mayExist(key string) bool {
 	path, p := s.c.placeOf(key)
 	return p == ours && (s.listed[path] == key || s.hidden(path))
 }
@@ -286,14 +286,14 @@ func (s *sweep) there(key string) bool {
 // their path, and those whose files cannot be written. The caller holds mu.
 func (c *Checkout) inTheWay() repo.Sweep {
 	var found repo.Sweep
-	for key, f := range c.outside.left {
+	for key, f := range c.pending.skipped {
 		path, _ := c.placeOf(key)
 		if _, note := c.at.File(path); note && f.Why != repo.LeftTwin {
 			found.Edited = append(found.Edited, path)
 		}
 	}
-	found.Missing = slices.Collect(maps.Keys(c.waiting))
+	found.Missing = slices.Collect(maps.Keys(c.unwritten))
 	found.Count, found.Missed = len(found.Edited), len(found.Missing)
-	found.Edited, found.Missing = c.outside.first(found.Edited), c.outside.first(found.Missing)
+	found.Edited, found.Missing = c.pending.first(found.Edited), c.pending.first(found.Missing)
 	return found
 }

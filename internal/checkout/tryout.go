@@ -18,10 +18,10 @@ func (c *Checkout) Turn(ctx context.Context) (done func(), err error) {
 	}
 }
 
-// tryOut returns the result that ingesting the batch would have. It changes nothing. Each piece is
+// dryRun returns the result that ingesting the batch would have. It changes nothing. Each piece is
 // tried on the present state of the vault, so that effects of one piece on another, such as two new
 // notes with names that differ only by case, can be missing from the result.
-func (b *batch) tryOut(ctx context.Context, p Pending) (Taken, error) {
+func (b *batch) dryRun(ctx context.Context, p Pending) (IngestResult, error) {
 	if p == Discard {
 		for _, f := range b.found {
 			if f.Kept {
@@ -32,7 +32,7 @@ func (b *batch) tryOut(ctx context.Context, p Pending) (Taken, error) {
 	}
 	b.guard(p == Accept)
 	for _, piece := range intake.Pieces(b.found) {
-		err := intake.InHalves(piece, func(part []*found) error { return b.try(ctx, part) })
+		err := intake.InHalves(piece, func(part []*found) error { return b.dryRunPart(ctx, part) })
 		if err != nil {
 			return b.done, err
 		}
@@ -43,9 +43,9 @@ func (b *batch) tryOut(ctx context.Context, p Pending) (Taken, error) {
 	return b.done, nil
 }
 
-// try adds the result that ingesting a part of the batch would have. The files that commit would
+// dryRunPart adds the result that ingesting a part of the batch would have. The files that commit would
 // restore count as restored.
-func (b *batch) try(ctx context.Context, piece []*found) error {
+func (b *batch) dryRunPart(ctx context.Context, piece []*found) error {
 	e, err := intake.Try(ctx, b.vault, b.call(), piece)
 	if err != nil {
 		return err

@@ -10,9 +10,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 )
 
-// A limited is a blob.Watch that knows which folders it does not watch, because the system allows
+// An unwatchedLister is a blob.Watch that knows which folders it does not watch, because the system allows
 // no more watches. Watches of some platforms do not implement it; they are unlimited.
-type limited interface {
+type unwatchedLister interface {
 	// Unwatched returns these folders, "" for the root, and whether there are any.
 	Unwatched() (folders []string, some bool)
 }
@@ -20,7 +20,7 @@ type limited interface {
 // unwatchedFolders returns the folders that are not watched because the system allows no more
 // watches, without those that are inside another of them.
 func (a *reconciler) unwatchedFolders() (folders []string, some bool) {
-	l, ok := a.tree.(limited)
+	l, ok := a.tree.(unwatchedLister)
 	if !ok {
 		return nil, false
 	}
@@ -36,10 +36,10 @@ func (a *reconciler) unwatchedFolders() (folders []string, some bool) {
 	return folders, some
 }
 
-// doubt records why changes may be noticed late. swept is the error of the last sweep of the whole
+// updateUnwatched records why changes may be noticed late. swept is the error of the last sweep of the whole
 // folder. After a failed sweep of any other kind, the recorded reason stays, because nothing is
 // known.
-func (a *reconciler) doubt(ctx context.Context, swept error) {
+func (a *reconciler) updateUnwatched(ctx context.Context, swept error) {
 	_, some := a.unwatchedFolders()
 	var unread *blob.WalkError
 	switch {
@@ -57,17 +57,17 @@ func (a *reconciler) doubt(ctx context.Context, swept error) {
 func (c *Checkout) setUnwatched(ctx context.Context, why repo.Unwatched) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.away.Store(why == repo.UnwatchedAway); c.outside.unwatched != why {
-		c.outside.unwatched, c.outside.news = why, true
+	if c.away.Store(why == repo.UnwatchedAway); c.pending.unwatched != why {
+		c.pending.unwatched, c.pending.dirty = why, true
 	}
-	c.tell(ctx)
+	c.publishEdits(ctx)
 }
 
 // limited reports whether the control item says that the system allows no more watches.
 func (c *Checkout) limited() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.outside.unwatched == repo.UnwatchedLimit
+	return c.pending.unwatched == repo.UnwatchedLimit
 }
 
 // sweepUnwatched examines the folders that are not watched. It also checks whether the path still
@@ -87,7 +87,7 @@ func (a *reconciler) sweepUnwatched(ctx context.Context) {
 	}
 	folders, some := a.unwatchedFolders()
 	if some != a.limited() && !a.away.Load() {
-		a.doubt(ctx, nil)
+		a.updateUnwatched(ctx, nil)
 	}
 	if slices.Contains(folders, "") {
 		a.sweepSoon() // the whole folder is not watched

@@ -20,11 +20,11 @@ import (
 // meantime is never overwritten.
 func (c *Checkout) write(ctx context.Context) {
 	if c.ended || c.opt.ReadOnly {
-		clear(c.waiting)
+		clear(c.unwritten)
 		return
 	}
 	for _, goes := range []bool{true, false} {
-		for path, w := range c.waiting {
+		for path, w := range c.unwritten {
 			if goes == (w.after == nil) {
 				c.writeOne(ctx, path, w)
 			}
@@ -37,39 +37,39 @@ func (c *Checkout) write(ctx context.Context) {
 // someone else: it stays, it is an edit, and merging it is the task of the next ingest. It could
 // not be written: it stays in waiting, and the next call tries again. The caller holds mu.
 func (c *Checkout) writeOne(ctx context.Context, path string, w *change) {
-	err := c.bring(ctx, path, w)
+	err := c.update(ctx, path, w)
 	var found *blob.Found
 	if errors.As(err, &found) {
-		err = c.meet(ctx, path, w, found)
+		err = c.handleFound(ctx, path, w, found)
 	}
 	switch {
 	case errors.As(err, &found):
-		delete(c.waiting, path)
-		c.fallsBehind(path, w)
-		c.notice(path, w, found)
+		delete(c.unwritten, path)
+		c.markBehind(path, w)
+		c.recordMet(path, w, found)
 	case err != nil:
-		c.fallsBehind(path, w)
-		c.grumble(ctx, "a note could not be written to its file", err)
+		c.markBehind(path, w)
+		c.logLimited(ctx, "a note could not be written to its file", err)
 	default:
-		delete(c.waiting, path)
+		delete(c.unwritten, path)
 		c.unsaved[path] = true
-		c.agrees(path)
+		c.recordEqual(path)
 	}
 }
 
-// bring changes one file from the state that it should have to the newest state of the log. If the
+// update changes one file from the state that it should have to the newest state of the log. If the
 // file has any other content, the error is a *blob.Found. The caller holds mu.
 //
 // A file with an outside edit is only compared, never written: its content is not that of the log,
 // so an exchange could not succeed. The same is true of a file whose text the commit has just
 // ingested.
-func (c *Checkout) bring(ctx context.Context, path string, w *change) error {
+func (c *Checkout) update(ctx context.Context, path string, w *change) error {
 	if w.after == nil {
 		if gone, err := c.vanished(ctx, path); gone || err != nil {
 			return err
 		}
 	}
-	if _, edited := c.outside.edits[path]; edited || w.took {
+	if _, edited := c.pending.edits[path]; edited || w.ingested {
 		if c.holds(ctx, path, w.after) {
 			return nil
 		}
@@ -120,22 +120,22 @@ func (c *Checkout) replace(
 	}
 	key := c.key(path)
 	if key != path {
-		c.outside.keys[path] = key
+		c.pending.keys[path] = key
 	}
 	return c.files.Exchange(ctx, key, text, old)
 }
 
-// meet handles a file that does not have the expected content. If it already has the new content,
+// handleFound handles a file that does not have the expected content. If it already has the new content,
 // there is nothing to do. If it has the text of an outside edit that the log has ingested, it is
 // replaced. If it was removed after such an ingest, the note still has the changes of others, and
 // the file is written again. In every other case the error is the *blob.Found. The caller holds mu.
-func (c *Checkout) meet(
+func (c *Checkout) handleFound(
 	ctx context.Context, path string, w *change, found *blob.Found,
 ) error {
 	switch {
 	case w.after == nil && found.Absent:
 		return nil
-	case found.Absent && (w.before == nil || w.took && w.found != nil):
+	case found.Absent && (w.before == nil || w.ingested && w.found != nil):
 		return c.replace(ctx, path, w.after, nil)
 	case found.Absent, found.Foreign:
 		return found
@@ -150,12 +150,12 @@ func (c *Checkout) meet(
 	return found
 }
 
-// notice records the outside edit that a write met. If the edit is known, it does not count as a
+// recordMet records the outside edit that a write met. If the edit is known, it does not count as a
 // new change: otherwise frequent writes would keep the batch from becoming due. A text that cannot
 // be a note makes the file a skipped one instead. The caller holds mu.
-func (c *Checkout) notice(path string, w *change, met *blob.Found) {
+func (c *Checkout) recordMet(path string, w *change, met *blob.Found) {
 	now := edit{at: time.Now()}
-	now.before, now.upTo = c.had(path)
+	now.before, now.upTo = c.lastWritten(path)
 	if !met.Absent && !met.Foreign {
 		now.mark = "met"
 	}
@@ -164,19 +164,19 @@ func (c *Checkout) notice(path string, w *change, met *blob.Found) {
 		return
 	}
 	if met.Foreign {
-		c.leave(repo.LeftFile{Path: c.key(path), Why: repo.LeftForeign})
+		c.recordSkipped(repo.LeftFile{Path: c.key(path), Why: repo.LeftForeign})
 	}
 	if now.before == nil && met.Absent {
 		return
 	}
-	if e := c.outside.edits[path]; e != nil && e.mark != "" && now.mark != "" {
+	if e := c.pending.edits[path]; e != nil && e.mark != "" && now.mark != "" {
 		now.mark, now.to = e.mark, e.to // only an examination of the file knows its real mark
 	}
-	c.differs(path, now)
-	if w.took { // the edit changed the text that the log has now
-		e := c.outside.edits[path]
+	c.recordEdit(path, now)
+	if w.ingested { // the edit changed the text that the log has now
+		e := c.pending.edits[path]
 		e.before, e.upTo = w.before, 0
-		e.since, e.met, e.joins = time.Now(), time.Now(), false
+		e.since, e.noticed, e.withRemoval = time.Now(), time.Now(), false
 	}
 }
 
@@ -195,7 +195,7 @@ func (c *Checkout) restore(ctx context.Context, path string) error {
 	}
 	if err == nil {
 		c.unsaved[path] = true
-		c.agrees(path)
+		c.recordEqual(path)
 	}
 	return err
 }

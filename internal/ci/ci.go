@@ -59,7 +59,7 @@ type recogniser func(Run) []Finding
 
 // recognisers are in the order of their findings: the most specific first.
 var recognisers = []recogniser{
-	junit, golang, pytest, jest, cargo, compilers, packages, docker, ending,
+	junit, golang, pytest, jest, cargo, compilers, packages, docker, exitFindings,
 }
 
 // Recognise returns the failures of a failed run: at least one finding and at most MostFindings,

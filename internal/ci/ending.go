@@ -18,8 +18,8 @@ var (
 	timedOut = regexp.MustCompile(`(?mi)^.*(?:deadline exceeded|timed out|timeout exceeded).*$`)
 )
 
-// ending finds commands that ran out of memory or time.
-func ending(r Run) []Finding {
+// exitFindings finds commands that ran out of memory or time.
+func exitFindings(r Run) []Finding {
 	if line := outOfMemory.FindString(r.Output); line != "" || r.Exit == exitKilled {
 		if line == "" {
 			line = "it was killed"

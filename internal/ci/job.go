@@ -51,14 +51,14 @@ func github(env func(string) string, readFile func(string) ([]byte, error)) Job 
 		j.URL = server + "/" + j.Repository + "/actions/runs/" + j.Run
 	}
 	if j.PullRequest = strings.HasPrefix(j.Event, "pull_request"); j.PullRequest {
-		j.Fork = ofFork(env("GITHUB_EVENT_PATH"), j.Repository, readFile)
+		j.Fork = isFork(env("GITHUB_EVENT_PATH"), j.Repository, readFile)
 	}
 	return j
 }
 
-// ofFork reports whether a pull request is from another repository. It returns true if that is
+// isFork reports whether a pull request is from another repository. It returns true if that is
 // unknown.
-func ofFork(path, repository string, readFile func(string) ([]byte, error)) bool {
+func isFork(path, repository string, readFile func(string) ([]byte, error)) bool {
 	var event struct {
 		PullRequest struct {
 			Head struct {

@@ -63,7 +63,7 @@ func (f Failure) Store() Store {
 		Intent: memory.Intent{Goal: goal, TaskType: "investigation", Context: f.Redactor.Redact(f.context())},
 		Outcome: memory.Outcome{
 			Summary: first.Message, FailureReason: cut(f.reason(), mostReason), FailureCategory: first.Category,
-			VerifiedBy: &memory.Verified{
+			VerifiedBy: &memory.Verification{
 				Type: first.Verification(), Command: f.command(), Result: fmt.Sprintf("exit %d", f.Exit),
 			},
 		},

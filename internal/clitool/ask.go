@@ -51,7 +51,7 @@ func (c *command) confirm(cmd *cobra.Command, r *request) error {
 // dryArg returns the name of the argument that makes a call a dry run, or "" if the tool has none.
 // Tools give it different names; its meaning is declared in the catalogue.
 func (c *command) dryArg() string {
-	a, _ := c.tool.Meant(tool.MeansDry)
+	a, _ := c.tool.ArgFor(tool.MeansDry)
 	return a.Name
 }
 

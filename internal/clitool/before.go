@@ -49,7 +49,7 @@ func (c *command) before(
 func (a *App) meant(name string, m tool.Meaning) (tool.Arg, bool) {
 	for _, t := range a.Tools {
 		if t.Name == name {
-			return t.Meant(m)
+			return t.ArgFor(m)
 		}
 	}
 	return tool.Arg{}, false

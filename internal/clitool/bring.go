@@ -22,7 +22,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// An importing is one import of files, in as many calls as necessary. It goes through these steps:
+// An importer is one import of files, in as many calls as necessary. It goes through these steps:
 // list the files; read each once, to find problems and sizes; distribute them over calls; and make
 // the calls in order, reading the files again. So all problems of files are reported before
 // anything is changed, and the texts of one call are in memory at a time.
@@ -31,7 +31,7 @@ import (
 // calls before it remain imported, and the failure says how many. The command can be run again: a
 // tool skips files that have not changed. With an idempotency key on the line, even a call whose
 // outcome is unknown can be repeated, because each call has a key that is derived from it.
-type importing struct {
+type importer struct {
 	*command
 	inv   tool.Invoker
 	r     *request
@@ -50,9 +50,9 @@ type importing struct {
 	most int // smallest size in bytes of a list that was too large for the server or a gateway; 0: none was
 }
 
-// bringIn imports the files of a folder or an archive. It checks all files before the first call. A
+// importFiles imports the files of a folder or an archive. It checks all files before the first call. A
 // file of another program may be converted first, to an archive that is imported in its place.
-func (c *command) bringIn(
+func (c *command) importFiles(
 	cmd *cobra.Command, inv tool.Invoker, r *request,
 ) (*answer, error) {
 	names, err := c.picked(r)
@@ -73,7 +73,7 @@ func (c *command) bringIn(
 	}
 	defer src.closer.Close()
 	src.names = names
-	in := &importing{command: c, inv: inv, r: r, src: src, sum: answer{ok: true}, cuts: cuts{}}
+	in := &importer{command: c, inv: inv, r: r, src: src, sum: answer{ok: true}, cuts: cuts{}}
 	defer in.cuts.close()
 	if f := cmd.Flags().Lookup(strictFlag); f != nil && !c.tool.Input.Any {
 		in.strict = f.Value.String() == "true"
@@ -87,7 +87,7 @@ func (c *command) bringIn(
 
 // calls lists the files, and returns those of each call. A folder without files to import, and one
 // in which every file has an invalid name, are faults.
-func (in *importing) calls() (calls [][]portion, err error) {
+func (in *importer) calls() (calls [][]portion, err error) {
 	if in.files, in.left, err = in.src.list(); err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func (in *importing) calls() (calls [][]portion, err error) {
 
 // importAll imports the files, or returns the plan of a dry run. If it fails on the way, the
 // failure has the result of the calls before. Files that were skipped are listed in any case.
-func (in *importing) importAll(cmd *cobra.Command, calls [][]portion) (*answer, error) {
+func (in *importer) importAll(cmd *cobra.Command, calls [][]portion) (*answer, error) {
 	in.key = in.baseKey()
 	planned, err := in.before(cmd, in.inv, in.r)
 	if err != nil {
@@ -145,7 +145,7 @@ func (c *command) picked(r *request) ([]string, error) {
 
 // nothing returns the fault of a path without files to import, with the names that such an export
 // would have.
-func (in *importing) nothing() *fault.Fault {
+func (in *importer) nothing() *fault.Fault {
 	f := fault.New(in.tool.Family.Malformed, "there is no %s in %q", nounOf(in.tool.Input), in.r.path)
 	if in.src.names != nil {
 		f.Message += " of such an export: " + strings.Join(in.src.names, ", ")
@@ -156,7 +156,7 @@ func (in *importing) nothing() *fault.Fault {
 // refusal returns the failure of an import in which parts of files were refused and the rest was
 // imported. It has one fault for each part; their common code is that of all if they are equal,
 // otherwise the family's code for several problems.
-func (in *importing) refusal() error {
+func (in *importer) refusal() error {
 	code := in.refused[0].Code
 	if slices.ContainsFunc(in.refused, func(f *fault.Fault) bool { return f.Code != code }) {
 		code = in.tool.Family.Several
@@ -187,7 +187,7 @@ type portion struct {
 // split reads every file once and distributes the files over calls, in their order. It reports the
 // problems of all files together. A call has at most as many entries, and as many bytes, as the
 // tool accepts. The pieces of one file may be in several calls.
-func (in *importing) split() ([][]portion, error) {
+func (in *importer) split() ([][]portion, error) {
 	var calls [][]portion
 	var problems []*fault.Fault
 	room, limit := 0, in.tool.Input
@@ -221,7 +221,7 @@ func (in *importing) split() ([][]portion, error) {
 // If the names of several files may be the same to a file system, the first one is imported. With
 // --strict it is not called, so that such a file is a problem. All other problems, such as a file
 // that cannot be read, end the import before the first call.
-func (in *importing) leaveOut(name string, err error) bool {
+func (in *importer) leaveOut(name string, err error) bool {
 	f := fault.Of(err)
 	if in.tool.Input.Any || f.Code != fault.InvalidPath && f.Code != fault.DuplicateID {
 		return false
@@ -233,7 +233,7 @@ func (in *importing) leaveOut(name string, err error) bool {
 // portions returns the entries of a file. folded contains the names of earlier files by their
 // case-folded names, to detect files that a file system may treat as the same; the name of this
 // file is added. A file that is too large for a call is split, if its tool can take it in pieces.
-func (in *importing) portions(name string, folded map[string]string) ([]portion, error) {
+func (in *importer) portions(name string, folded map[string]string) ([]portion, error) {
 	if large, err := in.src.isLarger(name); err != nil || large {
 		return in.pieces(name, err)
 	}
@@ -258,7 +258,7 @@ func (in *importing) portions(name string, folded map[string]string) ([]portion,
 
 // pieces splits a file that is too large for a call. err is an error of its size, which is
 // returned. A file whose extension has no way to be split is BATCH_TOO_LARGE.
-func (in *importing) pieces(name string, err error) ([]portion, error) {
+func (in *importer) pieces(name string, err error) ([]portion, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -283,7 +283,7 @@ func (in *importing) pieces(name string, err error) ([]portion, error) {
 
 // load reads the content of a portion: the whole file again, or the piece. The file may have
 // changed since it was checked; it is sent as it is now, if it can still be read.
-func (in *importing) load(p portion) (file, error) {
+func (in *importer) load(p portion) (file, error) {
 	if p.piece == 0 {
 		return in.src.read(p.name)
 	}
@@ -292,7 +292,7 @@ func (in *importing) load(p portion) (file, error) {
 
 // sendAll makes the calls in order. It stops at the first failure. On a terminal it shows a
 // progress bar, which is removed at the end.
-func (in *importing) sendAll(ctx context.Context, calls [][]portion) error {
+func (in *importer) sendAll(ctx context.Context, calls [][]portion) error {
 	bar := in.progressBar()
 	for i, portions := range calls {
 		before := in.done
@@ -313,7 +313,7 @@ func (in *importing) sendAll(ctx context.Context, calls [][]portion) error {
 //
 // A tool that accepts files of any type may import a part of the files of a call and refuse others;
 // their faults are collected, and the import continues.
-func (in *importing) send(ctx context.Context, id string, portions []portion) error {
+func (in *importer) send(ctx context.Context, id string, portions []portion) error {
 	list, err := in.listOf(portions)
 	if err != nil {
 		return err
@@ -321,7 +321,7 @@ func (in *importing) send(ctx context.Context, id string, portions []portion) er
 	if in.most > 0 && len(list) >= in.most && len(portions) > 1 {
 		return in.halve(ctx, id, portions)
 	}
-	ans, err := in.patiently(ctx, in.inv, &request{args: in.argsOf(id, list)})
+	ans, err := in.invokeWithRetry(ctx, in.inv, &request{args: in.argsOf(id, list)})
 	if failed := (*failure)(nil); errors.As(err, &failed) && failed.fault.BodyTooLarge && len(portions) > 1 {
 		in.most = len(list)
 		return in.halve(ctx, id, portions)
@@ -354,7 +354,7 @@ func problemsIn(f *fault.Fault) []*fault.Fault {
 
 // halve sends portions in two calls, each of which may be halved again. A single portion that is
 // too large cannot be, so send returns its fault.
-func (in *importing) halve(ctx context.Context, id string, portions []portion) error {
+func (in *importer) halve(ctx context.Context, id string, portions []portion) error {
 	half := len(portions) / 2
 	if err := in.send(ctx, id+".0", portions[:half]); err != nil {
 		return err
@@ -364,7 +364,7 @@ func (in *importing) halve(ctx context.Context, id string, portions []portion) e
 
 // progressBar returns a progress bar of the imported files. It is visible only on a terminal. It
 // counts files and not calls, because the sizes of calls differ.
-func (in *importing) progressBar() *progressbar.ProgressBar {
+func (in *importer) progressBar() *progressbar.ProgressBar {
 	return progressbar.NewOptions(len(in.files),
 		progressbar.OptionSetWriter(in.app.Err),
 		progressbar.OptionSetVisibility(in.app.Progress),
@@ -377,7 +377,7 @@ func (in *importing) progressBar() *progressbar.ProgressBar {
 
 // listOf returns the JSON list of the entries for portions. It reads the files. A file that has
 // become unreadable or longer since it was checked is a fault.
-func (in *importing) listOf(portions []portion) (json.RawMessage, error) {
+func (in *importer) listOf(portions []portion) (json.RawMessage, error) {
 	files := value{kind: listKind}
 	for _, p := range portions {
 		f, err := in.load(p)
@@ -400,10 +400,10 @@ func (in *importing) listOf(portions []portion) (json.RawMessage, error) {
 // argsOf returns the arguments of one call. Each call has its own idempotency key, so that it can
 // be repeated if its outcome is unknown: the digest of the key of the import and the id of the
 // call. Repeating the whole import with the same key repeats the same calls.
-func (in *importing) argsOf(id string, list json.RawMessage) map[string]json.RawMessage {
+func (in *importer) argsOf(id string, list json.RawMessage) map[string]json.RawMessage {
 	args := maps.Clone(in.r.args)
 	args[in.tool.Input.Arg] = list
-	if a, ok := in.tool.Meant(tool.MeansKey); ok {
+	if a, ok := in.tool.ArgFor(tool.MeansKey); ok {
 		digest := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s", in.key, id))
 		args[a.Name] = json.RawMessage(`"` + hex.EncodeToString(digest[:16]) + `"`)
 	}
@@ -412,8 +412,8 @@ func (in *importing) argsOf(id string, list json.RawMessage) map[string]json.Raw
 
 // baseKey returns the caller's idempotency key, or a random one: the same files may be imported
 // again intentionally, after they were changed or removed.
-func (in *importing) baseKey() string {
-	a, _ := in.tool.Meant(tool.MeansKey)
+func (in *importer) baseKey() string {
+	a, _ := in.tool.ArgFor(tool.MeansKey)
 	if raw, ok := in.r.args[a.Name]; ok {
 		return string(raw)
 	}
@@ -422,7 +422,7 @@ func (in *importing) baseKey() string {
 
 // partly returns the failure of an import whose first calls succeeded, with the number of imported
 // files and a fix. Its answer is the sum of the calls that were made, with the fault.
-func (in *importing) partly(err error) error {
+func (in *importer) partly(err error) error {
 	failed := (*failure)(nil)
 	if !errors.As(err, &failed) {
 		failed = newFailure(nil, err)
@@ -441,7 +441,7 @@ func (in *importing) partly(err error) error {
 
 // nameLeftOut adds the skipped files to the answer, each with its reason. A family with a fixed
 // form of data has them in the meta.
-func (in *importing) nameLeftOut() {
+func (in *importer) nameLeftOut() {
 	names := value{kind: listKind}
 	for _, left := range in.left {
 		entry := value{}

@@ -75,7 +75,7 @@ func (c *command) completion(of tool.Arg) cobra.CompletionFunc {
 func (c *command) offer(
 	cmd *cobra.Command, a tool.Arg, words []string, typed string,
 ) ([]string, cobra.ShellCompDirective) {
-	return c.app.values(cmd, wanted{a, c.written(a.Of, words)}, typed)
+	return c.app.values(cmd, completionArg{a, c.written(a.Of, words)}, typed)
 }
 
 // written returns the value that the line gives to an argument, by a flag or a word, or "". Of
@@ -99,15 +99,15 @@ func (c *command) written(name string, words []string) string {
 func (a *App) completeVault(
 	cmd *cobra.Command, _ []string, typed string,
 ) ([]string, cobra.ShellCompDirective) {
-	values, how := a.values(cmd, wanted{Arg: tool.Arg{Complete: "vault"}}, typed)
+	values, how := a.values(cmd, completionArg{Arg: tool.Arg{Complete: "vault"}}, typed)
 	if len(values) == 0 {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
 	return values, how
 }
 
-// A wanted is an argument to complete, with the value of the argument named by its Of.
-type wanted struct {
+// A completionArg is an argument to complete, with the value of the argument named by its Of.
+type completionArg struct {
 	tool.Arg
 	of string
 }
@@ -119,13 +119,13 @@ type wanted struct {
 // No space follows a suggestion that is a prefix of others, such as a folder. Suggestions with
 // descriptions keep their order, which is that of the tool.
 func (a *App) values(
-	cmd *cobra.Command, w wanted, typed string,
+	cmd *cobra.Command, w completionArg, typed string,
 ) ([]string, cobra.ShellCompDirective) {
 	how := cobra.ShellCompDirectiveNoFileComp
 	if w.Complete == "" || w.Schema() != nil && len(w.Schema().Enum) > 0 {
 		return w.Options(typed), how
 	}
-	done, err := a.ask(cmd, tool.Unfinished{Kind: w.Complete, Of: w.of, Prefix: typed})
+	done, err := a.ask(cmd, tool.CompletionRequest{Kind: w.Complete, Of: w.of, Prefix: typed})
 	if err != nil {
 		return nil, how
 	}
@@ -152,7 +152,7 @@ func described(values []string, about map[string]string) []string {
 	all := slices.Clone(values)
 	for i, value := range values {
 		if text := about[value]; text != "" {
-			all[i] = cobra.CompletionWithDesc(value, harmless(text))
+			all[i] = cobra.CompletionWithDesc(value, escapeControls(text))
 		}
 	}
 	return all
@@ -167,16 +167,16 @@ func isOpen(value string) bool {
 // ask calls the tool that completes, at the target of the command line. It waits at most for
 // completionTimeout, even if the connection hangs, and creates no data directory. The goroutine
 // that connects may outlive it, which does no harm, because the process ends.
-func (a *App) ask(cmd *cobra.Command, u tool.Unfinished) (tool.Completed, error) {
+func (a *App) ask(cmd *cobra.Command, u tool.CompletionRequest) (tool.CompletionPage, error) {
 	target, err := a.Target(cmd)
 	if err != nil {
-		return tool.Completed{}, err
+		return tool.CompletionPage{}, err
 	}
 	target.Existing, u.Vault = true, target.Vault
 	ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
 	defer cancel()
 	type answer struct {
-		done tool.Completed
+		done tool.CompletionPage
 		err  error
 	}
 	answered := make(chan answer, 1)
@@ -188,15 +188,15 @@ func (a *App) ask(cmd *cobra.Command, u tool.Unfinished) (tool.Completed, error)
 	case got := <-answered:
 		return got.done, got.err
 	case <-ctx.Done():
-		return tool.Completed{}, ctx.Err()
+		return tool.CompletionPage{}, ctx.Err()
 	}
 }
 
 // askAt connects to a target and asks for suggestions. It closes the connection before it returns.
-func (a *App) askAt(ctx context.Context, t Target, u tool.Unfinished) (tool.Completed, error) {
+func (a *App) askAt(ctx context.Context, t Target, u tool.CompletionRequest) (tool.CompletionPage, error) {
 	inv, closer, err := a.Connect(ctx, t)
 	if err != nil {
-		return tool.Completed{}, err
+		return tool.CompletionPage{}, err
 	}
 	if closer != nil {
 		defer closer.Close() // nothing was written

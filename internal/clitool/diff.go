@@ -34,7 +34,7 @@ func (p *printer) diffs(columns []string, items []value) {
 // colour is none.
 func (p *printer) coloured(colour, line string) {
 	if p.terminal {
-		line = harmless(strings.TrimSuffix(line, "\r"))
+		line = escapeControls(strings.TrimSuffix(line, "\r"))
 	}
 	if colour != "" {
 		line = p.paint(colour, line)

@@ -11,10 +11,10 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// dress returns data in the form for a person at a terminal: labels from the schema instead of
+// humanize returns data in the form for a person at a terminal: labels from the schema instead of
 // names, and times relative to now. Names that are not in the schema, such as those of fields, are
 // kept. It does not change v, whose JSON may still be printed. A schema of nil returns v unchanged.
-func (p *printer) dress(v value, s *jsonschema.Schema) value {
+func (p *printer) humanize(v value, s *jsonschema.Schema) value {
 	switch s = tool.Deref(p.schema, s); {
 	case s == nil:
 	case v.kind == textKind && s.Format == dateTime:
@@ -26,14 +26,14 @@ func (p *printer) dress(v value, s *jsonschema.Schema) value {
 	case v.kind == listKind:
 		items := make([]value, len(v.items))
 		for i, item := range v.items {
-			items[i] = p.dress(item, s.Items)
+			items[i] = p.humanize(item, s.Items)
 		}
 		v.items = items
 	case v.kind == objectKind:
 		members := make([]member, len(v.members))
 		for i, m := range v.members {
 			if property := s.Properties[m.name]; property != nil {
-				m.label, m.value = labelOf(m.name, property), p.dress(m.value, property)
+				m.label, m.value = labelOf(m.name, property), p.humanize(m.value, property)
 			}
 			members[i] = m
 		}

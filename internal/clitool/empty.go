@@ -18,7 +18,7 @@ const vaultArg = "vault"
 // noFilters are common arguments that do not filter a list (CONTRACT §3).
 var noFilters = []string{vaultArg, "depth", "slim", "list"}
 
-// nothing returns a message about an empty list: with filters, which ones were used; otherwise how
+// emptyMessage returns a message about an empty list: with filters, which ones were used; otherwise how
 // to create the first item. It returns "" for any other answer, and for a page after the first:
 //
 //	no members with --issuer
@@ -26,8 +26,8 @@ var noFilters = []string{vaultArg, "depth", "slim", "list"}
 //
 // A tool may have several messages for different arguments; the first one applies whose arguments
 // are all given.
-func (c *command) nothing(cmd *cobra.Command, r *request, data value) string {
-	token, _ := c.tool.Meant(tool.MeansToken)
+func (c *command) emptyMessage(cmd *cobra.Command, r *request, data value) string {
+	token, _ := c.tool.ArgFor(tool.MeansToken)
 	if len(c.tool.Empty) == 0 || !data.isNothing() || len(r.args[token.Name]) > 0 {
 		return ""
 	}
@@ -45,7 +45,7 @@ func (c *command) nothing(cmd *cobra.Command, r *request, data value) string {
 	if e.Tool == "" {
 		return none
 	}
-	line := speller{c.app, cmd}.spell(c.making(r, e))
+	line := callFormatter{c.app, cmd}.format(c.making(r, e))
 	return fmt.Sprintf("%s yet; make one: %s", none, line)
 }
 

@@ -28,7 +28,7 @@ func (p *printer) fault(f *fault.Fault, indent string) {
 	for _, key := range slices.Sorted(maps.Keys(f.Details)) {
 		detail := detailOf(f.Details[key])
 		if detail != "" && !repeats(f.Message, detail) {
-			fmt.Fprintf(p.err, "%s  %s: %s\n", indent, harmless(key), harmless(detail))
+			fmt.Fprintf(p.err, "%s  %s: %s\n", indent, escapeControls(key), escapeControls(detail))
 		}
 	}
 	for _, one := range f.Errors {
@@ -38,7 +38,7 @@ func (p *printer) fault(f *fault.Fault, indent string) {
 		fmt.Fprintf(p.err, "%s  again in: %s\n", indent, f.RetryAfter)
 	}
 	if f.Status() == fault.StatusInternal && f.RequestID != "" {
-		fmt.Fprintf(p.err, "%s  request id: %s\n", indent, harmless(f.RequestID))
+		fmt.Fprintf(p.err, "%s  request id: %s\n", indent, escapeControls(f.RequestID))
 	}
 	p.fixes(f.Fixes)
 }

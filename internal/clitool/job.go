@@ -43,12 +43,12 @@ func (c *command) follow(cmd *cobra.Command, inv tool.Invoker, ans *answer) (*an
 	if err != nil {
 		return nil, fmt.Errorf("write the id of a job: %w", err)
 	}
-	w := &waiting{command: c}
+	w := &jobProgress{command: c}
 	defer w.end()
 	for missed := 0; ; {
 		if err := c.app.wait(ctx, lookEvery); err != nil {
 			look := fault.NewCall(c.tool.Job, fault.Args{"id": id.text})
-			return nil, newFailure(ans, fault.Of(err).Fix("%s", speller{c.app, cmd}.spell(look)))
+			return nil, newFailure(ans, fault.Of(err).Fix("%s", callFormatter{c.app, cmd}.format(look)))
 		}
 		now, err := invoke(ctx, inv, c.tool.Job, map[string]json.RawMessage{"id": raw})
 		if failed := (*failure)(nil); errors.As(err, &failed) {
@@ -124,16 +124,16 @@ func failureOf(it value) error {
 	return f
 }
 
-// A waiting shows the progress of a job to a person: a bar with the number of completed steps, and
+// A jobProgress shows the progress of a job to a person: a bar with the number of completed steps, and
 // the name of the current one.
-type waiting struct {
+type jobProgress struct {
 	*command
 	bar *progressbar.ProgressBar // nil: nothing was shown yet
 }
 
 // show shows the progress of the job. Errors are ignored, because the job does not depend on it. It
 // shows nothing before the number of steps is known.
-func (w *waiting) show(progress value) {
+func (w *jobProgress) show(progress value) {
 	done, _ := strconv.Atoi(progress.get("done").text)
 	total, _ := strconv.Atoi(progress.get("total").text)
 	if w.bar == nil && total > 0 {
@@ -157,7 +157,7 @@ func (w *waiting) show(progress value) {
 
 // end removes the progress bar, so that the answer begins on an empty line. It does nothing if none
 // was shown.
-func (w *waiting) end() {
+func (w *jobProgress) end() {
 	if w.bar != nil {
 		_ = w.bar.Clear() // the result does not depend on it
 	}

@@ -35,7 +35,7 @@ func (p *printer) data(v value) {
 // elsewhere the bytes are unchanged.
 func (p *printer) text(s string) {
 	if p.terminal {
-		s = harmless(s)
+		s = escapeControls(s)
 		if s != "" && !strings.HasSuffix(s, "\n") {
 			s += "\n"
 		}
@@ -142,7 +142,7 @@ func (p *printer) item(v value, indent string) {
 func (p *printer) printf(format string, args ...any) {
 	s := fmt.Sprintf(format, args...)
 	if p.terminal {
-		s = harmless(s)
+		s = escapeControls(s)
 	}
 	io.WriteString(p.out, s)
 }

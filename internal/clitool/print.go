@@ -82,7 +82,7 @@ func (p *printer) success(ans *answer, more string) error {
 	}
 	data := ans.data
 	if p.terminal {
-		data = p.dress(data, p.schema)
+		data = p.humanize(data, p.schema)
 	}
 	p.data(data)
 	if p.sayNothing() {
@@ -108,7 +108,7 @@ func (p *printer) sayNothing() bool {
 		p.printf("%s\n", p.nothing)
 		return true
 	case p.person:
-		fmt.Fprintln(p.err, harmless(p.nothing))
+		fmt.Fprintln(p.err, escapeControls(p.nothing))
 		return true
 	}
 	return false
@@ -232,7 +232,7 @@ func fixesOf(w tool.Warning) []string {
 
 // line prints a line with a label on Err. Only the label is coloured. The message is escaped.
 func (p *printer) line(label, colour, message string) {
-	fmt.Fprintf(p.err, "%s%s\n", p.paint(colour, label), harmless(message))
+	fmt.Fprintf(p.err, "%s%s\n", p.paint(colour, label), escapeControls(message))
 }
 
 // counts prints on Err how much of a list was shown, if there is more: "50 of 312 shown; the next
@@ -245,9 +245,9 @@ func (p *printer) counts(meta value, more string) {
 	if count, total := meta.get("count"), meta.get("total"); count.text != "" && total.text != "" {
 		shown = count.text + " of " + total.text + " shown"
 	}
-	fmt.Fprintf(p.err, "%s; the next page: %s\n", shown, harmless(more))
+	fmt.Fprintf(p.err, "%s; the next page: %s\n", shown, escapeControls(more))
 }
 
-// harmless escapes characters that would control the terminal or reorder the text. Line feeds and
+// escapeControls escapes characters that would control the terminal or reorder the text. Line feeds and
 // tabs are kept.
-func harmless(s string) string { return control.Escape(s) }
+func escapeControls(s string) string { return control.Escape(s) }

@@ -39,7 +39,7 @@ func (c *command) run(cmd *cobra.Command, line []string) error {
 	p.schema, p.columns, p.marks = c.tool.OutputSchema(), c.tool.Columns, c.tool.Marks
 	p.only, p.wide = r.only(), isWide(cmd)
 	p.diff, p.list = c.tool.Diff, c.tool.List
-	p.nothing = c.nothing(cmd, r, ans.data)
+	p.nothing = c.emptyMessage(cmd, r, ans.data)
 	return p.success(ans, c.nextPage(ans))
 }
 
@@ -92,14 +92,14 @@ func (c *command) call(cmd *cobra.Command, r *request) (*answer, error) {
 	if closer != nil {
 		defer closer.Close() // the answer is valid even if closing fails
 	}
-	inv = spelling{inv, speller{c.app, cmd}}
+	inv = formattingInvoker{inv, callFormatter{c.app, cmd}}
 	switch {
 	case r.path == "":
 		return c.callOnce(cmd, inv, r)
 	case c.tool.Input != nil:
-		return c.bringIn(cmd, inv, r)
+		return c.importFiles(cmd, inv, r)
 	}
-	return c.takeOut(ctx, inv, r)
+	return c.exportFiles(ctx, inv, r)
 }
 
 // changes reports whether the call may change something, by the kind of the tool or because of an
@@ -139,19 +139,19 @@ func (c *command) callOnce(
 // nextPage returns the flag that requests the next page of a list, or "": "--page-token TOKEN".
 func (c *command) nextPage(ans *answer) string {
 	token := ans.meta.get("next_page_token")
-	a, ok := c.tool.Meant(tool.MeansToken)
+	a, ok := c.tool.ArgFor(tool.MeansToken)
 	if !ok || token.kind != textKind || token.text == "" {
 		return ""
 	}
 	return "--" + a.Flag + " " + token.text
 }
 
-// patiently is invoke that repeats the call after a pause, up to five times, if the fault says that
+// invokeWithRetry is invoke that repeats the call after a pause, up to five times, if the fault says that
 // the call may succeed within a minute. Calls that change something must have an idempotency key,
 // because the first attempt may have had an effect. It is for imports and exports, which make many
 // calls and are likely to exceed a rate. A single call is not repeated: the person sees the fault
 // with the time to wait at once.
-func (c *command) patiently(
+func (c *command) invokeWithRetry(
 	ctx context.Context, inv tool.Invoker, r *request,
 ) (*answer, error) {
 	const tries = 5

@@ -14,38 +14,38 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// A speller formats the calls in fixes as command lines with the same target as the current line. A
+// A callFormatter formats the calls in fixes as command lines with the same target as the current line. A
 // fix is a call of a tool, in the terms of tools; a person gets it as a line that can be copied:
 //
 //	team_vault_create {"name":"main"}      the call
 //	rookery vault create main              the line
-type speller struct {
+type callFormatter struct {
 	app  *App
 	line *cobra.Command // nil: no line was parsed
 }
 
-// A spelling is an Invoker that formats the calls in the fixes of its answers as command lines.
-type spelling struct {
+// A formattingInvoker is an Invoker that formats the calls in the fixes of its answers as command lines.
+type formattingInvoker struct {
 	tool.Invoker
-	speller
+	callFormatter
 }
 
 // Invoke implements tool.Invoker.
-func (s spelling) Invoke(
+func (s formattingInvoker) Invoke(
 	ctx context.Context, name string, args json.RawMessage,
 ) (json.RawMessage, error) {
 	answer, err := s.Invoker.Invoke(ctx, name, args)
-	return tool.Respell(answer, err, s.spell)
+	return tool.Respell(answer, err, s.format)
 }
 
-// spell formats a call as a command of its tool: the one whose implied values agree with the call.
+// format formats a call as a command of its tool: the one whose implied values agree with the call.
 // An argument whose value cannot be written as words or flags makes all arguments JSON; see whole.
 // A call that no command can express is returned unchanged.
 //
 // The line must have exactly the effect of the call. So each text is converted back and compared
 // before it is used, presets that the call does not have are switched off, and a text that would be
 // parsed differently as a word becomes a flag.
-func (s speller) spell(c fault.Call) string {
+func (s callFormatter) format(c fault.Call) string {
 	at := slices.IndexFunc(s.app.Tools, func(t *tool.Tool) bool {
 		return t.Name == c.Tool || slices.Contains(t.Aliases, c.Tool)
 	})
@@ -53,7 +53,7 @@ func (s speller) spell(c fault.Call) string {
 		return c.String()
 	}
 	t := s.app.Tools[at]
-	way, ok := t.Way(func(name string) json.RawMessage { raw, _ := c.Arg(name); return raw })
+	way, ok := t.CommandFor(func(name string) json.RawMessage { raw, _ := c.Arg(name); return raw })
 	if !ok {
 		return s.whole(t, c)
 	}
@@ -77,7 +77,7 @@ func (s speller) spell(c fault.Call) string {
 
 // whole formats a call with all its arguments as JSON in one flag. It returns the call itself if
 // the tool has an argument of that flag's name, or imports files.
-func (s speller) whole(t *tool.Tool, c fault.Call) string {
+func (s callFormatter) whole(t *tool.Tool, c fault.Call) string {
 	if _, own := t.Arg(inputFlags[0].name); own || t.Input != nil {
 		return c.String()
 	}
@@ -89,7 +89,7 @@ func (s speller) whole(t *tool.Tool, c fault.Call) string {
 // globals returns the flags for the target: those of the current line, and the vault of the call
 // unless the environment already names it. Flags that come from the environment are not repeated,
 // and the token never is.
-func (s speller) globals(c fault.Call) []string {
+func (s callFormatter) globals(c fault.Call) []string {
 	if s.line == nil {
 		return nil
 	}

@@ -147,6 +147,6 @@ func (p *printer) leftOut(items []value) {
 		if n := len(names) - most; n > 0 {
 			line += fmt.Sprintf(" and %d more", n)
 		}
-		fmt.Fprintf(p.err, "skipped (%s): %s\n", reason, harmless(line))
+		fmt.Fprintf(p.err, "skipped (%s): %s\n", reason, escapeControls(line))
 	}
 }

@@ -115,7 +115,7 @@ func titles(columns []string, items []value) []cell {
 				break
 			}
 		}
-		title = harmless(title)
+		title = escapeControls(title)
 		all = append(all, cell{text: title, marks: [][2]int{{0, len(title)}}})
 	}
 	return all
@@ -252,5 +252,5 @@ func columnsOf(items []value) []string {
 // textOf formats a value as one line without control characters. Runs of blanks and line breaks
 // become one space, so a cell has one line and a line with tabs keeps its columns.
 func textOf(v value) string {
-	return harmless(strings.Join(strings.Fields(v.inline()), " "))
+	return escapeControls(strings.Join(strings.Fields(v.inline()), " "))
 }

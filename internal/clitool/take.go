@@ -29,13 +29,13 @@ type sink interface {
 	drop()
 }
 
-// takeOut exports the files in a tool's answers, page by page. Other files in the folder are kept.
+// exportFiles exports the files in a tool's answers, page by page. Other files in the folder are kept.
 // The answer has the lists and warnings of all pages, without the contents of files, and the number
 // of files and the path.
-func (c *command) takeOut(
+func (c *command) exportFiles(
 	ctx context.Context, inv tool.Invoker, r *request,
 ) (*answer, error) {
-	out := &exporting{command: c, inv: inv, path: r.path, args: maps.Clone(r.args)}
+	out := &exporter{command: c, inv: inv, path: r.path, args: maps.Clone(r.args)}
 	defer out.drop()
 	if err := out.run(ctx); err != nil {
 		return nil, out.partly(err)
@@ -53,12 +53,12 @@ func (c *command) takeOut(
 	return out.sum, nil
 }
 
-// An exporting is one export of files, in as many calls as there are pages. A page is written
+// An exporter is one export of files, in as many calls as there are pages. A page is written
 // before the next one is requested, so memory is bounded by the size of a page.
 //
 // The pages are of one version only if the tool's page tokens ensure it. Each file gets its name
 // when it is complete, so an interrupted export leaves complete files and no half ones.
-type exporting struct {
+type exporter struct {
 	*command
 	inv   tool.Invoker
 	path  string
@@ -70,7 +70,7 @@ type exporting struct {
 }
 
 // run requests all pages, and completes the destination after the last one.
-func (out *exporting) run(ctx context.Context) error {
+func (out *exporter) run(ctx context.Context) error {
 	for more := true; more; {
 		var err error
 		if more, err = out.page(ctx); err != nil {
@@ -82,7 +82,7 @@ func (out *exporting) run(ctx context.Context) error {
 
 // drop discards incomplete files, and closes the destination. After a complete export it changes
 // nothing.
-func (out *exporting) drop() {
+func (out *exporter) drop() {
 	if out.to != nil {
 		out.to.drop()
 	}
@@ -90,8 +90,8 @@ func (out *exporting) drop() {
 
 // page makes one call and writes its files. It reports whether there is another page. Temporary
 // refusals are waited for, because an export reads much and may exceed a rate.
-func (out *exporting) page(ctx context.Context) (more bool, err error) {
-	ans, err := out.patiently(ctx, out.inv, &request{args: out.args})
+func (out *exporter) page(ctx context.Context) (more bool, err error) {
+	ans, err := out.invokeWithRetry(ctx, out.inv, &request{args: out.args})
 	if err != nil {
 		return false, err
 	}
@@ -110,7 +110,7 @@ func (out *exporting) page(ctx context.Context) (more bool, err error) {
 
 // write writes the files of one page. It opens the destination when the first page has arrived, so
 // that a call that fails at once creates nothing.
-func (out *exporting) write(list value) error {
+func (out *exporter) write(list value) error {
 	of := out.tool.Output
 	files, err := filesIn(list, of)
 	if err != nil {
@@ -135,7 +135,7 @@ func (out *exporting) write(list value) error {
 
 // fill replaces the paths in the list of Output.Fill by the names under which the files were
 // written, which may have got a number. Paths that are not of this export stay.
-func (out *exporting) fill() {
+func (out *exporter) fill() {
 	list, key := out.tool.Output.Filled()
 	items := out.sum.data.get(list)
 	for i, item := range items.items {
@@ -147,7 +147,7 @@ func (out *exporting) fill() {
 
 // turn sets the token of the next page and reports whether there is one. A page that names itself
 // as the next is an error, because the export would never end.
-func (out *exporting) turn(next value) (more bool, err error) {
+func (out *exporter) turn(next value) (more bool, err error) {
 	if next.text == "" {
 		return false, nil
 	}
@@ -155,7 +155,7 @@ func (out *exporting) turn(next value) (more bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("read a page token: %w", err)
 	}
-	a, ok := out.tool.Meant(tool.MeansToken)
+	a, ok := out.tool.ArgFor(tool.MeansToken)
 	if !ok || string(token) == string(out.args[a.Name]) {
 		return false, errors.New("read a list of files: a page names itself as the next")
 	}
@@ -165,7 +165,7 @@ func (out *exporting) turn(next value) (more bool, err error) {
 
 // partly returns the failure of an export that has written files, with their number and a fix.
 // Complete files stay where they are; an incomplete one is removed by drop.
-func (out *exporting) partly(err error) error {
+func (out *exporter) partly(err error) error {
 	failed := (*failure)(nil)
 	if !errors.As(err, &failed) {
 		failed = newFailure(nil, err)

@@ -47,8 +47,8 @@ func call(t *testing.T, c tool.Invoker, name, args string) map[string]any {
 	return envelope.Data
 }
 
-// furnish makes a vault that has a note, and returns a client of its tenant.
-func furnish(t *testing.T, d *cloudtest.Deployment) *httptool.Client {
+// writeFixture makes a vault that has a note, and returns a client of its tenant.
+func writeFixture(t *testing.T, d *cloudtest.Deployment) *httptool.Client {
 	t.Helper()
 	c := d.Client(d.Token(t, "acme"))
 	call(t, c, "team_vault_create", `{"name":"main"}`)
@@ -56,11 +56,11 @@ func furnish(t *testing.T, d *cloudtest.Deployment) *httptool.Client {
 	return c
 }
 
-// furnished is a deployment with a vault that has a note, and a client of it.
-func furnished(t *testing.T, s cloudtest.Stores) (*cloudtest.Deployment, *httptool.Client) {
+// deployWithFixture is a deployment with a vault that has a note, and a client of it.
+func deployWithFixture(t *testing.T, s cloudtest.Stores) (*cloudtest.Deployment, *httptool.Client) {
 	t.Helper()
 	d := deploy(t, s)
-	return d, furnish(t, d)
+	return d, writeFixture(t, d)
 }
 
 func marshalled(t *testing.T, v any) []byte {
@@ -101,7 +101,7 @@ func requireLines(t *testing.T, c *httptool.Client, want []string) {
 
 func TestFunctions(t *testing.T) {
 	s := cloudtest.NewStores(t)
-	d, c := furnished(t, s)
+	d, c := deployWithFixture(t, s)
 	lines := []string{"a line with " + leaktest.Text, "a line over MCP"}
 	call(t, c, "raven_add", add(lines[0]))
 	over := tooltest.NewMCPClient(d.URL+mcptool.Path+"/x/all", &http.Client{Transport: cloudtest.Bearer(c.Token)})
@@ -149,7 +149,7 @@ func TestFunctions(t *testing.T) {
 // TestNothingLeaks covers what the processes write, at their lowest level: nothing of what a request contains.
 func TestNothingLeaks(t *testing.T) {
 	d := deploy(t, cloudtest.NewStores(t), func(o *cloudtest.Options) { o.Env = []string{"ROOKERY_LOG_LEVEL=debug"} })
-	c := furnish(t, d)
+	c := writeFixture(t, d)
 	all := leaktest.Text + " " + leaktest.Field + " " + leaktest.Query
 	call(t, c, "raven_add", string(marshalled(t, map[string]any{
 		"vault": "main", "to": "inbox", "text": all, "idempotency_key": all,
@@ -171,7 +171,7 @@ func TestNothingLeaks(t *testing.T) {
 		}
 	}
 	require.NotEmpty(t, d.Output())
-	leaktest.Absent(t, d.Output(), "the output of the functions")
+	leaktest.RequireNone(t, d.Output(), "the output of the functions")
 }
 
 // kills is how often TestKilledBootstrap kills: 10 times, and with ROOKERY_SOAK 100.
@@ -185,7 +185,7 @@ func kills() int {
 // TestKilledBootstrap kills the processes of a function at a random request to a store, before or after its effect.
 // A call that was not answered is made again: each has its effect once.
 func TestKilledBootstrap(t *testing.T) {
-	d, c := furnished(t, cloudtest.NewStores(t))
+	d, c := deployWithFixture(t, cloudtest.NewStores(t))
 	var lines []string
 	cold := false
 	killed := 0
@@ -228,7 +228,7 @@ func TestKilledBootstrap(t *testing.T) {
 // lets it go on: both have their effect, once.
 func TestFrozen(t *testing.T) {
 	s := cloudtest.NewStores(t)
-	d, c := furnished(t, s)
+	d, c := deployWithFixture(t, s)
 	other := deploy(t, s).Client(c.Token)
 	host := d.Host("mcp")
 	var lines []string
@@ -282,7 +282,7 @@ func TestFrozen(t *testing.T) {
 func TestSeveralInstances(t *testing.T) {
 	const processes, writers, edits = 8, 8, 200
 	d := deploy(t, cloudtest.NewStores(t), func(o *cloudtest.Options) { o.Most, o.Concurrency = processes, writers })
-	c := furnish(t, d)
+	c := writeFixture(t, d)
 	errs := make([]error, processes*writers)
 	var all sync.WaitGroup
 	var next atomic.Int64

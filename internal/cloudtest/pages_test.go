@@ -75,7 +75,7 @@ func (s site) get(t *testing.T, path string) (status int, body string) {
 // gateway is in front of. What tools answer is compared by the stories of internal/localapp.
 func TestTheSamePages(t *testing.T) {
 	d := deploy(t, cloudtest.NewStores(t))
-	far, near := site{d.URL, furnish(t, d).Token}, newSite(t)
+	far, near := site{d.URL, writeFixture(t, d).Token}, newSite(t)
 	for _, path := range []string{
 		"/docs", "/openapi.json", "/healthz", "/readyz", "/nowhere", "/v1/vaults/none/nowhere", "/v1/whoami/x",
 		"/.well-known/oauth-protected-resource", "/v1/vaults/none/objects/a%2Fb%23c?depth=9", "/v1/vaults/none/stats",

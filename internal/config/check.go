@@ -9,10 +9,10 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 )
 
-// said reports whether a key has a value, even an invalid one. name is the full name, such as
+// isSet reports whether a key has a value, even an invalid one. name is the full name, such as
 // tls.cert. A check that needs two keys uses it, so that an invalid value is not also reported as
 // missing.
-func (l *loader) said(name string) bool { _, ok := l.places[name]; return ok }
+func (l *loader) isSet(name string) bool { _, ok := l.places[name]; return ok }
 
 // wrong reports a problem with a key, at the position of the key or of its nearest parent. The
 // message is the name of the key, followed by the formatted text.
@@ -53,13 +53,13 @@ func validAddress(text string) bool {
 // checkTLS checks that a certificate and its key are given together. Whether the files can be used
 // is found by TLSConfig.
 func (l *loader) checkTLS() {
-	cert, key := l.said("tls.cert"), l.said("tls.key")
+	cert, key := l.isSet("tls.cert"), l.isSet("tls.key")
 	switch {
 	case cert && !key:
 		l.wrong("tls", "has a certificate and no key: add tls.key")
 	case key && !cert:
 		l.wrong("tls", "has a key and no certificate: add tls.cert")
-	case l.said("tls") && !cert:
+	case l.isSet("tls") && !cert:
 		l.wrong("tls", "must have cert and key")
 	}
 }
@@ -130,7 +130,7 @@ func (l *loader) checkPublicURL() {
 	switch {
 	case err != nil:
 		l.wrong("public_url", "%v", err)
-	case strings.HasPrefix(url, "http:") && (l.said("tls.cert") || l.said("trusted_proxies")):
+	case strings.HasPrefix(url, "http:") && (l.isSet("tls.cert") || l.isSet("trusted_proxies")):
 		l.wrong("public_url", "must begin with https://, for plain HTTP is refused with %s",
 			l.encryption())
 	default:
@@ -141,7 +141,7 @@ func (l *loader) checkPublicURL() {
 // encryption returns the key that sets how requests are encrypted, for a message: tls or
 // trusted_proxies.
 func (l *loader) encryption() string {
-	if l.said("tls.cert") {
+	if l.isSet("tls.cert") {
 		return "tls"
 	}
 	return "trusted_proxies"

@@ -147,13 +147,13 @@ func read(path string) ([]byte, error) {
 		Fix("--config takes the path of a YAML file")
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, because(unread, err)
+		return nil, withCause(unread, err)
 	}
 	defer f.Close() // it was only read
 	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	switch {
 	case err != nil:
-		return nil, because(unread, err)
+		return nil, withCause(unread, err)
 	case len(text) > maxFile:
 		return nil, fault.New(fault.InvalidParameter, "%s has more than %d bytes",
 			filepath.Base(path), maxFile)
@@ -161,8 +161,8 @@ func read(path string) ([]byte, error) {
 	return text, nil
 }
 
-// because adds the cause to a fault about a file, without the path of the file.
-func because(f *fault.Fault, err error) *fault.Fault {
+// withCause adds the cause to a fault about a file, without the path of the file.
+func withCause(f *fault.Fault, err error) *fault.Fault {
 	f = f.Because(err)
 	var system *fs.PathError
 	if errors.As(err, &system) {

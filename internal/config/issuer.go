@@ -46,7 +46,7 @@ func (i *Issuer) twin(other Issuer) bool {
 
 // checkIssuer checks one issuer. name is that of the entry, such as issuers[0].
 func (l *loader) checkIssuer(name string, i *Issuer) {
-	if !l.said(name + ".issuer") {
+	if !l.isSet(name + ".issuer") {
 		l.wrong(name, "must have an issuer: the `iss` of its tokens")
 	} else if err := issuerURL(i.Issuer); err != nil {
 		l.wrong(name+".issuer", "%v", err)
@@ -56,7 +56,7 @@ func (l *loader) checkIssuer(name string, i *Issuer) {
 			l.wrong(name+".jwks_url", "%v", err)
 		}
 	}
-	if i.Audience == "" && !l.said("public_url") {
+	if i.Audience == "" && !l.isSet("public_url") {
 		l.wrong(name, "must have an audience, for there is no public_url: without one, tokens for all other "+
 			"servers of the issuer would be valid here")
 	}

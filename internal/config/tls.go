@@ -26,7 +26,7 @@ func (c Config) TLSConfig(now func() time.Time, log *slog.Logger) (*tls.Config, 
 	if c.TLS == (TLS{}) {
 		return nil, nil //nolint:nilnil // there is nothing to serve with, and nothing wrong
 	}
-	k := &keeper{files: c.TLS, now: now, log: log}
+	k := &certReloader{files: c.TLS, now: now, log: log}
 	if f := k.load(); f != nil {
 		return nil, f
 	}
@@ -36,10 +36,10 @@ func (c Config) TLSConfig(now func() time.Time, log *slog.Logger) (*tls.Config, 
 // lookAgain is the time between two checks whether the files have changed.
 const lookAgain = time.Minute
 
-// A keeper reloads a certificate when its files change. It is safe for concurrent use. A failed
+// A certReloader reloads a certificate when its files change. It is safe for concurrent use. A failed
 // reload keeps the certificate that is in use, because files are often replaced one after the
 // other.
-type keeper struct {
+type certReloader struct {
 	files TLS
 	now   func() time.Time
 	log   *slog.Logger
@@ -53,7 +53,7 @@ type keeper struct {
 
 // certificate returns the current certificate. At most one connection per lookAgain waits for the
 // disk; the others get the current certificate meanwhile. It never returns an error.
-func (k *keeper) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+func (k *certReloader) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	if k.looking.TryLock() {
 		defer k.looking.Unlock()
 		if k.now().Sub(k.looked) >= lookAgain {
@@ -67,7 +67,7 @@ func (k *keeper) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 
 // load reads the files, and replaces the certificate if they have changed. It compares their
 // contents, not their times. The caller holds looking, except before the first connection.
-func (k *keeper) load() *fault.Fault {
+func (k *certReloader) load() *fault.Fault {
 	k.looked = k.now()
 	cert, f := readPEM("tls.cert", k.files.Cert)
 	if f != nil {
@@ -96,7 +96,7 @@ func (k *keeper) load() *fault.Fault {
 func readPEM(key, path string) ([]byte, *fault.Fault) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, because(fault.New(fault.InvalidParameter, "%s: %s cannot be read", key,
+		return nil, withCause(fault.New(fault.InvalidParameter, "%s: %s cannot be read", key,
 			filepath.Base(path)), err)
 	}
 	return text, nil

@@ -42,10 +42,10 @@ func (r reader) conversations() error {
 			all, ok = o.list("chats")
 		}
 		if !ok {
-			return r.wrong(0, "the file has no conversations: it must be a list, or an object with a list conversations")
+			return r.fault(0, "the file has no conversations: it must be a list, or an object with a list conversations")
 		}
 	} else if json.Unmarshal(raw, &all) != nil {
-		return r.wrong(0, "the file has no conversations: it must be a list, or an object with a list conversations")
+		return r.fault(0, "the file has no conversations: it must be a list, or an object with a list conversations")
 	}
 	for i, raw := range all {
 		o, ok := readObject(raw)
@@ -71,7 +71,7 @@ func (r reader) chatGPT(o object, i int) {
 	mapping := o.object("mapping")
 	var all []message
 	for _, name := range mapping.names {
-		node, _ := readObject(mapping.of[name])
+		node, _ := readObject(mapping.members[name])
 		m := node.object("message")
 		// The text is a member, or a list of parts, which takes precedence.
 		content := m.object("content")
@@ -106,7 +106,7 @@ func (r reader) chatGPT(o object, i int) {
 
 // conversation returns a note with a title field, which precedes its other fields.
 func conversation(n Note, title string) Note {
-	n.Fields = append([]markdown.Field{{Key: "title", Value: first(title, maxTitle)}}, n.Fields...)
+	n.Fields = append([]markdown.Field{{Key: "title", Value: truncate(title, maxTitle)}}, n.Fields...)
 	return n
 }
 
@@ -117,7 +117,7 @@ func joinTexts(parts []json.RawMessage) string {
 	for _, p := range parts {
 		text := scalarText(p)
 		if o, ok := readObject(p); ok {
-			text = scalarText(o.of["text"])
+			text = scalarText(o.members["text"])
 		}
 		if strings.TrimSpace(text) != "" {
 			texts = append(texts, text)
@@ -138,7 +138,7 @@ func scalarText(raw json.RawMessage) string {
 // claude reads a conversation of Claude: with `content`, or with messages. i is its position in the
 // file. It drops one without text.
 func (r reader) claude(o object, i int) {
-	body := scalarText(o.of["content"])
+	body := scalarText(o.members["content"])
 	// A text in content is the whole conversation and is used as it is.
 	for _, name := range []string{"chat_messages", "messages"} {
 		if list, ok := o.list(name); ok && body == "" {
@@ -151,7 +151,7 @@ func (r reader) claude(o object, i int) {
 	// The number of a conversation without a title counts from 1 over the whole export.
 	title := cmp.Or(line(o.text("title", "name")), fmt.Sprintf("Claude %d", i+1))
 	r.add(conversation(Note{
-		Source: "claude", SourceID: first(cmp.Or(o.text("id", "uuid"), fmt.Sprintf("claude_%d", i)), maxID),
+		Source: "claude", SourceID: truncate(cmp.Or(o.text("id", "uuid"), fmt.Sprintf("claude_%d", i)), maxID),
 		Date: firstDay(o.value("created_at"), o.value("updated_at"), o.value("date")),
 		Path: fileName(title, fmt.Sprintf("claude-%d", i)) + ".md", Body: body,
 	}, title))
@@ -166,7 +166,7 @@ func claudeMessages(list []json.RawMessage) []message {
 		text := ""
 		for _, name := range []string{"text", "content", "message"} {
 			if text == "" {
-				text = scalarText(m.of[name])
+				text = scalarText(m.members[name])
 			}
 			if parts, ok := m.list(name); ok && text == "" {
 				text = joinTexts(parts)

@@ -84,12 +84,12 @@ type Note struct {
 type Result struct {
 	Notes   []Note
 	Refused []*fault.Fault // parts of the export that cannot be notes, one fault each
-	Unread  []string       // files that are not part of such an export
+	Skipped []string       // files that are not part of such an export
 }
 
-// picks contains the patterns of file names of each kind, in the syntax of path.Match and in lower
+// filePatterns contains the patterns of file names of each kind, in the syntax of path.Match and in lower
 // case. Projections use them too, to choose the files of a folder.
-var picks = map[Kind][]string{
+var filePatterns = map[Kind][]string{
 	Markdown: {"*.md", "*.markdown"},
 	ChatGPT:  {"conversations*.json"},
 	Claude:   {"conversations*.json", "*.md", "*.markdown"},
@@ -99,18 +99,18 @@ var picks = map[Kind][]string{
 	CSV:      {"*.csv", "*.tsv"},
 }
 
-// lone contains additional patterns for an export that is a single file. A person who names one
+// singleFilePatterns contains additional patterns for an export that is a single file. A person who names one
 // file means that file, whatever its name is.
-var lone = map[Kind][]string{
+var singleFilePatterns = map[Kind][]string{
 	ChatGPT: {"*.json"}, Claude: {"*.json"}, MIF: {"*.md", "*.markdown", "*.json"}, CSV: {"*.txt"},
 }
 
 // Kinds returns all kinds.
 func Kinds() []Kind { return []Kind{Markdown, ChatGPT, Claude, Mem0, MIF, JSONRows, CSV} }
 
-// Picks returns the patterns of the file names of a kind, in the syntax of path.Match and in lower
+// FilePatterns returns the patterns of the file names of a kind, in the syntax of path.Match and in lower
 // case.
-func (k Kind) Picks() []string { return picks[k] }
+func (k Kind) FilePatterns() []string { return filePatterns[k] }
 
 // matches reports whether the name of a file, without its folders and ignoring case, matches one of
 // the patterns.
@@ -138,8 +138,8 @@ func Read(k Kind, files []File) (*Result, error) {
 	read := 0
 	for _, f := range files {
 		// The content of a file is not used to find out its kind.
-		if !matches(picks[k], f.Path) && (len(files) > 1 || !matches(lone[k], f.Path)) {
-			out.Unread = append(out.Unread, f.Path)
+		if !matches(filePatterns[k], f.Path) && (len(files) > 1 || !matches(singleFilePatterns[k], f.Path)) {
+			out.Skipped = append(out.Skipped, f.Path)
 			continue
 		}
 		read++
@@ -153,7 +153,7 @@ func Read(k Kind, files []File) (*Result, error) {
 	if read == 0 {
 		return nil, fault.New(fault.InvalidParameter, "there is no file of this export format: "+
 			"%s",
-			strings.Join(picks[k], ", ")).With("argument", "files")
+			strings.Join(filePatterns[k], ", ")).With("argument", "files")
 	}
 	return out, nil
 }
@@ -183,9 +183,9 @@ func (r reader) read() error {
 	return fault.New(fault.InvalidParameter, "there is no such kind of export")
 }
 
-// wrong returns the fault of a file, at a line or as a whole if line is 0. It never quotes the
+// fault returns the fault of a file, at a line or as a whole if line is 0. It never quotes the
 // file.
-func (r reader) wrong(line int, format string, args ...any) *fault.Fault {
+func (r reader) fault(line int, format string, args ...any) *fault.Fault {
 	if r.Offset > 0 {
 		line = 0 // the line is one of a piece, not of the file
 	}
@@ -208,9 +208,9 @@ func (r reader) add(n Note) {
 func (r reader) text() ([]byte, error) {
 	switch data := r.Data; {
 	case hasPrefix(data, "\xff\xfe"), hasPrefix(data, "\xfe\xff"):
-		return nil, r.wrong(0, "the file is UTF-16: save it as UTF-8")
+		return nil, r.fault(0, "the file is UTF-16: save it as UTF-8")
 	case !isUTF8(data):
-		return nil, r.wrong(0, "the file is not UTF-8: save it as UTF-8")
+		return nil, r.fault(0, "the file is not UTF-8: save it as UTF-8")
 	default:
 		return trimBOM(data), nil
 	}

@@ -161,7 +161,7 @@ func TestReadLeavesOut(t *testing.T) {
 		file("users.json", `[{"uuid":"u"}]`), file("conversations.json", `[]`), file("a.png", "x"),
 	})
 	require.NoError(t, err)
-	require.Equal(t, []string{"users.json", "a.png"}, r.Unread)
+	require.Equal(t, []string{"users.json", "a.png"}, r.Skipped)
 }
 
 // archive is a ZIP archive of files.
@@ -218,7 +218,7 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, i int, text string) {
 		kinds := convert.Kinds()
 		k := kinds[((i%len(kinds))+len(kinds))%len(kinds)]
-		name := "f" + strings.TrimPrefix(k.Picks()[0], "*")
+		name := "f" + strings.TrimPrefix(k.FilePatterns()[0], "*")
 		if k == convert.ChatGPT || k == convert.Claude {
 			name = "conversations.json"
 		}

@@ -12,16 +12,16 @@ import (
 // An object is a JSON object with its members in text order. The zero object has no members. Values
 // are decoded when they are needed.
 type object struct {
-	raw   json.RawMessage
-	names []string
-	of    map[string]json.RawMessage
+	raw     json.RawMessage
+	names   []string
+	members map[string]json.RawMessage
 }
 
 // readObject parses an object. ok is false for any other value, and for JSON that is not valid; the
 // object then has the members that were read. If a name occurs twice, the last value counts, at the
 // place of the first.
 func readObject(raw json.RawMessage) (object, bool) {
-	o := object{raw: raw, of: map[string]json.RawMessage{}}
+	o := object{raw: raw, members: map[string]json.RawMessage{}}
 	if !hasPrefix(bytes.TrimLeft(raw, " \t\r\n"), "{") {
 		return o, false
 	}
@@ -39,10 +39,10 @@ func readObject(raw json.RawMessage) (object, bool) {
 			return o, false
 		}
 		key, _ := name.(string)
-		if _, there := o.of[key]; !there {
+		if _, there := o.members[key]; !there {
 			o.names = append(o.names, key)
 		}
-		o.of[key] = value
+		o.members[key] = value
 	}
 	return o, true
 }
@@ -50,7 +50,7 @@ func readObject(raw json.RawMessage) (object, bool) {
 // value returns a member as encoding/json decodes it; nil if there is none or it is null.
 func (o object) value(name string) any {
 	var v any
-	if json.Unmarshal(o.of[name], &v) != nil {
+	if json.Unmarshal(o.members[name], &v) != nil {
 		return nil
 	}
 	return v
@@ -60,7 +60,7 @@ func (o object) value(name string) any {
 // "" if there is none.
 func (o object) text(names ...string) string {
 	for _, name := range names {
-		if s := scalar(o.of[name]); s != "" {
+		if s := scalar(o.members[name]); s != "" {
 			return s
 		}
 	}
@@ -70,13 +70,13 @@ func (o object) text(names ...string) string {
 // object returns a member that is an object; an empty object if it is not one, so that calls can be
 // chained.
 func (o object) object(name string) object {
-	inner, _ := readObject(o.of[name])
+	inner, _ := readObject(o.members[name])
 	return inner
 }
 
 // list returns the elements of a member that is a list, or the values of one that is an object. ok
 // is false for any other value and if there is none.
-func (o object) list(name string) (all []json.RawMessage, ok bool) { return elements(o.of[name]) }
+func (o object) list(name string) (all []json.RawMessage, ok bool) { return elements(o.members[name]) }
 
 // elements returns the elements of a list, or the values of an object in text order. ok is false
 // for any other value, including null.
@@ -86,7 +86,7 @@ func elements(raw json.RawMessage) (all []json.RawMessage, ok bool) {
 	}
 	if inner, ok := readObject(raw); ok {
 		for _, name := range inner.names {
-			all = append(all, inner.of[name])
+			all = append(all, inner.members[name])
 		}
 		return all, true
 	}
@@ -143,18 +143,18 @@ func (r reader) parse() (json.RawMessage, error) {
 	var syntax *json.SyntaxError
 	switch {
 	case errors.Is(err, io.EOF):
-		return nil, r.wrong(0, "the file is empty; it must be JSON")
+		return nil, r.fault(0, "the file is empty; it must be JSON")
 	case errors.As(err, &syntax):
-		return nil, r.wrong(lineAt(data, int(syntax.Offset)),
+		return nil, r.fault(lineAt(data, int(syntax.Offset)),
 			"the file is not valid JSON: is it cut off, or edited by hand?")
 	case err != nil:
-		return nil, r.wrong(lineAt(data, len(data)), "the file is not whole JSON: it ends too early")
+		return nil, r.fault(lineAt(data, len(data)), "the file is not whole JSON: it ends too early")
 	}
 	// A decoder stops after the first value. A file with one value per line is another format, and
 	// reading only its first line would lose the rest.
 	at := int(d.InputOffset())
 	if rest := bytes.TrimSpace(data[at:]); len(rest) > 0 {
-		return nil, r.wrong(lineAt(data, at), "the file has more behind its JSON value; it must be one value")
+		return nil, r.fault(lineAt(data, at), "the file has more behind its JSON value; it must be one value")
 	}
 	return raw, nil
 }

@@ -27,9 +27,9 @@ func (r reader) markdown(source string) error {
 	// The ids of these programs have their own prefixes and fields.
 	switch source {
 	case "claude":
-		n.SourceID = first(cmp.Or(text("source_id", "id"), "claude_"+path.Base(stem)), maxID)
+		n.SourceID = truncate(cmp.Or(text("source_id", "id"), "claude_"+path.Base(stem)), maxID)
 	case "mif":
-		n.SourceID = first(cmp.Or(text("source_id", "mif:id"), withoutMIF(r.Path)), maxRowID)
+		n.SourceID = truncate(cmp.Or(text("source_id", "mif:id"), withoutMIF(r.Path)), maxRowID)
 		n.Path = withoutMIF(r.Path) + ".md"
 	}
 	r.add(n)

@@ -24,10 +24,10 @@ func (r reader) memories() error {
 			all, ok = o.list("results")
 		}
 		if !ok {
-			return r.wrong(0, "the file has no memories: it must be a list, or an object with a list memories or results")
+			return r.fault(0, "the file has no memories: it must be a list, or an object with a list memories or results")
 		}
 	} else if json.Unmarshal(raw, &all) != nil {
-		return r.wrong(0, "the file has no memories: it must be a list, or an object with a list memories or results")
+		return r.fault(0, "the file has no memories: it must be a list, or an object with a list memories or results")
 	}
 	for i, raw := range all {
 		o, ok := readObject(raw)
@@ -51,7 +51,7 @@ func (r reader) mem0(o object, i int) {
 		body = fenced(o.raw)
 	}
 	r.add(Note{
-		Source: "mem0", SourceID: first(id, maxID), Path: "mem0_" + plainID(id, 40) + ".md", Body: body,
+		Source: "mem0", SourceID: truncate(id, maxID), Path: "mem0_" + plainID(id, 40) + ".md", Body: body,
 		Date: firstDay(o.value("created_at"), o.value("updated_at"), meta.value("created_at")),
 	})
 }
@@ -69,7 +69,7 @@ func (r reader) mif() error {
 	}
 	o, ok := readObject(raw)
 	if !ok {
-		return r.wrong(0, "the file must be an object: a memory with content")
+		return r.fault(0, "the file must be an object: a memory with content")
 	}
 	// The fields are in metadata or in frontmatter.
 	head := o.object("metadata")
@@ -82,17 +82,17 @@ func (r reader) mif() error {
 	}
 	n := Note{
 		Source: "mif", Path: withoutMIF(r.Path) + ".md", Body: body,
-		SourceID: first(
+		SourceID: truncate(
 			cmp.Or(o.text("mif:id", "@id", "id"), head.text("source_id", "mif:id", "id"), withoutMIF(r.Path)),
 			maxRowID),
 		Date: firstDay(head.value("date"), head.value("created"), o.value("date"), o.value("created"),
 			o.value("created_at")),
 	}
 	if title := cmp.Or(line(o.text("title")), line(head.text("title"))); title != "" {
-		n.Fields = append(n.Fields, markdown.Field{Key: "title", Value: first(title, maxTitle)})
+		n.Fields = append(n.Fields, markdown.Field{Key: "title", Value: truncate(title, maxTitle)})
 	}
 	for _, name := range head.names {
-		if f, ok := fieldOf(name, head.of[name]); ok {
+		if f, ok := fieldOf(name, head.members[name]); ok {
 			n.Fields = append(n.Fields, f)
 		}
 	}

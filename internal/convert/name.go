@@ -24,7 +24,7 @@ const (
 // of every other character, and at most maxName characters. It has no extension. It returns other
 // if nothing is left.
 func fileName(title, other string) string {
-	name := first(strings.Map(func(r rune) rune {
+	name := truncate(strings.Map(func(r rune) rune {
 		switch {
 		case r == '-', r == '_', unicode.IsLetter(r), unicode.IsDigit(r), unicode.IsMark(r):
 			return r
@@ -41,7 +41,7 @@ func fileName(title, other string) string {
 // digits, - and _. Different ids can become equal. It is used for names of files and for the ids of
 // ChatGPT.
 func plainID(id string, most int) string {
-	return first(strings.Map(func(r rune) rune {
+	return truncate(strings.Map(func(r rune) rune {
 		if r == '-' || r == '_' || r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r)) {
 			return r
 		}
@@ -49,8 +49,8 @@ func plainID(id string, most int) string {
 	}, id), most)
 }
 
-// first returns the first most characters of a text, counted as code points.
-func first(s string, most int) string {
+// truncate returns the first most characters of a text, counted as code points.
+func truncate(s string, most int) string {
 	n := 0
 	for i := range s {
 		if n == most {

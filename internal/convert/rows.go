@@ -37,7 +37,7 @@ func (r reader) objects() error {
 	}
 	var all []json.RawMessage
 	if json.Unmarshal(raw, &all) != nil || all == nil {
-		return r.wrong(0, "the file must be a list of objects")
+		return r.fault(0, "the file must be a list of objects")
 	}
 	if len(all) > maxRows {
 		return r.tooMany()
@@ -59,7 +59,7 @@ func (r reader) objects() error {
 func (r reader) object(o object, i int) {
 	file, text := path.Base(r.Path), compact(o.raw)
 	n := Note{
-		Source: "json-import", SourceID: first(o.text("id", "uuid", "source_id"), maxRowID),
+		Source: "json-import", SourceID: truncate(o.text("id", "uuid", "source_id"), maxRowID),
 		Path:   fmt.Sprintf("imports/json/item-%05d-%s.md", i, digest(digestName, text, file, strconv.Itoa(i))),
 		Fields: []markdown.Field{{Key: "json_file", Value: file}, {Key: "item_index", Value: number(i)}},
 		Body:   "## Record\n\n" + fenced(o.raw),
@@ -67,7 +67,7 @@ func (r reader) object(o object, i int) {
 	if n.SourceID == "" {
 		n.SourceID = digest(digestID, text)
 	}
-	if title := first(line(cmp.Or(scalarText(o.of["title"]), scalarText(o.of["name"]))), maxTitle); title != "" {
+	if title := truncate(line(cmp.Or(scalarText(o.members["title"]), scalarText(o.members["name"]))), maxTitle); title != "" {
 		n = conversation(n, title)
 	}
 	r.add(n)
@@ -89,7 +89,7 @@ func (r reader) table() error {
 	in.Comma, in.FieldsPerRecord = separator(r.Path, data), -1
 	head, err := in.Read()
 	if errors.Is(err, io.EOF) {
-		return r.wrong(0, "the file is empty; its first row must have the names of the columns")
+		return r.fault(0, "the file is empty; its first row must have the names of the columns")
 	}
 	if err != nil {
 		return r.badRow(err)
@@ -116,12 +116,12 @@ func (r reader) table() error {
 func (r reader) badRow(err error) error {
 	var at *csv.ParseError
 	if !errors.As(err, &at) {
-		return r.wrong(0, "the file is not CSV")
+		return r.fault(0, "the file is not CSV")
 	}
 	if errors.Is(at.Err, csv.ErrBareQuote) {
-		return r.wrong(at.Line, `a field with a quote must be in quotes, and the quote in it written twice: "5"" pipe"`)
+		return r.fault(at.Line, `a field with a quote must be in quotes, and the quote in it written twice: "5"" pipe"`)
 	}
-	return r.wrong(at.StartLine,
+	return r.fault(at.StartLine,
 		"a field in quotes does not end as it must: with a quote before the separator or the end of the row")
 }
 
@@ -170,7 +170,7 @@ func (r reader) row(head, row []string, i, at int) {
 	// A cell without a column would have no name; most likely a separator in a text is not in
 	// quotes.
 	if len(row) > len(head) {
-		r.out.Refused = append(r.out.Refused, r.wrong(at, "row %d has %d fields, and there are only %d columns",
+		r.out.Refused = append(r.out.Refused, r.fault(at, "row %d has %d fields, and there are only %d columns",
 			i, len(row), len(head)))
 		return
 	}
@@ -178,9 +178,9 @@ func (r reader) row(head, row []string, i, at int) {
 	// The title names the file and the row if no column describes the row.
 	title := file + fmt.Sprintf(" (row %d)", i)
 	if label := cell(head, cells, labels...); label != "" {
-		title = first(file+" · "+label, maxTitle)
+		title = truncate(file+" · "+label, maxTitle)
 	}
-	id := first(cell(head, cells, "id", "uuid", "key", "source_id", "source id", "sourceid"), maxRowID)
+	id := truncate(cell(head, cells, "id", "uuid", "key", "source_id", "source id", "sourceid"), maxRowID)
 	n := Note{
 		Source: "csv-import", SourceID: cmp.Or(id, digest(digestID, joined, file, strconv.Itoa(i))),
 		Path: fmt.Sprintf("imports/csv/row-%05d-%s.md", i, digest(digestName, joined, file, strconv.Itoa(i))),

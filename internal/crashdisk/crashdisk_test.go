@@ -238,7 +238,7 @@ func requireInStep(t *testing.T, l *life) map[string]string {
 	require.NoError(t, err)
 	repotest.TakeAudit(files) // which follows within a second
 	requireSame(t, state, files, "the folder")
-	taken, err := l.folder.Reindex(t.Context(), checkout.Ingesting{})
+	taken, err := l.folder.Reindex(t.Context(), checkout.IngestOptions{})
 	require.NoError(t, err)
 	require.Zero(t, taken, "no file of ours is taken for an edit")
 	requireNothingNew(t, l, commits)

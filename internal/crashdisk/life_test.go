@@ -13,7 +13,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/fileblob"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/table"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 )
 
 // A machine has a disk that forgets. Its life is what runs on it between two power cuts.
@@ -42,7 +42,7 @@ type store struct {
 // A life is an open vault with its folder.
 type life struct {
 	*store
-	teams  *team.Teams
+	teams  *tenant.Registry
 	vault  *repo.Vault
 	folder *checkout.Checkout
 }
@@ -54,20 +54,20 @@ func live(ctx context.Context, m machine) (*life, error) {
 	if err != nil {
 		return &life{store: s}, err
 	}
-	l := &life{store: s, teams: team.NewTeams(team.Options{
+	l := &life{store: s, teams: tenant.NewRegistry(tenant.Options{
 		Table: s.table, Bucket: s.bucket, Texts: repo.NewTexts(1 << 20),
 		Log: slog.New(slog.DiscardHandler), Now: time.Now, Background: true, Folders: true,
 	})}
 	if err := l.teams.Make(ctx, "a"); err != nil {
 		return l, err
 	}
-	a, err := l.teams.Team(ctx, "a")
+	a, err := l.teams.Tenant(ctx, "a")
 	if err != nil {
 		return l, err
 	}
 	l.vault, err = a.Vault(ctx, "v")
 	if fault.Is(err, fault.NotFound) {
-		if _, err = a.Create(ctx, eventlog.Call{}, team.NewVault{Name: "v", Files: first}, nothing); err == nil {
+		if _, err = a.Create(ctx, eventlog.Call{}, tenant.NewVault{Name: "v", Files: first}, nothing); err == nil {
 			l.vault, err = a.Vault(ctx, "v")
 		}
 	}
@@ -80,7 +80,7 @@ func live(ctx context.Context, m machine) (*life, error) {
 // first are the notes that a vault begins with.
 var first = []eventlog.Note{{Path: "start.md", Text: []byte("The first note.\n")}}
 
-func nothing(team.Entry) any { return nil }
+func nothing(tenant.Entry) any { return nil }
 
 // end closes everything. After a power cut that is nothing that the next life could see.
 func (l *life) end() error {

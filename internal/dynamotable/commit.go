@@ -13,8 +13,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/table"
 )
 
-// mostSends is the maximum number of times that a write with an unknown outcome is sent.
-const mostSends = 3
+// maxSends is the maximum number of times that a write with an unknown outcome is sent.
+const maxSends = 3
 
 // allOld requests the current item when a condition is not met.
 const allOld = types.ReturnValuesOnConditionCheckFailureAllOld
@@ -52,11 +52,11 @@ func (t *Table) check(ctx context.Context, op table.Op) error {
 func (t *Table) write(ctx context.Context, op table.Op) error {
 	w := writeOf(op, t.second())
 	for {
-		met, err := t.settle(ctx, w)
+		met, err := t.sendUntilKnown(ctx, w)
 		if err != nil || met == nil {
 			return err
 		}
-		next, conflict, err := t.judge(w, met.item)
+		next, conflict, err := t.interpret(w, met.item)
 		if err != nil || conflict != nil {
 			return errorOf(conflict, err)
 		}
@@ -77,8 +77,8 @@ func errorOf(c *table.Conflict, err error) error {
 // there is no item.
 type refusal struct{ item attributes }
 
-// judge interprets a refusal. It returns a conflict or, for an Add, the other form of the write.
-func (t *Table) judge(w write, item attributes) (write, *table.Conflict, error) {
+// interpret interprets a refusal. It returns a conflict or, for an Add, the other form of the write.
+func (t *Table) interpret(w write, item attributes) (write, *table.Conflict, error) {
 	it, live, err := t.decode(item)
 	if err != nil {
 		return write{}, nil, err
@@ -97,7 +97,7 @@ func (t *Table) judge(w write, item attributes) (write, *table.Conflict, error) 
 func (t *Table) otherForm(w write, there, live bool) (write, bool) {
 	switch {
 	case w.method == updateItem && there && !live:
-		return fresh(w.op, t.second())
+		return restartAdd(w.op, t.second())
 	case w.method == putItem && live:
 		return writeOf(w.op, t.second()), true
 	}
@@ -107,12 +107,12 @@ func (t *Table) otherForm(w write, there, live bool) (write, bool) {
 // errOvertaken means that a write may have had its effect and then been overwritten by another one.
 var errOvertaken = errors.New("the item was changed by another write while the outcome of this one was unknown")
 
-// settle sends a write until its outcome is known, at most mostSends times. If the condition is not
+// sendUntilKnown sends a write until its outcome is known, at most maxSends times. If the condition is not
 // met because of the item that the write itself left in an earlier attempt, the write has
 // succeeded. With any other item the outcome stays unknown: a conflict would mean that nothing was
 // done, but the write may have been done before the one that left that item. A non-nil refusal
 // means that the condition was not met.
-func (t *Table) settle(ctx context.Context, w write) (*refusal, error) {
+func (t *Table) sendUntilKnown(ctx context.Context, w write) (*refusal, error) {
 	unknown := false
 	for sends := 1; ; sends++ {
 		err := t.send(ctx, w)
@@ -130,8 +130,8 @@ func (t *Table) settle(ctx context.Context, w write) (*refusal, error) {
 			return nil, fmt.Errorf("write an item: %w", errOvertaken)
 		}
 		again := repeatable(err)
-		unknown = unknown || again && !answeredNo(err)
-		if !again || w.op.Kind == table.OpAdd || sends == mostSends || awsclient.Wait(ctx, sends) != nil {
+		unknown = unknown || again && !isRefused(err)
+		if !again || w.op.Kind == table.OpAdd || sends == maxSends || awsclient.Wait(ctx, sends) != nil {
 			return nil, t.failure(ctx, "write an item", err)
 		}
 	}

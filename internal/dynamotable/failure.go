@@ -26,14 +26,14 @@ var deployment = map[string]string{
 
 // failure returns the error of a failed call. doing is the verb and the object of the call.
 func (t *Table) failure(ctx context.Context, doing string, err error) error {
-	if ctx.Err() == nil && tooLargeAnItem(err) {
+	if ctx.Err() == nil && isItemTooLarge(err) {
 		return fmt.Errorf("%s: %w: an item is larger than DynamoDB allows", doing, table.ErrLimit)
 	}
 	return t.failures.Of(ctx, doing, err)
 }
 
-// tooLargeAnItem reports whether an item, alone or in a transaction, exceeds DynamoDB's size limit.
-func tooLargeAnItem(err error) bool {
+// isItemTooLarge reports whether an item, alone or in a transaction, exceeds DynamoDB's size limit.
+func isItemTooLarge(err error) bool {
 	var canceled *types.TransactionCanceledException
 	if errors.As(err, &canceled) {
 		for _, reason := range canceled.CancellationReasons {
@@ -47,9 +47,9 @@ func tooLargeAnItem(err error) bool {
 		strings.Contains(answer.ErrorMessage(), "Item size")
 }
 
-// answeredNo reports whether DynamoDB refused a request with a 4xx status, so that it had no
+// isRefused reports whether DynamoDB refused a request with a 4xx status, so that it had no
 // effect.
-func answeredNo(err error) bool {
+func isRefused(err error) bool {
 	var answer *smithyhttp.ResponseError
 	return errors.As(err, &answer) &&
 		answer.HTTPStatusCode() >= http.StatusBadRequest &&
@@ -63,5 +63,5 @@ func repeatable(err error) bool {
 		return false // the SDK has already repeated it
 	}
 	var unread *smithy.DeserializationError
-	return !answeredNo(err) || errors.As(err, &unread)
+	return !isRefused(err) || errors.As(err, &unread)
 }

@@ -29,11 +29,11 @@ func (t *Table) transact(ctx context.Context, ops []table.Op) error {
 		ws[i] = writeOf(op, t.second())
 	}
 	for {
-		i, met, err := t.settleAll(ctx, ws)
+		i, met, err := t.transactUntilKnown(ctx, ws)
 		if err != nil || met == nil {
 			return err
 		}
-		next, conflict, err := t.judge(ws[i], met.item)
+		next, conflict, err := t.interpret(ws[i], met.item)
 		if err != nil || conflict != nil {
 			return errorOf(conflict, err)
 		}
@@ -41,11 +41,11 @@ func (t *Table) transact(ctx context.Context, ops []table.Op) error {
 	}
 }
 
-// settleAll sends a transaction until its outcome is known: at most mostSends times if it is
+// transactUntilKnown sends a transaction until its outcome is known: at most maxSends times if it is
 // unknown, and as long as the context allows if other transactions have locked its items. It
 // returns the index of the first write whose condition was not met, with its refusal. All requests
 // have the same token, so that DynamoDB executes the transaction only once.
-func (t *Table) settleAll(ctx context.Context, ws []write) (int, *refusal, error) {
+func (t *Table) transactUntilKnown(ctx context.Context, ws []write) (int, *refusal, error) {
 	in := t.transaction(ws)
 	unknown := 0
 	for sends := 1; ; sends++ {
@@ -56,10 +56,10 @@ func (t *Table) settleAll(ctx context.Context, ws []write) (int, *refusal, error
 		if i, met := refusedBy(err); met != nil {
 			return i, met, nil
 		}
-		if !passing(err) {
+		if !isTemporary(err) {
 			unknown++
 		}
-		if !passing(err) && !repeatable(err) || unknown == mostSends || awsclient.Wait(ctx, sends) != nil {
+		if !isTemporary(err) && !repeatable(err) || unknown == maxSends || awsclient.Wait(ctx, sends) != nil {
 			return 0, nil, t.failure(ctx, "write several items", err)
 		}
 	}
@@ -80,9 +80,9 @@ func refusedBy(err error) (int, *refusal) {
 	return 0, nil
 }
 
-// passing reports whether a transaction was canceled for temporary reasons: another one has locked
+// isTemporary reports whether a transaction was canceled for temporary reasons: another one has locked
 // an item, or requests are throttled.
-func passing(err error) bool {
+func isTemporary(err error) bool {
 	var canceled *types.TransactionCanceledException
 	if !errors.As(err, &canceled) {
 		return false

@@ -131,9 +131,9 @@ func bounds(delta, limit int64) (least, most int64, ok bool) {
 	return least, limit - delta, true
 }
 
-// fresh returns the request for an Add to an expired item, which starts again with count 0. It
+// restartAdd returns the request for an Add to an expired item, which starts again with count 0. It
 // returns false if the bound does not allow that.
-func fresh(op table.Op, now int64) (write, bool) {
+func restartAdd(op table.Op, now int64) (write, bool) {
 	least, most, ok := bounds(op.Delta, op.Max)
 	if !ok || least > 0 || most < 0 {
 		return write{}, false

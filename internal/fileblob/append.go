@@ -20,7 +20,7 @@ func (b *Bucket) Append(ctx context.Context, key string, n int64, data []byte) e
 	}
 	defer b.lock(key)()
 	w := walk{make: n == 0}
-	err := b.at(key, w, func(to spot) error { return to.append(n, data) })
+	err := b.withName(key, w, func(to nameInDir) error { return to.append(n, data) })
 	if errors.Is(err, fs.ErrNotExist) {
 		err = blob.ErrCondition
 	}
@@ -32,7 +32,7 @@ func (b *Bucket) Append(ctx context.Context, key string, n int64, data []byte) e
 
 // append writes data after the first n bytes of a plain file and truncates the rest. If the file is
 // shorter than n bytes, the error is blob.ErrCondition, and nothing changes.
-func (s spot) append(n int64, data []byte) error {
+func (s nameInDir) append(n int64, data []byte) error {
 	file, size, err := s.openToWrite(n == 0)
 	if err != nil {
 		return err
@@ -52,7 +52,7 @@ func (s spot) append(n int64, data []byte) error {
 
 // openToWrite opens a plain file for writing and returns its size. If there is none and create is
 // set, it creates the file. It never follows a link.
-func (s spot) openToWrite(create bool) (*os.File, int64, error) {
+func (s nameInDir) openToWrite(create bool) (*os.File, int64, error) {
 	want, err := s.plain()
 	if errors.Is(err, fs.ErrNotExist) && create {
 		file, err := s.folder.create(s.name)

@@ -10,7 +10,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/blob"
 )
 
-// An aside is a displaced file. Its name contains all that is needed to handle the file after the
+// A displacedFile is a displaced file. Its name contains all that is needed to handle the file after the
 // process was killed:
 //
 //	<stage>-<want>-<mark>-<random>-<key>
@@ -21,14 +21,14 @@ import (
 //
 // The name is written before the file is displaced, because it is the only record of the exchange.
 // A rename from one stage to another is one system call, so the record is never partial.
-type aside struct {
-	spot
-	asideName
+type displacedFile struct {
+	nameInDir
+	displacedPath
 	bucket *Bucket
 }
 
-// An asideName is the name of an aside, parsed.
-type asideName struct {
+// A displacedPath is the name of an aside, parsed.
+type displacedPath struct {
 	in     string // the folder of displaced files that contains it
 	stage  stage
 	want   blob.Tag // short digest
@@ -58,42 +58,42 @@ const (
 // bytes.
 const cut = 140
 
-// short returns a prefix of a digest that fits into a name and still distinguishes texts.
-func short(t blob.Tag) blob.Tag { return t[:min(len(t), 32)] }
+// shortTag returns a prefix of a digest that fits into a name and still distinguishes texts.
+func shortTag(t blob.Tag) blob.Tag { return t[:min(len(t), 32)] }
 
-// newAside opens the place of a file that is about to be displaced, and schedules the file to be
+// newDisplaced opens the place of a file that is about to be displaced, and schedules the file to be
 // examined later. It creates no file. If the exchange fails before the file is moved there, the
 // examination finds nothing, which is not an error.
-func (b *Bucket) newAside(n asideName, w walk) (*aside, error) {
-	n.in, n.want, n.random = b.store.Load().aside.path, short(n.want), newRandom()
+func (b *Bucket) newDisplaced(n displacedPath, w walk) (*displacedFile, error) {
+	n.in, n.want, n.random = b.store.Load().aside.path, shortTag(n.want), newRandom()
 	w.make = true
 	b.later.add(n)
-	return b.openAside(n, w)
+	return b.openDisplaced(n, w)
 }
 
 // newRandom returns a random part of a name.
 func newRandom() string { return rand.Text()[:13] }
 
-// openAside opens the place with a name. A long name has folders, which it creates if w.make is
+// openDisplaced opens the place with a name. A long name has folders, which it creates if w.make is
 // set. Most names fit into one part, and their place is in a folder that is open already, so that
 // no system call is needed. With w.keep the caller must hold b.folders.
-func (b *Bucket) openAside(n asideName, w walk) (*aside, error) {
+func (b *Bucket) openDisplaced(n displacedPath, w walk) (*displacedFile, error) {
 	in, name := path.Split(n.path())
 	in = path.Clean(in)
 	_, durable := b.durable.Load(in)
 	if s := b.store.Load(); s != nil && s.aside.path == in && (durable || !w.keep) {
-		return &aside{spot{s.aside, name}, n, b}, nil
+		return &displacedFile{nameInDir{s.aside, name}, n, b}, nil
 	}
 	f, err := b.open(in, w)
 	if err != nil {
 		return nil, fmt.Errorf("open the folder of displaced files: %w", err)
 	}
-	return &aside{spot{f, name}, n, b}, nil
+	return &displacedFile{nameInDir{f, name}, n, b}, nil
 }
 
 // path returns the path of the file in the bucket. It is unique because of its random part. The
 // parts have no dot, so that none can be "." or "..", and no slash but those between them.
-func (n asideName) path() string {
+func (n displacedPath) path() string {
 	key := strings.ReplaceAll(url.PathEscape(n.key), ".", "%2E")
 	parts := []string{
 		string(n.stage), string(n.want), n.mark, n.random, key[:min(cut, len(key))],
@@ -105,9 +105,9 @@ func (n asideName) path() string {
 	return n.in + "/" + name
 }
 
-// parseAside parses a path that asideName.path returned. It returns false for any other path, so
+// parseDisplaced parses a path that displacedPath.path returned. It returns false for any other path, so
 // that files of other programs in the folder are ignored.
-func parseAside(file string) (asideName, bool) {
+func parseDisplaced(file string) (displacedPath, bool) {
 	in := homeDir + displacedName
 	if inWork(file) {
 		in = workDir + displacedName
@@ -115,34 +115,34 @@ func parseAside(file string) (asideName, bool) {
 	name, ok := strings.CutPrefix(file, in+"/")
 	parts := strings.SplitN(strings.ReplaceAll(name, "/", ""), "-", 5)
 	if !ok || len(parts) != 5 {
-		return asideName{}, false
+		return displacedPath{}, false
 	}
 	key, err := url.PathUnescape(parts[4])
 	if err != nil || checkKey(key) != nil {
-		return asideName{}, false
+		return displacedPath{}, false
 	}
-	return asideName{in, stage(parts[0]), blob.Tag(parts[1]), parts[2], parts[3], key}, true
+	return displacedPath{in, stage(parts[0]), blob.Tag(parts[1]), parts[2], parts[3], key}, true
 }
 
 // rename renames the file to another stage, with a new mark. The rename is not synced: after a
 // power loss the file may be at the stage before, which Open handles as well.
-func (a *aside) rename(st stage, mark string) error {
-	n := a.asideName
+func (a *displacedFile) rename(st stage, mark string) error {
+	n := a.displacedPath
 	n.stage, n.mark = st, mark
-	return a.become(n)
+	return a.renameTo(n)
 }
 
-// become renames the file to n with a new random part. After a power loss the file may have both
+// renameTo renames the file to n with a new random part. After a power loss the file may have both
 // its old and its new name, and renaming a file to another of its own names would do nothing. On an
 // error, a keeps its name.
-func (a *aside) become(n asideName) error {
+func (a *displacedFile) renameTo(n displacedPath) error {
 	n.random = newRandom()
-	to, err := a.bucket.openAside(n, walk{make: true})
+	to, err := a.bucket.openDisplaced(n, walk{make: true})
 	if err != nil {
 		return err
 	}
 	a.bucket.later.add(n)
-	if err := move(a.spot, to.spot); err != nil {
+	if err := move(a.nameInDir, to.nameInDir); err != nil {
 		to.close()
 		return err
 	}
@@ -155,11 +155,11 @@ func (a *aside) become(n asideName) error {
 }
 
 // close closes the folder of the file.
-func (a *aside) close() { a.folder.close() }
+func (a *displacedFile) close() { a.folder.close() }
 
 // tag returns the tag of the file, or "" if it is not a plain file or cannot be read. It reads the
 // whole file.
-func (a *aside) tag() blob.Tag {
+func (a *displacedFile) tag() blob.Tag {
 	c, err := a.read(0, 0)
 	if err != nil {
 		return ""
@@ -171,8 +171,8 @@ func (a *aside) tag() blob.Tag {
 // new file itself. The new file is recognized by its inode if it was not swapped yet, and by its
 // digest if it was swapped and put aside again. Only prefixes of digests are compared, because only
 // these are in the name.
-func (a *aside) known(tag blob.Tag) bool {
-	tag = short(tag)
+func (a *displacedFile) known(tag blob.Tag) bool {
+	tag = shortTag(tag)
 	switch a.stage {
 	case moved: // it still belongs to its key
 		return false

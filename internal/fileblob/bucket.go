@@ -73,15 +73,15 @@ type Bucket struct {
 	store  atomic.Pointer[store] // the current one; nil if the bucket is read only
 	stores []*store              // all that were opened
 	moves  sync.Mutex            // held while stores is changed
-	grace  time.Duration         // how long displaced files are kept; keepFor except in tests
+	grace  time.Duration         // how long displaced files are kept; displacedLife except in tests
 
 	seed    maphash.Seed
 	keys    [256]sync.RWMutex // held while a key is changed or read, by the hash of the key
 	folders sync.RWMutex      // held for writing while folders are removed
 	durable sync.Map          // paths of folders whose entries in their parents are known to be durable
-	tags    *memo
-	later   queue          // displaced files to examine later
-	losses  set[asideName] // displaced files that were found to be losses
+	tags    *tagCache
+	later   queue              // displaced files to examine later
+	losses  set[displacedPath] // displaced files that were found to be losses
 
 	// settled are the folders from which files that belonged to their keys were removed, and which
 	// must be synced.
@@ -143,8 +143,8 @@ func Look(dir string) (*Bucket, error) { return OpenWith(dir, Options{ReadOnly: 
 // With Options.ReadOnly it changes nothing, and a missing folder is an error.
 func OpenWith(dir string, o Options) (*Bucket, error) {
 	b := &Bucket{
-		readOnly: o.ReadOnly, modes: modesOf(o.Private), seam: o.Seam, grace: keepFor, seed: maphash.MakeSeed(),
-		tags: newMemo(),
+		readOnly: o.ReadOnly, modes: modesOf(o.Private), seam: o.Seam, grace: displacedLife, seed: maphash.MakeSeed(),
+		tags: newTagCache(),
 	}
 	err := b.openDirs(dir, o.Work)
 	if err == nil && !b.readOnly {
@@ -225,7 +225,7 @@ func (b *Bucket) Put(
 	if err := b.beginWrite(ctx, key); err != nil {
 		return "", err
 	}
-	err := b.moving(func() error { return b.put(key, data, c) })
+	err := b.withMove(func() error { return b.put(key, data, c) })
 	if err == nil {
 		err = b.syncSettled() // an older text that was moved aside must not be restored
 	}
@@ -248,7 +248,7 @@ func (b *Bucket) put(key string, data []byte, c blob.Cond) error {
 		return b.putIfTag(key, s, c.Tag())
 	}
 	defer b.lock(key)()
-	return b.at(key, walk{make: true, keep: true}, func(to spot) error {
+	return b.withName(key, walk{make: true, keep: true}, func(to nameInDir) error {
 		if c.Absent() {
 			err = s.create(to)
 		} else {
@@ -260,15 +260,15 @@ func (b *Bucket) put(key string, data []byte, c blob.Cond) error {
 			return synced
 		}
 		if errors.Is(err, fs.ErrExist) {
-			return refusal(to)
+			return createError(to)
 		}
 		return err
 	})
 }
 
-// refusal returns the error for a file that cannot be created because something is in the way:
+// createError returns the error for a file that cannot be created because something is in the way:
 // blob.ErrForeign if that is not a plain file, otherwise blob.ErrCondition.
-func refusal(to spot) error {
+func createError(to nameInDir) error {
 	if info, err := to.stat(); err == nil && !info.Mode().IsRegular() {
 		return blob.ErrForeign
 	}
@@ -278,10 +278,10 @@ func refusal(to spot) error {
 // putIfTag exchanges a staged file with the one that has the tag want. The errors of an exchange
 // become those of a Put: blob.ErrForeign, or blob.ErrCondition if the file is missing or has
 // another tag.
-func (b *Bucket) putIfTag(key string, s *staged, want blob.Tag) error {
-	b.tidy()
+func (b *Bucket) putIfTag(key string, s *stagedFile, want blob.Tag) error {
+	b.examineSome()
 	defer b.lock(key)()
-	err := b.at(key, walk{keep: true}, func(to spot) error {
+	err := b.withName(key, walk{keep: true}, func(to nameInDir) error {
 		if err := b.exchange(key, to, s, want); err != nil {
 			return err
 		}
@@ -308,7 +308,7 @@ func (b *Bucket) Get(
 	m := b.mutex(key)
 	m.RLock()
 	defer m.RUnlock()
-	err = b.in(key, walk{}, func(from spot) error {
+	err = b.withNameToRead(key, walk{}, func(from nameInDir) error {
 		c, err := b.read(from, key, off, n)
 		data, tag = c.data, c.tag
 		return err
@@ -324,7 +324,7 @@ func (b *Bucket) Get(
 
 // read reads n bytes of a file from offset off, and the tag of the file. For a part of a file, it
 // uses a cached tag if there is one, and otherwise reads the whole file once to compute it.
-func (b *Bucket) read(from spot, key string, off, n int64) (content, error) {
+func (b *Bucket) read(from nameInDir, key string, off, n int64) (content, error) {
 	if n < 0 {
 		return from.read(off, n)
 	}
@@ -335,7 +335,7 @@ func (b *Bucket) read(from spot, key string, off, n int64) (content, error) {
 		return c, err
 	}
 	if c, err = from.read(off, n); err == nil {
-		b.tags.learn(key, c)
+		b.tags.add(key, c)
 	}
 	return c, err
 }
@@ -347,7 +347,7 @@ func (b *Bucket) Delete(ctx context.Context, key string) error {
 		return err
 	}
 	defer b.lock(key)()
-	err := b.at(key, walk{}, func(at spot) error { return at.remove() })
+	err := b.withName(key, walk{}, func(at nameInDir) error { return at.remove() })
 	if err == nil {
 		err = b.prune(path.Dir(key))
 	}

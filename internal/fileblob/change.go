@@ -86,7 +86,7 @@ func (b *Bucket) syncParent(parent dir, at string) error {
 }
 
 // write writes data to the open file of the spot, at an offset.
-func (s spot) write(file *os.File, data []byte, at int64) error {
+func (s nameInDir) write(file *os.File, data []byte, at int64) error {
 	call := func() error {
 		_, err := file.WriteAt(data, at)
 		return err
@@ -99,7 +99,7 @@ func (s spot) write(file *os.File, data []byte, at int64) error {
 }
 
 // truncate changes the length of the open file of the spot.
-func (s spot) truncate(file *os.File, size int64) error {
+func (s nameInDir) truncate(file *os.File, size int64) error {
 	call := func() error { return file.Truncate(size) }
 	if s.folder.seam == nil {
 		return call()
@@ -109,20 +109,20 @@ func (s spot) truncate(file *os.File, size int64) error {
 }
 
 // syncFile makes the contents of the open file of the spot durable.
-func (s spot) syncFile(file *os.File) error { return s.folder.do(SyncFile, s.name, file.Sync) }
+func (s nameInDir) syncFile(file *os.File) error { return s.folder.do(SyncFile, s.name, file.Sync) }
 
 // move renames a file to another spot and replaces a file there.
-func move(from, to spot) error { return pair(Rename, from, to, renameOver) }
+func move(from, to nameInDir) error { return pair(Rename, from, to, renameOver) }
 
 // moveNew renames a file to another spot. If there is something, the error is fs.ErrExist. Of
 // concurrent callers one succeeds.
-func moveNew(from, to spot) error { return pair(Rename, from, to, renameBeside) }
+func moveNew(from, to nameInDir) error { return pair(Rename, from, to, renameBeside) }
 
 // swap exchanges the files at two spots atomically.
-func swap(one, two spot) error { return pair(Swap, one, two, exchangeNames) }
+func swap(one, two nameInDir) error { return pair(Swap, one, two, exchangeNames) }
 
 // pair makes a change that concerns two names.
-func pair(op Op, one, two spot, call func(one, two spot) error) error {
+func pair(op Op, one, two nameInDir, call func(one, two nameInDir) error) error {
 	if one.folder.seam == nil {
 		return call(one, two)
 	}
@@ -131,9 +131,9 @@ func pair(op Op, one, two spot, call func(one, two spot) error) error {
 }
 
 // removeFolder removes an empty folder, and nothing else.
-func removeFolder(s spot) error {
+func removeFolder(s nameInDir) error {
 	return s.folder.do(RemoveFolder, s.name, func() error { return rmdir(s) })
 }
 
 // full returns the path from the bucket's folder.
-func (s spot) full() string { return path.Join(s.folder.path, s.name) }
+func (s nameInDir) full() string { return path.Join(s.folder.path, s.name) }

@@ -48,7 +48,7 @@ func (b *Bucket) deleteEach(ctx context.Context, keys []string) ([]bool, error) 
 	var stop atomic.Bool
 	work := func() {
 		for i := int(next.Add(1)) - 1; i < len(keys) && !stop.Load(); i = int(next.Add(1)) - 1 {
-			if err := b.deleteLoose(ctx, keys[i]); err != nil {
+			if err := b.deleteUnsynced(ctx, keys[i]); err != nil {
 				failed[i] = fmt.Errorf("delete %s: %w", keys[i], err)
 				stop.Store(true)
 				return
@@ -65,14 +65,14 @@ func (b *Bucket) deleteEach(ctx context.Context, keys []string) ([]bool, error) 
 	return gone, errors.Join(failed...)
 }
 
-// deleteLoose removes an object as Delete does, but does not remove its folder or sync the removal.
+// deleteUnsynced removes an object as Delete does, but does not remove its folder or sync the removal.
 // A missing object is not an error.
-func (b *Bucket) deleteLoose(ctx context.Context, key string) error {
+func (b *Bucket) deleteUnsynced(ctx context.Context, key string) error {
 	if err := b.beginWrite(ctx, key); err != nil {
 		return err
 	}
 	defer b.lock(key)()
-	err := b.at(key, walk{}, func(at spot) error { return at.remove() })
+	err := b.withName(key, walk{}, func(at nameInDir) error { return at.remove() })
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errFolder) {
 		return nil
 	}

@@ -19,7 +19,7 @@ import (
 // at a time, for as long as they are read.
 func (b *Bucket) Displaced(ctx context.Context) iter.Seq2[blob.Displaced, error] {
 	return func(yield func(blob.Displaced, error) bool) {
-		names, err := b.asides(ctx)
+		names, err := b.displacedNames(ctx)
 		if err != nil {
 			yield(blob.Displaced{}, fmt.Errorf("list displaced files: %w", err))
 			return
@@ -44,27 +44,27 @@ func (b *Bucket) Settle(ctx context.Context, d blob.Displaced) error {
 	if err := b.beginWrite(ctx, d.Key); err != nil {
 		return err
 	}
-	n, ok := parseAside(d.File)
+	n, ok := parseDisplaced(d.File)
 	if !ok || n.key != d.Key {
 		return fmt.Errorf("settle what was displaced at %s: it is another file", d.Key)
 	}
 	defer b.lock(d.Key)()
-	if err := b.putAway(n, d); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := b.removeDisplaced(n, d); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("settle what was displaced at %s: %w", d.Key, err)
 	}
 	b.losses.remove(n)
 	return b.prune(path.Dir(n.path()))
 }
 
-// asides returns the names of all displaced files, the earliest displaced first. It reads the
+// displacedNames returns the names of all displaced files, the earliest displaced first. It reads the
 // directories, which is done at the start and for a complete list only; between these, the queue
 // knows the names. Files whose names are not those of asides are ignored.
-func (b *Bucket) asides(ctx context.Context) ([]waiting, error) {
+func (b *Bucket) displacedNames(ctx context.Context) ([]waiting, error) {
 	var names []waiting
 	var unread error
 	w := walker{ctx: ctx, bucket: b,
 		visit: func(file string, e *entry) bool {
-			if n, ok := parseAside(file); ok {
+			if n, ok := parseDisplaced(file); ok {
 				names = append(names, waiting{n, e.displaced()})
 			}
 			return true
@@ -97,10 +97,10 @@ func (e *entry) displaced() time.Time {
 // examine reads a displaced file, and reports whether it is a loss. A file that is not plain is a
 // loss with Foreign set: an exchange may have displaced a link that another program had put in
 // place of the file.
-func (b *Bucket) examine(n asideName) (d blob.Displaced, lost bool, err error) {
+func (b *Bucket) examine(n displacedPath) (d blob.Displaced, lost bool, err error) {
 	defer b.lock(n.key)()
 	d = blob.Displaced{Key: n.key, File: n.path()}
-	a, err := b.openAside(n, walk{})
+	a, err := b.openDisplaced(n, walk{})
 	if err == nil {
 		defer a.close()
 		var found content
@@ -124,7 +124,7 @@ func (b *Bucket) examine(n asideName) (d blob.Displaced, lost bool, err error) {
 // there is none at its key: the process was killed between the two moves of an exchange. All others
 // are scheduled to be examined.
 func (b *Bucket) resume() error {
-	names, err := b.asides(context.Background())
+	names, err := b.displacedNames(context.Background())
 	if err != nil {
 		return err
 	}
@@ -148,13 +148,13 @@ func (b *Bucket) resume() error {
 
 // putBackNow moves an aside back to its key, or settles it if something is in the way, whatever
 // that is. If the aside is on another file system by now, its text is copied.
-func (b *Bucket) putBackNow(n asideName) error {
-	a, err := b.openAside(n, walk{})
+func (b *Bucket) putBackNow(n displacedPath) error {
+	a, err := b.openDisplaced(n, walk{})
 	if err != nil {
 		return err
 	}
 	defer a.close()
-	err = b.at(n.key, walk{make: true}, a.putBack)
+	err = b.withName(n.key, walk{make: true}, a.putBack)
 	if elsewhere(err) {
 		err = b.copyBack(a)
 	}
@@ -167,7 +167,7 @@ func (b *Bucket) putBackNow(n asideName) error {
 // copyBack copies a file back that is no longer on the folder's file system, because a disk was
 // mounted elsewhere since. The original stays aside, with its text as the expected one, so that it
 // is removed when its time is over. From then on the store in the folder is used.
-func (b *Bucket) copyBack(a *aside) error {
+func (b *Bucket) copyBack(a *displacedFile) error {
 	c, err := a.read(0, -1)
 	if err != nil {
 		return err
@@ -180,10 +180,10 @@ func (b *Bucket) copyBack(a *aside) error {
 		return err
 	}
 	defer s.drop()
-	if err := s.like(c.info); err != nil {
+	if err := s.copyMode(c.info); err != nil {
 		return err
 	}
-	err = b.at(a.key, walk{make: true, keep: true}, func(to spot) error {
+	err = b.withName(a.key, walk{make: true, keep: true}, func(to nameInDir) error {
 		if err := createAt(s, to); err != nil {
 			return err
 		}
@@ -196,7 +196,7 @@ func (b *Bucket) copyBack(a *aside) error {
 	case err != nil:
 		return err
 	}
-	return a.keepOn(c.tag)
+	return a.keepLonger(c.tag)
 }
 
 // syncSettled makes durable that files which were moved aside no longer belong to their keys.

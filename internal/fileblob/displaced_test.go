@@ -106,7 +106,7 @@ func due(t *testing.T, b *fileblob.Bucket) []string {
 }
 
 // TestTidy checks that displaced files are removed when their time is over, except those that were
-// written to, which Due yields even if tidy has examined them.
+// written to, which Due yields even if examineSome has examined them.
 func TestTidy(t *testing.T) {
 	t.Parallel()
 	for name, opener := range openers() {

@@ -15,15 +15,15 @@ import (
 	"github.com/rookeryhq/rookery/internal/blob"
 )
 
-// keepFor is how long a displaced file is kept for an editor that may still write to it.
-const keepFor = time.Minute
+// displacedLife is how long a displaced file is kept for an editor that may still write to it.
+const displacedLife = time.Minute
 
-// Due implements blob.Displacer. The time of a displaced file is keepFor. It starts again if the
-// file was modified within the last keepFor, or if it could not be read. Due may be called every
+// Due implements blob.Displacer. The time of a displaced file is displacedLife. It starts again if the
+// file was modified within the last displacedLife, or if it could not be read. Due may be called every
 // few seconds: it looks only at files whose time is over, and at known losses.
 func (b *Bucket) Due(ctx context.Context) iter.Seq2[blob.Displaced, error] {
 	return func(yield func(blob.Displaced, error) bool) {
-		if err := b.lookAtDue(ctx); err != nil {
+		if err := b.examineDue(ctx); err != nil {
 			yield(blob.Displaced{}, err)
 			return
 		}
@@ -42,8 +42,8 @@ func (b *Bucket) Due(ctx context.Context) iter.Seq2[blob.Displaced, error] {
 	}
 }
 
-// lookAtDue examines all displaced files whose time is over.
-func (b *Bucket) lookAtDue(ctx context.Context) error {
+// examineDue examines all displaced files whose time is over.
+func (b *Bucket) examineDue(ctx context.Context) error {
 	now := time.Now()
 	for {
 		if err := ctx.Err(); err != nil {
@@ -53,28 +53,28 @@ func (b *Bucket) lookAtDue(ctx context.Context) error {
 		if !ok {
 			return nil
 		}
-		if err := b.lookAgain(name); err != nil {
+		if err := b.examineAgain(name); err != nil {
 			return fmt.Errorf("put away what was displaced at %s: %w", name.key, err)
 		}
 	}
 }
 
-// tidy examines up to two displaced files whose time is over. Since each exchange calls it, files
+// examineSome examines up to two displaced files whose time is over. Since each exchange calls it, files
 // are removed at the rate at which they are displaced even if Due is not called. It is called
 // before the key is locked, because it locks the keys of the files that it examines.
-func (b *Bucket) tidy() {
+func (b *Bucket) examineSome() {
 	for range 2 {
 		name, ok := b.later.due(time.Now().Add(-b.grace))
 		if !ok {
 			return
 		}
-		_ = b.lookAgain(name) // on an error it is examined again later, and Due returns the error
+		_ = b.examineAgain(name) // on an error it is examined again later, and Due returns the error
 	}
 }
 
-// lookAgain removes a displaced file whose time is over if it is not a loss, with the empty folders
+// examineAgain removes a displaced file whose time is over if it is not a loss, with the empty folders
 // of its name. A loss is recorded, and stays until it is settled. On an error the file waits again.
-func (b *Bucket) lookAgain(n asideName) error {
+func (b *Bucket) examineAgain(n displacedPath) error {
 	d, lost, err := b.examine(n)
 	if err != nil {
 		b.later.add(n)
@@ -85,18 +85,18 @@ func (b *Bucket) lookAgain(n asideName) error {
 		return nil
 	}
 	defer b.lock(n.key)()
-	if err := b.putAway(n, d); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := b.removeDisplaced(n, d); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		b.later.add(n)
 		return err
 	}
 	return b.prune(path.Dir(n.path()))
 }
 
-// putAway removes a displaced file if it still has the contents of d and no editor seems to have it
+// removeDisplaced removes a displaced file if it still has the contents of d and no editor seems to have it
 // open, judged by the time of its last change. In the latter case its time starts again. If the
 // contents have changed, the error is a *Found. The caller must hold the lock of the key.
-func (b *Bucket) putAway(n asideName, d blob.Displaced) error {
-	a, err := b.openAside(n, walk{})
+func (b *Bucket) removeDisplaced(n displacedPath, d blob.Displaced) error {
+	a, err := b.openDisplaced(n, walk{})
 	if err != nil {
 		return err
 	}
@@ -109,22 +109,22 @@ func (b *Bucket) putAway(n asideName, d blob.Displaced) error {
 		return err
 	}
 	if time.Since(info.ModTime()).Abs() < b.grace {
-		return a.keepOn(tagOf(d.Data))
+		return a.keepLonger(tagOf(d.Data))
 	}
 	return a.remove()
 }
 
-// keepOn keeps a displaced file that is not a loss for another period. tag is that of its current
+// keepLonger keeps a displaced file that is not a loss for another period. tag is that of its current
 // text. If that is not the expected text, because the file was settled with it, the name of the
 // file is changed to expect it: the caller has handled this text.
-func (a *aside) keepOn(tag blob.Tag) error {
+func (a *displacedFile) keepLonger(tag blob.Tag) error {
 	if a.known(tag) {
-		a.bucket.later.add(a.asideName)
+		a.bucket.later.add(a.displacedPath)
 		return nil
 	}
-	n := a.asideName
-	n.stage, n.want, n.mark = settled, short(tag), ""
-	return a.become(n)
+	n := a.displacedPath
+	n.stage, n.want, n.mark = settled, shortTag(tag), ""
+	return a.renameTo(n)
 }
 
 // A queue contains names in the order in which they were added, which is also the order in which
@@ -136,12 +136,12 @@ type queue struct {
 
 // A waiting is a name in a queue, with the time from which it waits.
 type waiting struct {
-	name  asideName
+	name  displacedPath
 	since time.Time
 }
 
 // add adds a name that waits from now on.
-func (q *queue) add(n asideName) { q.addAll(waiting{n, time.Now()}) }
+func (q *queue) add(n displacedPath) { q.addAll(waiting{n, time.Now()}) }
 
 // addAll adds names that may have been waiting before.
 func (q *queue) addAll(names ...waiting) {
@@ -151,11 +151,11 @@ func (q *queue) addAll(names ...waiting) {
 }
 
 // due removes and returns the first name if it has been waiting since before a time.
-func (q *queue) due(before time.Time) (asideName, bool) {
+func (q *queue) due(before time.Time) (displacedPath, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(q.waiting) == 0 || !q.waiting[0].since.Before(before) {
-		return asideName{}, false
+		return displacedPath{}, false
 	}
 	first := q.waiting[0].name
 	q.waiting = q.waiting[1:]

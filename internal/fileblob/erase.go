@@ -16,12 +16,12 @@ var _ blob.Eraser = (*Bucket)(nil)
 // EraseKept implements blob.Eraser. It removes every displaced file whose key begins with prefix,
 // including those that an editor has written to. The removals are synced when it returns. Freed
 // blocks are not overwritten.
-func (b *Bucket) EraseKept(ctx context.Context, prefix string) (blob.Gone, error) {
-	var gone blob.Gone
+func (b *Bucket) EraseKept(ctx context.Context, prefix string) (blob.EraseCount, error) {
+	var gone blob.EraseCount
 	if b.readOnly {
 		return gone, ErrReadOnly
 	}
-	names, err := b.asides(ctx)
+	names, err := b.displacedNames(ctx)
 	if err != nil {
 		return gone, fmt.Errorf("list displaced files: %w", err)
 	}
@@ -30,23 +30,23 @@ func (b *Bucket) EraseKept(ctx context.Context, prefix string) (blob.Gone, error
 		if !strings.HasPrefix(n.key, prefix) {
 			continue
 		}
-		size, err := b.eraseAside(n)
+		size, err := b.eraseDisplaced(n)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // an exchange has just finished with it
 		}
 		if err != nil {
 			return gone, fmt.Errorf("erase what was displaced at %s: %w", n.key, err)
 		}
-		gone.Add(blob.Gone{Objects: 1, Bytes: size})
+		gone.Add(blob.EraseCount{Objects: 1, Bytes: size})
 	}
 	return gone, b.syncSettled()
 }
 
-// eraseAside removes a displaced file, of any kind, and returns its size in bytes. The removal is
+// eraseDisplaced removes a displaced file, of any kind, and returns its size in bytes. The removal is
 // made durable by syncSettled.
-func (b *Bucket) eraseAside(n asideName) (int64, error) {
+func (b *Bucket) eraseDisplaced(n displacedPath) (int64, error) {
 	defer b.lock(n.key)()
-	a, err := b.openAside(n, walk{})
+	a, err := b.openDisplaced(n, walk{})
 	if err != nil {
 		return 0, err
 	}

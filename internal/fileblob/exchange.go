@@ -19,8 +19,8 @@ func (b *Bucket) Exchange(ctx context.Context, key string, data, want []byte) er
 	if err := b.beginWrite(ctx, key); err != nil {
 		return err
 	}
-	b.tidy()
-	err := b.moving(func() error { return b.exchangeFile(key, data, want) })
+	b.examineSome()
+	err := b.withMove(func() error { return b.exchangeFile(key, data, want) })
 	if err != nil {
 		return fmt.Errorf("exchange %s: %w", key, asFound(err))
 	}
@@ -37,14 +37,14 @@ func (b *Bucket) exchangeFile(key string, data, want []byte) error {
 	defer s.drop()
 	defer b.lock(key)()
 	if want == nil {
-		return b.at(key, walk{make: true}, func(to spot) error { return createAt(s, to) })
+		return b.withName(key, walk{make: true}, func(to nameInDir) error { return createAt(s, to) })
 	}
-	return b.at(key, walk{}, func(to spot) error { return b.exchange(key, to, s, tagOf(want)) })
+	return b.withName(key, walk{}, func(to nameInDir) error { return b.exchange(key, to, s, tagOf(want)) })
 }
 
 // createAt moves a staged file to a spot. If there is something, the error is a *Found or
 // blob.ErrForeign; if the folder of the spot is gone, errMoved. Never replaces a file.
-func createAt(s *staged, to spot) error {
+func createAt(s *stagedFile, to nameInDir) error {
 	for {
 		err := s.create(to)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -67,12 +67,12 @@ func createAt(s *staged, to spot) error {
 // It compares the file first, which finds most conflicts without moving anything. An editor may
 // still save between this comparison and the exchange; then the displaced file is not the expected
 // one, and is put back.
-func (b *Bucket) exchange(key string, to spot, s *staged, want blob.Tag) error {
+func (b *Bucket) exchange(key string, to nameInDir, s *stagedFile, want blob.Tag) error {
 	info, err := to.expect(want)
 	if err != nil {
 		return err
 	}
-	if err := s.like(info); err != nil {
+	if err := s.copyMode(info); err != nil {
 		return err
 	}
 	if b.store.Load().swaps {
@@ -83,7 +83,7 @@ func (b *Bucket) exchange(key string, to spot, s *staged, want blob.Tag) error {
 
 // expect returns nil if the file at the spot has the tag want. Otherwise the error describes what
 // is there: a *Found, fs.ErrNotExist or blob.ErrForeign.
-func (s spot) expect(want blob.Tag) (fs.FileInfo, error) {
+func (s nameInDir) expect(want blob.Tag) (fs.FileInfo, error) {
 	c, err := s.read(0, -1)
 	if err != nil {
 		return nil, err
@@ -105,29 +105,29 @@ func (s spot) expect(want blob.Tag) (fs.FileInfo, error) {
 // inode shows, and can be removed. After step 2 it is the displaced file: with the expected text it
 // is removed when its time is over, and with any other text it is a loss, because it was not put
 // back.
-func (b *Bucket) exchangeBySwap(key string, to spot, s *staged, want blob.Tag) error {
-	n := asideName{stage: swapped, key: key, want: want, mark: inode(s.info)}
-	a, err := b.newAside(n, walk{})
+func (b *Bucket) exchangeBySwap(key string, to nameInDir, s *stagedFile, want blob.Tag) error {
+	n := displacedPath{stage: swapped, key: key, want: want, mark: inode(s.info)}
+	a, err := b.newDisplaced(n, walk{})
 	if err != nil {
 		return err
 	}
 	defer a.close()
-	if err := s.moved(move(s.spot, a.spot)); err != nil {
+	if err := s.recordMove(move(s.nameInDir, a.nameInDir)); err != nil {
 		return err
 	}
-	if err := swap(a.spot, to); err != nil {
-		return undone(err, a.remove())
+	if err := swap(a.nameInDir, to); err != nil {
+		return rollbackError(err, a.remove())
 	}
 	if _, err := a.expect(want); err != nil {
-		return undone(err, a.restore(to, s.tag))
+		return rollbackError(err, a.restore(to, s.tag))
 	}
 	return nil
 }
 
-// undone returns the error why, for which an exchange was taken back, or an error if taking it back
+// rollbackError returns the error why, for which an exchange was taken back, or an error if taking it back
 // failed. In the latter case the state of the key is unknown to the caller, and the displaced file
 // is found by Displaced.
-func undone(why, undo error) error {
+func rollbackError(why, undo error) error {
 	if undo != nil {
 		//nolint:errorlint // not wrapped: a *Found in it would say that nothing changed
 		return fmt.Errorf("take back an exchange: %v", undo)
@@ -142,16 +142,16 @@ func undone(why, undo error) error {
 // The stage restoring, with the digest of the file that must leave the key, is recorded before the
 // first swap. So a crash between two swaps leaves either that file, which can be removed, or an
 // editor's text, which is a loss.
-func (a *aside) restore(to spot, placed blob.Tag) error {
-	if err := a.rename(restoring, string(short(placed))); err != nil {
+func (a *displacedFile) restore(to nameInDir, placed blob.Tag) error {
+	if err := a.rename(restoring, string(shortTag(placed))); err != nil {
 		return err
 	}
 	for {
 		held := a.tag()
-		err := swap(a.spot, to)
+		err := swap(a.nameInDir, to)
 		switch {
 		case errors.Is(err, fs.ErrNotExist): // the placed file was deleted
-			if err := moveNew(a.spot, to); !errors.Is(err, fs.ErrExist) {
+			if err := moveNew(a.nameInDir, to); !errors.Is(err, fs.ErrExist) {
 				return err
 			}
 		case err != nil:
@@ -173,15 +173,15 @@ func (a *aside) restore(to spot, placed blob.Tag) error {
 //  3. When that is durable, the old file gets the stage settled.
 //
 // After a crash before the last step, Open puts the old file back if there is none at the key.
-func (b *Bucket) exchangeByMove(key string, to spot, s *staged, want blob.Tag) error {
+func (b *Bucket) exchangeByMove(key string, to nameInDir, s *stagedFile, want blob.Tag) error {
 	// The moved file must be found after a power loss, because it may not have been replaced yet.
-	a, err := b.moveAside(asideName{key: key, want: want}, to, walk{keep: true})
+	a, err := b.moveAside(displacedPath{key: key, want: want}, to, walk{keep: true})
 	if err != nil {
 		return err
 	}
 	defer a.close()
 	if err := createAt(s, to); err != nil {
-		return undone(err, a.putBack(to))
+		return rollbackError(err, a.putBack(to))
 	}
 	// Until the new file is durable, the old one must be restored if the new one is missing.
 	if err := to.folder.sync(); err != nil {
@@ -197,9 +197,9 @@ func (b *Bucket) Remove(ctx context.Context, key string, want []byte) error {
 	if err := b.beginWrite(ctx, key); err != nil {
 		return err
 	}
-	b.tidy()
+	b.examineSome()
 	defer b.lock(key)()
-	err := b.moving(func() error { return b.removeFile(key, want) })
+	err := b.withMove(func() error { return b.removeFile(key, want) })
 	if err != nil {
 		return fmt.Errorf("remove %s: %w", key, err)
 	}
@@ -211,11 +211,11 @@ func (b *Bucket) removeFile(key string, want []byte) error {
 	if want == nil {
 		return b.expectNothing(key)
 	}
-	err := b.at(key, walk{}, func(from spot) error {
+	err := b.withName(key, walk{}, func(from nameInDir) error {
 		if _, err := from.expect(tagOf(want)); err != nil {
 			return err
 		}
-		a, err := b.moveAside(asideName{key: key, want: tagOf(want)}, from, walk{})
+		a, err := b.moveAside(displacedPath{key: key, want: tagOf(want)}, from, walk{})
 		if err != nil {
 			return err
 		}
@@ -230,7 +230,7 @@ func (b *Bucket) removeFile(key string, want []byte) error {
 
 // expectNothing returns a *Found if there is something at the key, and nil if there is not.
 func (b *Bucket) expectNothing(key string) error {
-	err := b.at(key, walk{}, func(from spot) error {
+	err := b.withName(key, walk{}, func(from nameInDir) error {
 		_, err := from.expect("")
 		return err
 	})
@@ -242,17 +242,17 @@ func (b *Bucket) expectNothing(key string) error {
 
 // moveAside moves the file whose tag is n.want aside, at stage moved. If it moved another file, it
 // puts that back and returns an error. The caller must close the aside.
-func (b *Bucket) moveAside(n asideName, from spot, w walk) (*aside, error) {
+func (b *Bucket) moveAside(n displacedPath, from nameInDir, w walk) (*displacedFile, error) {
 	want := n.want
 	n.stage = moved
-	a, err := b.newAside(n, w)
+	a, err := b.newDisplaced(n, w)
 	if err != nil {
 		return nil, err
 	}
-	err = move(from, a.spot)
+	err = move(from, a.nameInDir)
 	if err == nil {
 		if _, err = a.expect(want); err != nil {
-			err = undone(err, a.putBack(from))
+			err = rollbackError(err, a.putBack(from))
 		}
 	}
 	if err != nil {
@@ -265,8 +265,8 @@ func (b *Bucket) moveAside(n asideName, from spot, w walk) (*aside, error) {
 // putBack puts back a file that was moved aside. If there is a newer one in its place, the file
 // stays aside, settled, where the examination finds its text if it is a loss. After it, the folder
 // of asides must be synced before the key is changed again; see settled in Bucket.
-func (a *aside) putBack(to spot) error {
-	err := moveNew(a.spot, to)
+func (a *displacedFile) putBack(to nameInDir) error {
+	err := moveNew(a.nameInDir, to)
 	if errors.Is(err, fs.ErrExist) {
 		return a.rename(settled, "")
 	}
@@ -298,7 +298,7 @@ func (b *Bucket) Sync(ctx context.Context, keys ...string) error {
 
 // syncFile makes the contents of a file durable. If there is no plain file, it does nothing.
 func (b *Bucket) syncFile(key string) error {
-	err := b.in(key, walk{}, spot.sync)
+	err := b.withNameToRead(key, walk{}, nameInDir.sync)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, blob.ErrForeign) {
 		return nil
 	}

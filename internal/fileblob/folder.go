@@ -178,23 +178,23 @@ func (b *Bucket) keepEntry(parent dir, here string) error {
 	return nil
 }
 
-// at calls do with the spot of a key, in an open folder, which is closed afterwards. No folder is
+// withName calls do with the spot of a key, in an open folder, which is closed afterwards. No folder is
 // pruned meanwhile, so a folder that was opened or created for a new file is not removed before the
 // file is in it.
-func (b *Bucket) at(key string, w walk, do func(spot) error) error {
+func (b *Bucket) withName(key string, w walk, do func(nameInDir) error) error {
 	b.folders.RLock()
 	defer b.folders.RUnlock()
-	return b.in(key, w, do)
+	return b.withNameToRead(key, w, do)
 }
 
-// in is at for reading: folders may be pruned meanwhile.
-func (b *Bucket) in(key string, w walk, do func(spot) error) error {
+// withNameToRead is at for reading: folders may be pruned meanwhile.
+func (b *Bucket) withNameToRead(key string, w walk, do func(nameInDir) error) error {
 	f, err := b.open(path.Dir(key), w)
 	if err != nil {
 		return err
 	}
 	defer f.close()
-	return do(spot{f, path.Base(key)})
+	return do(nameInDir{f, path.Base(key)})
 }
 
 // prune removes dir if it is empty, and then each parent that becomes empty, except those that
@@ -216,7 +216,7 @@ func (b *Bucket) prune(dir string) error {
 			return err
 		}
 		b.durable.Delete(dir)
-		err = removeFolder(spot{parent, path.Base(dir)})
+		err = removeFolder(nameInDir{parent, path.Base(dir)})
 		parent.close()
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil

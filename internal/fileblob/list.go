@@ -68,7 +68,7 @@ func (b *Bucket) Look(ctx context.Context, key string) (o blob.Object, err error
 	if err := begin(ctx, key); err != nil {
 		return blob.Object{}, err
 	}
-	err = b.in(key, walk{}, func(at spot) error {
+	err = b.withNameToRead(key, walk{}, func(at nameInDir) error {
 		found, err := at.folder.look([]string{at.name})
 		switch {
 		case err != nil:

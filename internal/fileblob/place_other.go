@@ -22,7 +22,7 @@ func elsewhere(err error) bool {
 }
 
 // renameOver implements move.
-func renameOver(from, to spot) error {
+func renameOver(from, to nameInDir) error {
 	if from.folder.root.root != to.folder.root.root {
 		return errElsewhere
 	}
@@ -32,7 +32,7 @@ func renameOver(from, to spot) error {
 // renameBeside implements moveNew: it links the file to the new name, which fails if that exists,
 // and removes the old name. For a moment, and after a crash perhaps for longer, the file has both
 // names.
-func renameBeside(from, to spot) error {
+func renameBeside(from, to nameInDir) error {
 	if from.folder.root.root != to.folder.root.root {
 		return errElsewhere
 	}
@@ -43,13 +43,13 @@ func renameBeside(from, to spot) error {
 }
 
 // below returns the path relative to the directory that os.Root has open.
-func (s spot) below() string { return path.Join(belowRoot(s.folder.path), s.name) }
+func (s nameInDir) below() string { return path.Join(belowRoot(s.folder.path), s.name) }
 
 // exchangeNames is not supported on this system; files are moved aside instead.
-func exchangeNames(_, _ spot) error { return errors.ErrUnsupported }
+func exchangeNames(_, _ nameInDir) error { return errors.ErrUnsupported }
 
 // rmdir implements removeFolder.
-func rmdir(s spot) error {
+func rmdir(s nameInDir) error {
 	info, err := s.stat()
 	if err != nil {
 		return err

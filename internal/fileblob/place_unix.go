@@ -13,7 +13,7 @@ import (
 )
 
 // renameOver implements move.
-func renameOver(from, to spot) error {
+func renameOver(from, to nameInDir) error {
 	return between(from, to, func(a, b int) error {
 		return unix.Renameat(a, from.name, b, to.name)
 	})
@@ -21,7 +21,7 @@ func renameOver(from, to spot) error {
 
 // renameBeside implements moveNew. If the system cannot do it atomically, the file has both names
 // for a moment.
-func renameBeside(from, to spot) error {
+func renameBeside(from, to nameInDir) error {
 	err := between(from, to, func(a, b int) error {
 		return renameNew(a, from.name, b, to.name)
 	})
@@ -39,21 +39,21 @@ func renameBeside(from, to spot) error {
 }
 
 // exchangeNames implements swap.
-func exchangeNames(one, two spot) error {
+func exchangeNames(one, two nameInDir) error {
 	return between(one, two, func(a, b int) error {
 		return renameSwap(a, one.name, b, two.name)
 	})
 }
 
 // rmdir implements removeFolder.
-func rmdir(s spot) error {
+func rmdir(s nameInDir) error {
 	return s.folder.by(func(at int) error {
 		return unix.Unlinkat(at, s.name, unix.AT_REMOVEDIR)
 	})
 }
 
 // between calls a function with the descriptors of the folders of two spots.
-func between(one, two spot, call func(a, b int) error) error {
+func between(one, two nameInDir, call func(a, b int) error) error {
 	return one.folder.by(func(a int) error {
 		return two.folder.by(func(b int) error { return call(a, b) })
 	})

@@ -13,8 +13,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/blob"
 )
 
-// A spot is a name in an open folder. There may be a file of any type, or none.
-type spot struct {
+// A nameInDir is a name in an open folder. There may be a file of any type, or none.
+type nameInDir struct {
 	folder *folder
 	name   string
 }
@@ -23,10 +23,10 @@ type spot struct {
 var errFolder = fmt.Errorf("%w: a folder", blob.ErrForeign)
 
 // stat returns the metadata of the name without following a link.
-func (s spot) stat() (fs.FileInfo, error) { return s.folder.lstat(s.name) }
+func (s nameInDir) stat() (fs.FileInfo, error) { return s.folder.lstat(s.name) }
 
 // plain is stat with an error for anything but a plain file: errFolder or blob.ErrForeign.
-func (s spot) plain() (fs.FileInfo, error) {
+func (s nameInDir) plain() (fs.FileInfo, error) {
 	info, err := s.stat()
 	switch {
 	case err != nil:
@@ -41,7 +41,7 @@ func (s spot) plain() (fs.FileInfo, error) {
 
 // openFile opens a plain file for reading. Otherwise the error is fs.ErrNotExist, errFolder or
 // blob.ErrForeign.
-func (s spot) openFile() (*os.File, fs.FileInfo, error) {
+func (s nameInDir) openFile() (*os.File, fs.FileInfo, error) {
 	for {
 		want, err := s.plain()
 		if err != nil {
@@ -65,7 +65,7 @@ type content struct {
 // read returns n bytes from offset off, up to the end if n < 0, and the tag, for which it reads the
 // whole file. The tag and the data are of one open file; if a program writes to it during the read,
 // they can be of different moments.
-func (s spot) read(off, n int64) (content, error) {
+func (s nameInDir) read(off, n int64) (content, error) {
 	file, info, err := s.openFile()
 	if err != nil {
 		return content{}, err
@@ -100,7 +100,7 @@ var errNoTag = errors.New("no tag is known")
 // part returns n bytes from offset off without reading the rest of the file. known returns the
 // cached tag of the file; if it has none, the error is errNoTag, and the caller reads the whole
 // file. At the end of the file it returns fewer bytes.
-func (s spot) part(
+func (s nameInDir) part(
 	off, n int64, known func(fs.FileInfo) (blob.Tag, bool),
 ) (content, error) {
 	file, info, err := s.openFile()
@@ -121,7 +121,7 @@ func (s spot) part(
 }
 
 // sync makes the contents of a plain file durable. If there is none, it does nothing.
-func (s spot) sync() error {
+func (s nameInDir) sync() error {
 	file, _, err := s.openFile()
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, blob.ErrForeign) {
 		return nil
@@ -134,7 +134,7 @@ func (s spot) sync() error {
 }
 
 // remove removes a plain file, and nothing else.
-func (s spot) remove() error {
+func (s nameInDir) remove() error {
 	if _, err := s.plain(); err != nil {
 		return err
 	}

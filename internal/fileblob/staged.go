@@ -9,23 +9,23 @@ import (
 	"github.com/rookeryhq/rookery/internal/blob"
 )
 
-// A staged is a complete file in tmp that waits to be moved to its place.
-type staged struct {
-	spot
-	tag  blob.Tag
-	info fs.FileInfo
-	gone bool // it was moved out of tmp
+// A stagedFile is a complete file in tmp that waits to be moved to its place.
+type stagedFile struct {
+	nameInDir
+	tag    blob.Tag
+	info   fs.FileInfo
+	placed bool // it was moved out of tmp
 }
 
 // stage writes a file to tmp, and syncs it if durable is set. The caller must call drop, which does
 // nothing once the file was moved to its place.
-func (b *Bucket) stage(data []byte, durable bool) (*staged, error) {
+func (b *Bucket) stage(data []byte, durable bool) (*stagedFile, error) {
 	return b.store.Load().tmp.stage(data, durable)
 }
 
 // stage writes a file with a random name to the folder.
-func (f *folder) stage(data []byte, durable bool) (*staged, error) {
-	s := &staged{spot: spot{f, rand.Text()}, tag: tagOf(data)}
+func (f *folder) stage(data []byte, durable bool) (*stagedFile, error) {
+	s := &stagedFile{nameInDir: nameInDir{f, rand.Text()}, tag: tagOf(data)}
 	file, err := f.create(s.name)
 	if err != nil {
 		return nil, err
@@ -48,32 +48,32 @@ func (f *folder) stage(data []byte, durable bool) (*staged, error) {
 }
 
 // drop removes the file if it is still in tmp. If that fails, the next Open removes it.
-func (s *staged) drop() {
-	if !s.gone {
+func (s *stagedFile) drop() {
+	if !s.placed {
 		_ = s.folder.remove(s.name)
 	}
 }
 
 // create moves the file to a spot. If there is something, the error is fs.ErrExist.
-func (s *staged) create(to spot) error { return s.moved(moveNew(s.spot, to)) }
+func (s *stagedFile) create(to nameInDir) error { return s.recordMove(moveNew(s.nameInDir, to)) }
 
 // replace moves the file to a spot and replaces a plain file there. Anything else is errFolder or
 // blob.ErrForeign.
-func (s *staged) replace(to spot) error {
+func (s *stagedFile) replace(to nameInDir) error {
 	if _, err := to.plain(); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return s.moved(move(s.spot, to))
+	return s.recordMove(move(s.nameInDir, to))
 }
 
-// moved records whether a move succeeded, and returns its error.
-func (s *staged) moved(err error) error {
-	s.gone = err == nil
+// recordMove records whether a move succeeded, and returns its error.
+func (s *stagedFile) recordMove(err error) error {
+	s.placed = err == nil
 	return err
 }
 
-// like gives the file the permissions of the one that it will replace.
-func (s *staged) like(info fs.FileInfo) error {
+// copyMode gives the file the permissions of the one that it will replace.
+func (s *stagedFile) copyMode(info fs.FileInfo) error {
 	if s.info.Mode().Perm() == info.Mode().Perm() {
 		return nil
 	}

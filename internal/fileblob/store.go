@@ -97,12 +97,12 @@ func (b *Bucket) openOwn(dir string) (*folder, error) {
 	return f, err
 }
 
-// moving makes a change that moves files between the store and the folder, which must have no
+// withMove makes a change that moves files between the store and the folder, which must have no
 // effect if it fails with an error of elsewhere. If the two are on different file systems, nothing
 // was done, and the change is repeated with the store in the folder. If the store was removed by
 // another program, the change is repeated with a new one, because the missing file may be the store
 // rather than the one that the change was to find. It is repeated once.
-func (b *Bucket) moving(change func() error) error {
+func (b *Bucket) withMove(change func() error) error {
 	was := b.store.Load()
 	err := change()
 	dir := was.dir
@@ -114,15 +114,15 @@ func (b *Bucket) moving(change func() error) error {
 	case !was.lost():
 		return err
 	}
-	if err := b.leave(was, dir); err != nil {
+	if err := b.switchStore(was, dir); err != nil {
 		//nolint:errorlint // not wrapped: what is missing is not what the change was to find
 		return fmt.Errorf("make a place for files of our own: %v", err)
 	}
 	return change()
 }
 
-// leave makes the store in dir the current one, unless another call has already replaced `was`.
-func (b *Bucket) leave(was *store, dir string) error {
+// switchStore makes the store in dir the current one, unless another call has already replaced `was`.
+func (b *Bucket) switchStore(was *store, dir string) error {
 	b.moves.Lock()
 	defer b.moves.Unlock()
 	if b.store.Load() != was {
@@ -134,7 +134,7 @@ func (b *Bucket) leave(was *store, dir string) error {
 // moveHome makes the store in the folder itself the current one.
 func (b *Bucket) moveHome() error {
 	if was := b.store.Load(); was.dir != homeDir {
-		return b.leave(was, homeDir)
+		return b.switchStore(was, homeDir)
 	}
 	return nil
 }
@@ -202,7 +202,7 @@ func (b *Bucket) clearTmp(dir string) error {
 	}
 	defer tmp.close()
 	for _, name := range names {
-		err := spot{tmp, name}.remove()
+		err := nameInDir{tmp, name}.remove()
 		if err != nil && !errors.Is(err, blob.ErrForeign) {
 			return err
 		}
@@ -237,7 +237,7 @@ func canSwap(tmp *folder) (bool, error) {
 		return false, err
 	}
 	defer two.drop()
-	return swap(one.spot, two.spot) == nil, nil
+	return swap(one.nameInDir, two.nameInDir) == nil, nil
 }
 
 // Leftovers reports the files that a killed process left: the number of files without a place,

@@ -9,51 +9,51 @@ import (
 // addresses with these bits.
 const v6Site = 64
 
-// A Crowd counts what each address has at once, such as connections, and limits it: to a quarter of
+// An AddressLimiter counts what each address has at once, such as connections, and limits it: to a quarter of
 // the total, and to the number that would then be free for other addresses, so that the next
 // address gets something. IPv6 addresses are counted by their first 64 bits. Trusted proxies are
 // not limited, because all clients may come from them. It is safe for concurrent use.
-type Crowd struct {
+type AddressLimiter struct {
 	most    int
 	proxies Proxies
 
-	mu   sync.Mutex
-	held int
-	of   map[netip.Addr]int
+	mu        sync.Mutex
+	held      int
+	byAddress map[netip.Addr]int
 }
 
-// NewCrowd returns a Crowd with the given total.
-func NewCrowd(most int, p Proxies) *Crowd {
-	return &Crowd{most: most, proxies: p, of: map[netip.Addr]int{}}
+// NewAddressLimiter returns an AddressLimiter with the given total.
+func NewAddressLimiter(most int, p Proxies) *AddressLimiter {
+	return &AddressLimiter{most: most, proxies: p, byAddress: map[netip.Addr]int{}}
 }
 
-// Enter counts one more for a remote address (IP:PORT) until leave is called, which may be called
+// Acquire counts one more for a remote address (IP:PORT) until leave is called, which may be called
 // more than once. If a limit is reached, it returns false and counts nothing.
-func (c *Crowd) Enter(remote string) (leave func(), ok bool) {
-	from := site(remote)
+func (c *AddressLimiter) Acquire(remote string) (leave func(), ok bool) {
+	from := limitKey(remote)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	free, own := c.most-c.held-1, c.of[from]+1
+	free, own := c.most-c.held-1, c.byAddress[from]+1
 	if free < 0 || !c.proxies.trusted(remote) && own > 1 && own > min(c.most/4, free) {
 		return nil, false
 	}
 	c.held++
-	c.of[from]++
+	c.byAddress[from]++
 	return sync.OnceFunc(func() { c.leave(from) }), true
 }
 
 // leave ends the count of one connection from an address.
-func (c *Crowd) leave(from netip.Addr) {
+func (c *AddressLimiter) leave(from netip.Addr) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.held--
-	if c.of[from]--; c.of[from] == 0 {
-		delete(c.of, from)
+	if c.byAddress[from]--; c.byAddress[from] == 0 {
+		delete(c.byAddress, from)
 	}
 }
 
-// site returns the address by which a remote address is counted; the zero Addr if it is invalid.
-func site(remote string) netip.Addr {
+// limitKey returns the address by which a remote address is counted; the zero Addr if it is invalid.
+func limitKey(remote string) netip.Addr {
 	from, err := netip.ParseAddrPort(remote)
 	if err != nil {
 		return netip.Addr{}

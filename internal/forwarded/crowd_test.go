@@ -14,10 +14,10 @@ import (
 )
 
 // enters counts how many of an address a crowd has room for.
-func enters(t *testing.T, c *forwarded.Crowd, addr string) (leave []func()) {
+func enters(t *testing.T, c *forwarded.AddressLimiter, addr string) (leave []func()) {
 	t.Helper()
 	for range 10_000 {
-		l, ok := c.Enter(addr)
+		l, ok := c.Acquire(addr)
 		if !ok {
 			return leave
 		}
@@ -30,7 +30,7 @@ func enters(t *testing.T, c *forwarded.Crowd, addr string) (leave []func()) {
 // TestCrowd holds that one address has a quarter, that many leave something for the next, and that a network
 // of IPv6, which one machine may have whole, is one address.
 func TestCrowd(t *testing.T) {
-	c := forwarded.NewCrowd(100, forwarded.Proxies{Trusted: []netip.Prefix{netip.MustParsePrefix("10.0.0.9/32")}})
+	c := forwarded.NewAddressLimiter(100, forwarded.Proxies{Trusted: []netip.Prefix{netip.MustParsePrefix("10.0.0.9/32")}})
 	first := enters(t, c, "192.0.2.1:1")
 	require.Len(t, first, 25)
 	for n := range 3 {
@@ -51,8 +51,8 @@ func TestCrowd(t *testing.T) {
 
 // TestNobodyIsLeftOut holds that however few places there are, one address has one.
 func TestNobodyIsLeftOut(t *testing.T) {
-	require.Len(t, enters(t, forwarded.NewCrowd(1, forwarded.Proxies{}), "192.0.2.1:1"), 1)
-	require.Len(t, enters(t, forwarded.NewCrowd(3, forwarded.Proxies{}), "not an address"), 1)
+	require.Len(t, enters(t, forwarded.NewAddressLimiter(1, forwarded.Proxies{}), "192.0.2.1:1"), 1)
+	require.Len(t, enters(t, forwarded.NewAddressLimiter(3, forwarded.Proxies{}), "not an address"), 1)
 }
 
 // TestListen holds that a connection too many is told so and closed, and that one that ends leaves its place.
@@ -60,7 +60,7 @@ func TestListen(t *testing.T) {
 	for _, refusal := range []string{"", "HTTP/1.1 503 Service Unavailable\r\n\r\n"} {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		require.NoError(t, err)
-		limited := forwarded.Listen(l, forwarded.NewCrowd(8, forwarded.Proxies{}), []byte(refusal))
+		limited := forwarded.Listen(l, forwarded.NewAddressLimiter(8, forwarded.Proxies{}), []byte(refusal))
 		accepted := make(chan net.Conn, 8)
 		go func() {
 			defer close(accepted)

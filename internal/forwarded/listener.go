@@ -18,14 +18,14 @@ const (
 // A listener limits the connections that it accepts.
 type listener struct {
 	net.Listener
-	crowd    *Crowd
+	crowd    *AddressLimiter
 	refusal  []byte
 	refusing chan struct{}
 }
 
-// Listen returns a listener that accepts only connections that the Crowd has room for. It sends the
+// Listen returns a listener that accepts only connections that the AddressLimiter has room for. It sends the
 // refusal to other connections, unless it is empty, and closes them.
-func Listen(l net.Listener, c *Crowd, refusal []byte) net.Listener {
+func Listen(l net.Listener, c *AddressLimiter, refusal []byte) net.Listener {
 	return &listener{l, c, refusal, make(chan struct{}, refusing)}
 }
 
@@ -36,8 +36,8 @@ func (l *listener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		if leave, ok := l.crowd.Enter(conn.RemoteAddr().String()); ok {
-			return &counted{conn, leave}, nil
+		if leave, ok := l.crowd.Acquire(conn.RemoteAddr().String()); ok {
+			return &limitedConn{conn, leave}, nil
 		}
 		l.refuse(conn)
 	}
@@ -65,22 +65,22 @@ func (l *listener) refuse(conn net.Conn) {
 	}()
 }
 
-// A counted is a connection that leaves the Crowd when it is closed.
-type counted struct {
+// A limitedConn is a connection that leaves the AddressLimiter when it is closed.
+type limitedConn struct {
 	net.Conn
 	leave func()
 }
 
-var _ net.Conn = (*counted)(nil)
+var _ net.Conn = (*limitedConn)(nil)
 
-func (c *counted) Close() error {
+func (c *limitedConn) Close() error {
 	c.leave()
 	return c.Conn.Close()
 }
 
 // CloseWrite closes the writing side, so that net/http can let a client read a whole answer before
 // it closes a connection with unread data.
-func (c *counted) CloseWrite() error {
+func (c *limitedConn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
 	}

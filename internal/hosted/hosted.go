@@ -19,7 +19,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/job"
 	"github.com/rookeryhq/rookery/internal/limit"
 	"github.com/rookeryhq/rookery/internal/table"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/memory"
 	"github.com/rookeryhq/rookery/internal/tools/notes"
@@ -31,7 +31,7 @@ import (
 
 // Options are the options of a Host. Teams and Tables are required.
 type Options struct {
-	Teams *team.Teams
+	Teams *tenant.Registry
 
 	// Tables returns the table of a tenant, which contains the rates of its principals.
 	Tables func(ctx context.Context, tenant string) (table.Table, error)
@@ -57,7 +57,7 @@ type Options struct {
 	Outer, Inner []tool.Interceptor
 
 	// Measure adds attributes to the log line of a call; see audit.Options.
-	Measure func() func(audit.Ended) []slog.Attr
+	Measure func() func(audit.EndedCall) []slog.Attr
 
 	Meter Meter            // nil: no metrics
 	Log   *slog.Logger     // nil: no logging
@@ -91,7 +91,7 @@ func New(o Options) (*Host, error) {
 	}
 	h := &Host{
 		opt:     o,
-		Auditor: audit.New(audit.Options{Teams: o.Teams, Log: o.Log, Now: o.Now, Measure: o.Measure}),
+		Auditor: audit.New(audit.Options{Tenants: o.Teams, Log: o.Log, Now: o.Now, Measure: o.Measure}),
 		Limiter: limit.New(limit.Options{
 			Tables: o.Tables, Now: o.Now,
 			Rates: limit.Rates{
@@ -126,21 +126,21 @@ func (h *Host) Close() {
 // interceptors returns the interceptors of every call, outermost first. A call is audited and
 // metered whatever its result. Calls without permission are rate-limited too.
 func (h *Host) interceptors() []tool.Interceptor {
-	vaults := access.Of(h.opt.Teams)
-	all := []tool.Interceptor{using, h.Auditor.Interceptor()}
+	vaults := access.NewDirectory(h.opt.Teams)
+	all := []tool.Interceptor{releaseVaults, h.Auditor.Interceptor()}
 	if h.opt.Meter != nil {
 		all = append(all, h.opt.Meter.Interceptor())
 	}
 	return slices.Concat(all, h.opt.Outer, []tool.Interceptor{
 		readOnly(h.opt.ReadOnly || h.opt.Server.ReadOnly),
-		h.Limiter.Behind(access.Check(vaults)), access.Claim(vaults),
+		h.Limiter.After(access.Check(vaults)), access.Claim(vaults),
 	}, h.opt.Inner)
 }
 
-// using releases the open vaults that a call uses when the call ends.
-func using(next tool.Handler) tool.Handler {
+// releaseVaults releases the open vaults that a call uses when the call ends.
+func releaseVaults(next tool.Handler) tool.Handler {
 	return func(ctx context.Context, c *tool.Call) (tool.Reply, error) {
-		ctx, end := team.Using(ctx)
+		ctx, end := tenant.Using(ctx)
 		defer end()
 		return next(ctx, c)
 	}
@@ -158,7 +158,7 @@ func readOnly(on bool) tool.Interceptor {
 
 // Tools returns all tools of the product, for the tenants t. l provides the rates; nil: no rates. t
 // may be nil to read only the descriptions of the tools.
-func Tools(t *team.Teams, l teamtools.Limiter) []*tool.Tool {
+func Tools(t *tenant.Registry, l teamtools.Limiter) []*tool.Tool {
 	var all []*tool.Tool
 	whole := func() []*tool.Tool { return all }
 	all = slices.Concat(raven.Tools(t, whole), notes.Tools(t, memory.Reader(t)),
@@ -168,11 +168,11 @@ func Tools(t *team.Teams, l teamtools.Limiter) []*tool.Tool {
 }
 
 // Jobs returns the kinds of jobs of the tools, in a tenant.
-func Jobs(t *team.Team) []job.Kind {
+func Jobs(t *tenant.Tenant) []job.Kind {
 	return append(raven.Jobs(t), teamtools.Jobs(t)...)
 }
 
-// Parts returns the partitions of a tenant beside its logs, for team.Options. They are erased with
+// Parts returns the partitions of a tenant beside its logs, for tenant.Options. They are erased with
 // the tenant.
 func Parts() []string { return slices.Concat(audit.Parts(), limit.Parts()) }
 
@@ -186,8 +186,8 @@ func (h *Host) newGate() *access.Gate {
 		verifier = auth.NewVerifier(auth.Options{Now: o.Now, Queue: max(1, calls/4)})
 	}
 	return access.NewGate(access.GateOptions{
-		Teams: o.Teams, Enter: h.enter, Verifier: verifier, PublicURL: o.Server.PublicURL,
-		Issuers: issuersOf(o.Server), Guests: named(o.Server, auth.Local),
+		Tenants: o.Teams, OpenTenant: h.openTenant, Verifier: verifier, PublicURL: o.Server.PublicURL,
+		Issuers: issuersOf(o.Server), AllowLocalTenant: named(o.Server, auth.Local),
 		Closed: o.Closed, Now: o.Now, Log: o.Log,
 	})
 }

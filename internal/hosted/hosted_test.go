@@ -18,7 +18,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/hosted"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/table"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/memory"
 	"github.com/rookeryhq/rookery/internal/tools/orient"
@@ -27,7 +27,7 @@ import (
 )
 
 // stores returns the tenants of a deployment with new stores, and the table of each.
-func stores(t *testing.T) (*team.Teams, func(context.Context, string) (table.Table, error)) {
+func stores(t *testing.T) (*tenant.Registry, func(context.Context, string) (table.Table, error)) {
 	t.Helper()
 	db, err := bolttable.Open(filepath.Join(t.TempDir(), "t.db"), bolttable.Options{})
 	require.NoError(t, err)
@@ -35,7 +35,7 @@ func stores(t *testing.T) (*team.Teams, func(context.Context, string) (table.Tab
 	files, err := fileblob.Open(t.TempDir())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, files.Close()) })
-	teams := team.NewTeams(team.Options{
+	teams := tenant.NewRegistry(tenant.Options{
 		Table: db, Bucket: files, Texts: repo.NewTexts(1 << 20), Now: clock, Log: discard,
 	})
 	t.Cleanup(teams.Close)

@@ -93,7 +93,7 @@ func (h *Host) Handler(s Serving) http.Handler {
 	o := httptool.Options{
 		Hosts: s.Hosts, Origins: s.Server.CORSOrigins, Peer: s.Peer, Only: s.Only, Decoded: s.Decoded,
 		Authenticate: s.Authenticate, Count: h.Limiter.Visit,
-		Requests: forwarded.NewCrowd(perCall*calls, s.Server.Proxies()),
+		Requests: forwarded.NewAddressLimiter(perCall*calls, s.Server.Proxies()),
 		Resource: resource(s.Server), Ready: s.Ready, Log: h.opt.Log, Audited: true, Version: s.Version,
 		Document: func() ([]byte, error) {
 			return openapi.Document(h.Catalogue.Tools(), openapi.Info{Version: s.Version})

@@ -8,7 +8,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/config"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 )
 
 // issuersOf returns the issuers of a configuration for the gate.
@@ -33,7 +33,7 @@ func named(c config.Config, tenant string) bool {
 }
 
 // IssuersFor returns a function that returns the URLs of the configured issuers whose tokens may be
-// for a tenant; see team.Options.
+// for a tenant; see tenant.Options.
 func IssuersFor(c config.Config) func(tenant string) []string {
 	return func(tenant string) []string {
 		var all []string
@@ -47,26 +47,26 @@ func IssuersFor(c config.Config) func(tenant string) []string {
 	}
 }
 
-// enter opens the tenant of a token of a configured issuer. If the configuration names the tenant,
+// openTenant opens the tenant of a token of a configured issuer. If the configuration names the tenant,
 // enter creates it and its first admin if they do not exist. This is for processes that do not call
 // MakeTenants when they start.
-func (h *Host) enter(ctx context.Context, name string) (*team.Team, error) {
-	t, err := h.opt.Teams.Team(ctx, name)
+func (h *Host) openTenant(ctx context.Context, name string) (*tenant.Tenant, error) {
+	t, err := h.opt.Teams.Tenant(ctx, name)
 	if fault.Is(err, fault.Unauthenticated) && named(h.opt.Server, name) {
 		if err := h.opt.Teams.Make(ctx, name); err != nil {
 			return nil, err
 		}
-		t, err = h.opt.Teams.Team(ctx, name)
+		t, err = h.opt.Teams.Tenant(ctx, name)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return t, h.begin(ctx, t, name)
+	return t, h.createFirstAdmin(ctx, t, name)
 }
 
-// begin creates the first admin that the configuration names for a tenant, unless the tenant has an
+// createFirstAdmin creates the first admin that the configuration names for a tenant, unless the tenant has an
 // admin.
-func (h *Host) begin(ctx context.Context, t *team.Team, name string) error {
+func (h *Host) createFirstAdmin(ctx context.Context, t *tenant.Tenant, name string) error {
 	i := slices.IndexFunc(h.opt.Server.FirstAdmins, func(a config.Admin) bool { return a.Tenant == name })
 	if i < 0 {
 		return nil
@@ -76,7 +76,7 @@ func (h *Host) begin(ctx context.Context, t *team.Team, name string) error {
 		return err
 	}
 	first := h.opt.Server.FirstAdmins[i]
-	return t.Begin(ctx, team.Member{Issuer: first.Issuer, Subject: first.Subject})
+	return t.Begin(ctx, tenant.Member{Issuer: first.Issuer, Subject: first.Subject})
 }
 
 // MakeTenants creates the tenants that the configuration names, and their first admins. It is
@@ -94,11 +94,11 @@ func (h *Host) MakeTenants(ctx context.Context) error {
 		if err := h.opt.Teams.Make(ctx, first.Tenant); err != nil {
 			return err
 		}
-		t, err := h.opt.Teams.Team(ctx, first.Tenant)
+		t, err := h.opt.Teams.Tenant(ctx, first.Tenant)
 		if err != nil {
 			return err
 		}
-		if err := h.begin(ctx, t, first.Tenant); err != nil {
+		if err := h.createFirstAdmin(ctx, t, first.Tenant); err != nil {
 			return err
 		}
 	}

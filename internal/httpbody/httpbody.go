@@ -18,9 +18,9 @@ import (
 // Bounds for a body that is too large: the bytes and the time for which it is read and discarded,
 // and the bytes of its beginning that Read returns.
 const (
-	most   = 16 << 20
-	within = 10 * time.Second
-	kept   = 64 << 10
+	maxDiscard     = 16 << 20
+	discardTimeout = 10 * time.Second
+	maxBeginning   = 64 << 10
 )
 
 // A bounded is a body that returns an *http.MaxBytesError at its bound.
@@ -79,7 +79,7 @@ func Read(r *http.Request) ([]byte, error) {
 		return data, TooLarge(b.bound)
 	}
 	if f := (*fault.Fault)(nil); errors.As(err, &f) {
-		Leave(b.w, b.r)
+		StopReading(b.w, b.r)
 		return data, f
 	}
 	if err != nil {
@@ -92,7 +92,7 @@ func Read(r *http.Request) ([]byte, error) {
 func (b *bounded) refuse(r *http.Request) (beginning []byte, err error) {
 	if r.Header.Get("Expect") == "" {
 		b.speedUp()
-		beginning, _ = io.ReadAll(io.LimitReader(b.whole, kept)) // a body that is cut off has a shorter beginning
+		beginning, _ = io.ReadAll(io.LimitReader(b.whole, maxBeginning)) // a body that is cut off has a shorter beginning
 		b.discard()
 	}
 	return beginning, TooLarge(b.bound)
@@ -101,15 +101,15 @@ func (b *bounded) refuse(r *http.Request) (beginning []byte, err error) {
 // discard reads and discards the rest of the body. If the rest exceeds the bounds, the connection
 // is closed with the answer.
 func (b *bounded) discard() {
-	if _, err := io.CopyN(io.Discard, b.whole, most); !errors.Is(err, io.EOF) {
-		Leave(b.w, b.r)
+	if _, err := io.CopyN(io.Discard, b.whole, maxDiscard); !errors.Is(err, io.EOF) {
+		StopReading(b.w, b.r)
 	}
 }
 
-// Leave prepares an answer after which no more of the body is read. Over HTTP/1 the connection is
+// StopReading prepares an answer after which no more of the body is read. Over HTTP/1 the connection is
 // then closed, because the next request follows the body. Over HTTP/2 only the stream ends, because
 // others share the connection.
-func Leave(w http.ResponseWriter, r *http.Request) {
+func StopReading(w http.ResponseWriter, r *http.Request) {
 	if r.ProtoMajor < 2 {
 		w.Header().Set("Connection", "close")
 	}
@@ -118,7 +118,7 @@ func Leave(w http.ResponseWriter, r *http.Request) {
 // speedUp sets a deadline for the rest of the body. It ignores connections without deadlines, such as
 // a body in memory.
 func (b *bounded) speedUp() {
-	_ = http.NewResponseController(b.w).SetReadDeadline(time.Now().Add(within))
+	_ = http.NewResponseController(b.w).SetReadDeadline(time.Now().Add(discardTimeout))
 }
 
 // TooLarge returns the fault of a body that exceeds a bound in bytes.

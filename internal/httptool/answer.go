@@ -95,18 +95,18 @@ func (s *server) refuse(w http.ResponseWriter, r *http.Request, f *fault.Fault) 
 	s.send(w, r, &g, tool.Refusal(&g, s.family(r)))
 }
 
-// turnAway refuses a request whose body is not read. Without this the server would read the body
+// refuseUnread refuses a request whose body is not read. Without this the server would read the body
 // before it answers, for as long as the client takes to send it. It is for every refusal before
 // authentication.
-func (s *server) turnAway(w http.ResponseWriter, r *http.Request, f *fault.Fault) {
-	unread(w, r)
+func (s *server) refuseUnread(w http.ResponseWriter, r *http.Request, f *fault.Fault) {
+	closeAfterAnswer(w, r)
 	s.refuse(w, r, f)
 }
 
-// unread closes the connection after the answer if the request has a body.
-func unread(w http.ResponseWriter, r *http.Request) {
+// closeAfterAnswer closes the connection after the answer if the request has a body.
+func closeAfterAnswer(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength != 0 {
-		httpbody.Leave(w, r)
+		httpbody.StopReading(w, r)
 	}
 }
 
@@ -119,7 +119,7 @@ func (s *server) notAllowed(w http.ResponseWriter, r *http.Request, allowed []st
 	}
 	list := strings.Join(allowed, ", ")
 	w.Header().Set("Allow", list)
-	unread(w, r)
+	closeAfterAnswer(w, r)
 	f := fault.New(fault.InvalidParameter, "this path does not support the method").
 		With("allowed", allowed).Fix("use %s", list)
 	f.RequestID = noteOf(r).id
@@ -148,7 +148,7 @@ func (s *server) send(
 // unauthenticated requests. The challenge is that of the whole server, because the HTTP routes are
 // one resource.
 func (s *server) challenge(w http.ResponseWriter, r *http.Request, f *fault.Fault) {
-	sent := access.Sent(r.Header)
+	sent := access.HasBearerToken(r.Header)
 	if c := s.opt.Resource.Challenge("", f, sent); c != "" {
 		w.Header().Set("WWW-Authenticate", c)
 	}

@@ -47,7 +47,7 @@ type header struct {
 
 // meaning returns a function that finds a tool's argument with a meaning.
 func meaning(m tool.Meaning) func(*tool.Tool) (tool.Arg, bool) {
-	return func(t *tool.Tool) (tool.Arg, bool) { return t.Meant(m) }
+	return func(t *tool.Tool) (tool.Arg, bool) { return t.ArgFor(m) }
 }
 
 // shared returns a function that finds a shared argument. It returns false if the tool has one of

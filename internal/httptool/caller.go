@@ -33,10 +33,10 @@ func (s *server) caller(r *http.Request) (auth.Caller, error) {
 	return c, nil
 }
 
-// lost answers a request whose path leads to no tool: 405 if the path has other methods, otherwise
+// refuseUnrouted answers a request whose path leads to no tool: 405 if the path has other methods, otherwise
 // 404 with the route that was probably meant, or the limit that the caller has exceeded with such
 // requests.
-func (s *server) lost(w http.ResponseWriter, r *http.Request, err error) {
+func (s *server) refuseUnrouted(w http.ResponseWriter, r *http.Request, err error) {
 	if over := s.countLost(r); over != nil {
 		err = over
 	}
@@ -44,14 +44,14 @@ func (s *server) lost(w http.ResponseWriter, r *http.Request, err error) {
 		s.notAllowed(w, r, other.allowed)
 		return
 	}
-	s.turnAway(w, r, fault.Of(err))
+	s.refuseUnread(w, r, fault.Of(err))
 }
 
 // countLost counts a request below /v1 that leads to no tool, if it has a valid token. It returns
 // an error if the caller has made too many requests. Without a token the request costs nothing that
 // is worth counting.
 func (s *server) countLost(r *http.Request) error {
-	if !strings.HasPrefix(r.URL.Path, "/v1/") || !access.Sent(r.Header) {
+	if !strings.HasPrefix(r.URL.Path, "/v1/") || !access.HasBearerToken(r.Header) {
 		return nil
 	}
 	caller, err := s.caller(r)
@@ -69,7 +69,7 @@ type state struct {
 }
 
 // healthy answers that the process is running.
-func (s *server) healthy(w http.ResponseWriter, r *http.Request) { s.is(w, r, "healthy") }
+func (s *server) healthy(w http.ResponseWriter, r *http.Request) { s.writeStatus(w, r, "healthy") }
 
 // ready answers whether calls can be served. The reason of a failure is logged; the response has it
 // only if it is meant for everyone; see unready.
@@ -81,7 +81,7 @@ func (s *server) ready(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	s.is(w, r, "ready")
+	s.writeStatus(w, r, "ready")
 }
 
 // unready returns the fault of a server that is not ready, with the reason if it may be shown: an
@@ -95,8 +95,8 @@ func unready(err error) *fault.Fault {
 	return fault.New(fault.Unavailable, "the server cannot take calls now")
 }
 
-// is answers with a status.
-func (s *server) is(w http.ResponseWriter, r *http.Request, status string) {
+// writeStatus answers with a status.
+func (s *server) writeStatus(w http.ResponseWriter, r *http.Request, status string) {
 	data, err := tool.Marshal(state{true, map[string]string{"status": status}, []tool.Warning{}})
 	if err != nil {
 		s.refuse(w, r, fault.Of(err))

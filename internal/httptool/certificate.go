@@ -9,10 +9,10 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 )
 
-// unproved returns the UNAVAILABLE fault of a server whose certificate failed verification, with
+// certificateFault returns the UNAVAILABLE fault of a server whose certificate failed verification, with
 // the reason and a remedy. It quotes nothing from the certificate except times, because anyone
 // could have written that. There is no option to accept such a certificate.
-func (c *Client) unproved(err *tls.CertificateVerificationError) *fault.Fault {
+func (c *Client) certificateFault(err *tls.CertificateVerificationError) *fault.Fault {
 	told := func(format string, args ...any) *fault.Fault {
 		return fault.New(fault.Unavailable, "the certificate of "+format, append([]any{c.host()}, args...)...).
 			Because(err)
@@ -30,14 +30,14 @@ func (c *Client) unproved(err *tls.CertificateVerificationError) *fault.Fault {
 		return told("%s is for another name").
 			Fix("call the server by the name that its certificate has")
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired && invalid.Cert != nil:
-		return untimely(told, invalid.Cert)
+		return validityFault(told, invalid.Cert)
 	}
 	return told("%s does not prove the identity of the server").Fix("check the address of the server")
 }
 
-// untimely returns the fault of a certificate that has expired or is not valid yet. told makes the
+// validityFault returns the fault of a certificate that has expired or is not valid yet. told makes the
 // fault. The clock of this machine may also be the cause, so that is always a fix.
-func untimely(
+func validityFault(
 	told func(format string, args ...any) *fault.Fault, cert *x509.Certificate,
 ) *fault.Fault {
 	const clock = "check the clock of this machine"

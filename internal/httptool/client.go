@@ -135,7 +135,7 @@ func (c *Client) post(ctx context.Context, path string, body []byte) (*http.Requ
 func (c *Client) read(a Answer) (json.RawMessage, error) {
 	data := a.Body
 	if !json.Valid(data) || len(data) > maxAnswer {
-		return nil, c.strange(a)
+		return nil, c.foreignFault(a)
 	}
 	if a.Status >= 200 && a.Status < 300 {
 		return data, nil
@@ -143,9 +143,9 @@ func (c *Client) read(a Answer) (json.RawMessage, error) {
 	f := faultIn(data)
 	switch {
 	case f == nil:
-		return nil, c.strange(a)
+		return nil, c.foreignFault(a)
 	case f.Status() == fault.StatusUnauthenticated:
-		f = c.unknown(f)
+		f = c.authFault(f)
 		return tool.Refusal(f, nil), f
 	}
 	f.BodyTooLarge = a.Status == http.StatusRequestEntityTooLarge

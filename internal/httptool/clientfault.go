@@ -40,23 +40,23 @@ func isLoopback(host string) bool {
 	return strings.EqualFold(host, "localhost") || net.ParseIP(host).IsLoopback()
 }
 
-// unreached returns the fault of a request without an answer: UNAVAILABLE, with the reason and what
+// requestFault returns the fault of a request without an answer: UNAVAILABLE, with the reason and what
 // to do. A request that was not sent (sent is false) had no effect. For one that was sent, the
 // outcome is unknown, and the fix is to repeat it with the same idempotency key.
-func (c *Client) unreached(err error, sent bool) error {
+func (c *Client) requestFault(err error, sent bool) error {
 	var dial *net.OpError
 	var certificate *tls.CertificateVerificationError
 	var alert tls.AlertError
 	switch {
 	case errors.As(err, &certificate):
-		return c.unproved(certificate)
+		return c.certificateFault(certificate)
 	case errors.Is(err, http.ErrSchemeMismatch):
 		return fault.New(fault.Unavailable, "%s does not speak TLS", c.host()).
 			Fix("check the address of the server").Because(err)
 	case errors.As(err, &alert):
 		return c.silent("no TLS connection").Because(err)
 	case errors.As(err, &dial) && dial.Op == "dial" && !errors.Is(err, context.Canceled):
-		return c.silent(undialled(err)).Because(err)
+		return c.silent(dialReason(err)).Because(err)
 	case !sent:
 		return fault.New(fault.Unavailable, "no connection to %s could be made: the request was not sent",
 			c.host()).Because(err)
@@ -79,9 +79,9 @@ func (c *Client) silent(reason string) *fault.Fault {
 	return f.Fix("%s", c.start())
 }
 
-// undialled returns a short phrase that says why a connection could not be made, such as
+// dialReason returns a short phrase that says why a connection could not be made, such as
 // "connection refused", for a message in parentheses.
-func undialled(err error) string {
+func dialReason(err error) string {
 	var name *net.DNSError
 	var slow net.Error
 	switch {
@@ -134,10 +134,10 @@ func (c *Client) address() string {
 	return u.Scheme + "://" + u.Host + strings.TrimSuffix(u.EscapedPath(), "/")
 }
 
-// unknown returns the fault of a server that does not accept the token or requires one. It names
+// authFault returns the fault of a server that does not accept the token or requires one. It names
 // the source of the token and the command that logs in. given is the server's own fault, of which
 // only the code of an expired token and the id of the request are kept.
-func (c *Client) unknown(given *fault.Fault) *fault.Fault {
+func (c *Client) authFault(given *fault.Fault) *fault.Fault {
 	token := "the token that was sent"
 	if c.Shown != "" {
 		token = "the token from " + c.Shown
@@ -158,16 +158,16 @@ func (c *Client) unknown(given *fault.Fault) *fault.Fault {
 	return f.Fix("rookery login --server %s --token -", c.address())
 }
 
-// strange returns the fault of an answer that does not come from a Rookery server, for example from
+// foreignFault returns the fault of an answer that does not come from a Rookery server, for example from
 // a gateway in front of it. It keeps a retry delay. The statuses 401, 413 and 429 have their usual
 // meaning, whatever program sends them.
-func (c *Client) strange(a Answer) *fault.Fault {
+func (c *Client) foreignFault(a Answer) *fault.Fault {
 	cause := fmt.Errorf("answer of status %d", a.Status)
 	f := fault.New(fault.Unavailable, "%s answered with status %d, not like a Rookery server", c.host(),
 		a.Status).Fix("check the address of the server")
 	switch a.Status {
 	case http.StatusUnauthorized:
-		f = c.unknown(fault.New(fault.Unauthenticated, ""))
+		f = c.authFault(fault.New(fault.Unauthenticated, ""))
 	case http.StatusTooManyRequests:
 		f = fault.New(fault.RateLimited, "%s accepts no more calls for now", c.host())
 	case http.StatusRequestEntityTooLarge: // from a gateway in front of the server

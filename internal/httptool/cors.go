@@ -32,12 +32,12 @@ var (
 // corsAge is the number of seconds for which a browser may cache the answer to a preflight request.
 const corsAge = "600"
 
-// invited checks Origin. It passes requests without an Origin, and those from pages of this server
+// checkOrigin checks Origin. It passes requests without an Origin, and those from pages of this server
 // or of Options.Origins. It refuses all others, which a page may send with its visitor's browser,
 // even if the page's own name now resolves to this server. Preflight requests of listed pages are
 // answered here without a token, because a browser sends none with them. The response varies with
 // Origin as soon as there are listed pages.
-func (s *server) invited(next http.Handler) http.Handler {
+func (s *server) checkOrigin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if len(s.opt.Origins) > 0 {
 			w.Header().Add("Vary", "Origin")
@@ -45,10 +45,10 @@ func (s *server) invited(next http.Handler) http.Handler {
 		guest := s.isGuest(r)
 		switch {
 		case guest:
-			s.welcome(w.Header(), r)
+			s.setCORSHeaders(w.Header(), r)
 		case !s.fromUs(r):
 			s.opt.Meter.Refused(access.Origin)
-			s.turnAway(w, r, fault.New(fault.PermissionDenied,
+			s.refuseUnread(w, r, fault.New(fault.PermissionDenied,
 				"the request comes from a page of another origin"))
 			return
 		}
@@ -81,9 +81,9 @@ func isPreflight(r *http.Request) bool {
 	return r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != ""
 }
 
-// welcome sets the CORS headers for a listed page: its own origin, and for a preflight request what
+// setCORSHeaders sets the CORS headers for a listed page: its own origin, and for a preflight request what
 // it may send. Credentials are not among them.
-func (s *server) welcome(h http.Header, r *http.Request) {
+func (s *server) setCORSHeaders(h http.Header, r *http.Request) {
 	h.Set("Access-Control-Allow-Origin", r.Header.Get("Origin"))
 	if !isPreflight(r) {
 		h.Set("Access-Control-Expose-Headers", corsRead)

@@ -14,25 +14,25 @@ import (
 // that other requests cannot block them.
 const maxProbes = 256
 
-// crowded limits the requests in flight of each address and in total. It runs before anything is
+// limitInFlight limits the requests in flight of each address and in total. It runs before anything is
 // read or done. With HTTP/2 each stream is a request. It also bounds the body, before any handler
 // can read it. A refused client must read its response at a faster pace.
-func (s *server) crowded(next http.Handler) http.Handler {
-	probes := forwarded.NewCrowd(maxProbes, forwarded.Proxies{})
+func (s *server) limitInFlight(next http.Handler) http.Handler {
+	probes := forwarded.NewAddressLimiter(maxProbes, forwarded.Proxies{})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		httpbody.Bound(w, r, MaxBody)
 		crowd := s.opt.Requests
 		if isProbe(r) {
 			crowd = probes
 		}
-		leave, ok := crowd.Enter(r.RemoteAddr)
+		leave, ok := crowd.Acquire(r.RemoteAddr)
 		if !ok {
 			s.opt.Meter.Refused(access.Overload)
 			s.harden(w.Header())
 			if p, is := w.(*pacer); is {
 				p.time = hasteTime
 			}
-			s.turnAway(w, r, fault.New(fault.Unavailable,
+			s.refuseUnread(w, r, fault.New(fault.Unavailable,
 				"too many concurrent requests from this address, or to this server").After(time.Second))
 			return
 		}

@@ -10,11 +10,11 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 )
 
-// guarded sets the headers of every response, and refuses requests that may have been read or
+// guard sets the headers of every response, and refuses requests that may have been read or
 // changed on the way or that name another host. The check of Host prevents a web page from reaching
 // a server on loopback under a name of its own (DNS rebinding). Health checks are exempt: a load
 // balancer knows only the address, and sends no token.
-func (s *server) guarded(next http.Handler) http.Handler {
+func (s *server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.harden(w.Header())
 		if isProbe(r) {
@@ -23,12 +23,12 @@ func (s *server) guarded(next http.Handler) http.Handler {
 		}
 		if f := s.opt.Peer(r); f != nil {
 			s.opt.Meter.Refused(access.Plain)
-			s.turnAway(w, r, f)
+			s.refuseUnread(w, r, f)
 			return
 		}
-		if !s.ours(r, r.Host) {
+		if !s.isOwnHost(r, r.Host) {
 			s.opt.Meter.Refused(access.Host)
-			s.turnAway(w, r, fault.New(fault.PermissionDenied,
+			s.refuseUnread(w, r, fault.New(fault.PermissionDenied,
 				"the header Host names another server").Fix("call the server by its own name"))
 			return
 		}
@@ -52,8 +52,8 @@ func (s *server) harden(h http.Header) {
 // isProbe reports whether a request is a health check.
 func isProbe(r *http.Request) bool { return r.URL.Path == "/healthz" || r.URL.Path == "/readyz" }
 
-// ours reports whether a host, with its port, is a name of this server.
-func (s *server) ours(r *http.Request, host string) bool {
+// isOwnHost reports whether a host, with its port, is a name of this server.
+func (s *server) isOwnHost(r *http.Request, host string) bool {
 	hosts := s.opt.Hosts
 	if len(hosts) == 0 {
 		hosts = loopback(r)
@@ -73,7 +73,7 @@ func (s *server) fromUs(r *http.Request) bool {
 		return false
 	}
 	scheme, host, _ := strings.Cut(origins[0], "://")
-	return s.ours(r, host) && scheme == s.schemeOf(r, host)
+	return s.isOwnHost(r, host) && scheme == s.schemeOf(r, host)
 }
 
 // schemeOf returns the scheme of one of the server's names: that of the public URL for its host,

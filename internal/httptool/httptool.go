@@ -53,8 +53,8 @@ func New(cat *tool.Catalogue, o Options) http.Handler {
 	if err != nil {
 		panic("httptool: the options of compression are malformed: " + err.Error())
 	}
-	served := s.mounted(zip(http.HandlerFunc(s.serve)))
-	return s.observed(s.paced(s.crowded(s.guarded(s.described(s.invited(served))))))
+	served := s.serveMounts(zip(http.HandlerFunc(s.serve)))
+	return s.observe(s.pace(s.limitInFlight(s.guard(s.serveMetadata(s.checkOrigin(served))))))
 }
 
 // pagesOf returns the pages other than tools, by path; none if only some families are served,
@@ -89,9 +89,9 @@ func (s *server) patterns() []string {
 	return slices.AppendSeq(all, maps.Keys(s.opt.Mount))
 }
 
-// mounted passes requests to mounted handlers, and all others to next. They have passed the checks
+// serveMounts passes requests to mounted handlers, and all others to next. They have passed the checks
 // of every request, but not authentication, and their responses are not compressed here.
-func (s *server) mounted(next http.Handler) http.Handler {
+func (s *server) serveMounts(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if h, at := s.mountOf(r.URL.Path); h != nil {
 			noteOf(r).route = at
@@ -128,7 +128,7 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	c, err := s.find(r)
 	if err != nil {
-		s.lost(w, r, err)
+		s.refuseUnrouted(w, r, err)
 		return
 	}
 	noteOf(r).route, noteOf(r).tool = c.pattern, c.tool
@@ -141,18 +141,18 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 func (s *server) call(w http.ResponseWriter, r *http.Request, c *call) {
 	caller, err := s.caller(r)
 	if err != nil {
-		s.turnAway(w, r, fault.Of(err))
+		s.refuseUnread(w, r, fault.Of(err))
 		return
 	}
 	flight, err := s.opt.Shares.Begin(caller)
 	if err != nil {
 		s.opt.Meter.Refused(access.Overload)
-		s.turnAway(w, r, fault.Of(err))
+		s.refuseUnread(w, r, fault.Of(err))
 		return
 	}
 	defer flight.End()
 	a, err := s.invoke(r, c, caller, flight)
-	access.Spent(w.Header(), *caller.Allowance)
+	access.SetRateHeaders(w.Header(), *caller.Allowance)
 	if err != nil {
 		s.refuse(w, r, fault.Of(err))
 		return

@@ -132,7 +132,7 @@ func TestRequestsOfAnAddress(t *testing.T) {
 	began, end := make(chan struct{}), make(chan struct{})
 	asked := 0
 	var m counts
-	s := hosted(t, httptool.Options{Meter: &m, Requests: forwarded.NewCrowd(8, forwarded.Proxies{}),
+	s := hosted(t, httptool.Options{Meter: &m, Requests: forwarded.NewAddressLimiter(8, forwarded.Proxies{}),
 		Authenticate: func(r *http.Request) (auth.Caller, error) { asked++; return who(r) },
 		Mount: map[string]http.Handler{
 			"/slow": http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
@@ -180,7 +180,7 @@ func (e *endless) Read(p []byte) (int, error) {
 // TestNothingIsReadFirst checks that the body of a refused request is not read.
 func TestNothingIsReadFirst(t *testing.T) {
 	o := httptool.Options{Hosts: []string{"example.com"}, Authenticate: who, Docs: []byte(docsPage),
-		Requests: forwarded.NewCrowd(1, forwarded.Proxies{})}
+		Requests: forwarded.NewAddressLimiter(1, forwarded.Proxies{})}
 	h := httptool.New(tooltest.Sample(), o)
 	for target, status := range map[string]int{
 		"/v1/tools/desk_whoami": 401, "/v1/vaults/main/books": 401, "/nowhere": 404, "/docs": 405,

@@ -34,9 +34,9 @@ type noteKey struct{}
 // noteOf returns the note of a request that passed through observed.
 func noteOf(r *http.Request) *note { return r.Context().Value(noteKey{}).(*note) }
 
-// observed gives every request an id, recovers from panics, and writes the log line. The id is that
+// observe gives every request an id, recovers from panics, and writes the log line. The id is that
 // of the client if it can be logged, otherwise a new one; the response has it in any case.
-func (s *server) observed(next http.Handler) http.Handler {
+func (s *server) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		n := &note{id: access.RequestID(r.Header.Get(requestID))}

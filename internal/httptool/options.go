@@ -68,7 +68,7 @@ type Options struct {
 	// Requests limits the requests in flight of each address and in total, for all protocols. A
 	// request above the limit is UNAVAILABLE, before anything is read or done. Health checks have a
 	// limit of their own. Nil: 2048 in total.
-	Requests *forwarded.Crowd
+	Requests *forwarded.AddressLimiter
 
 	// Ready returns nil if calls can be served, otherwise the reason why not. /readyz calls it and
 	// shows an UNAVAILABLE fault with a `reason` in its details; other errors are only logged. Nil:
@@ -144,7 +144,7 @@ func (o Options) filled() Options {
 		o.Count = func(context.Context, auth.Caller) error { return nil }
 	}
 	if o.Requests == nil {
-		o.Requests = forwarded.NewCrowd(maxRequests, forwarded.Proxies{})
+		o.Requests = forwarded.NewAddressLimiter(maxRequests, forwarded.Proxies{})
 	}
 	return o
 }

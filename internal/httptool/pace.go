@@ -17,9 +17,9 @@ const (
 	hasteTime = time.Second
 )
 
-// paced applies the pace to every response, so that a client that reads slowly cannot keep a
+// pace applies the pace to every response, so that a client that reads slowly cannot keep a
 // connection and a handler for as long as it likes.
-func (s *server) paced(next http.Handler) http.Handler {
+func (s *server) pace(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		next.ServeHTTP(&pacer{w, http.NewResponseController(w), paceTime}, r)
 	})

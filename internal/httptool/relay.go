@@ -38,7 +38,7 @@ func (c *Client) Post(
 	maps.Copy(r.Header, h)
 	a, err := c.send(r)
 	if err == nil && len(a.Body) > maxAnswer {
-		return a, c.strange(a)
+		return a, c.foreignFault(a)
 	}
 	return a, err
 }
@@ -61,7 +61,7 @@ func (c *Client) Answers(ctx context.Context) error {
 		return c.Check()
 	}
 	if _, err = c.send(r); err != nil {
-		return c.unreached(err, false)
+		return c.requestFault(err, false)
 	}
 	return nil
 }
@@ -71,9 +71,9 @@ func (c *Client) Answers(ctx context.Context) error {
 // in the answer, or nil if it has none.
 func (c *Client) Refusal(a Answer, given *fault.Fault) *fault.Fault {
 	if a.Status == http.StatusUnauthorized && given != nil {
-		return c.unknown(given)
+		return c.authFault(given)
 	}
-	return c.strange(a)
+	return c.foreignFault(a)
 }
 
 // send sends a request and returns the answer, of at most maxAnswer bytes and one more. Answer.Sent
@@ -93,12 +93,12 @@ func (c *Client) send(r *http.Request) (Answer, error) {
 	}))
 	resp, err := client.Do(r)
 	if err != nil {
-		return Answer{Sent: sent.Load()}, c.unreached(err, sent.Load())
+		return Answer{Sent: sent.Load()}, c.requestFault(err, sent.Load())
 	}
 	defer func() { _ = resp.Body.Close() }() // everything needed has been read
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	if err != nil {
-		return Answer{Sent: true}, c.unreached(err, true)
+		return Answer{Sent: true}, c.requestFault(err, true)
 	}
 	return Answer{Status: resp.StatusCode, Header: resp.Header, Body: data, Sent: true}, nil
 }

@@ -22,8 +22,8 @@ func (d *draft) swap(old, now *File) {
 		return
 	}
 	path := cmp.Or(now, old).Path
-	if _, changed := d.entered[path]; !changed {
-		d.entered[path] = old
+	if _, changed := d.changed[path]; !changed {
+		d.changed[path] = old
 	}
 	d.swapIDs(noteOf(old), noteOf(now))
 	d.swapNodes(old, now)
@@ -47,28 +47,28 @@ func noteOf(f *File) *Note {
 func (d *draft) applyLookups() {
 	// Changes of several files can cancel each other, so all are collected before anything is
 	// written.
-	names, sums := renaming{sums: map[string]int{}}, map[term]int{}
-	for path, old := range d.entered {
+	names, sums := entryDiff{sums: map[string]int{}}, map[term]int{}
+	for path, old := range d.changed {
 		now, _ := d.files.Get(path)
 		names.add(path, d.names(old), d.names(now))
 		tally(sums, noteOf(old), -1)
 		tally(sums, noteOf(now), 1)
 		d.totals.add(noteOf(old), -1)
 		d.totals.add(noteOf(now), 1)
-		d.enterRow(noteOf(old), noteOf(now))
-		d.held += now.size() - old.size()
+		d.replaceRow(noteOf(old), noteOf(now))
+		d.fileBytes += now.size() - old.size()
 	}
 	// The trees of ids and UIDs are independent of the entries and counts, which this goroutine
 	// writes.
 	var ids sync.WaitGroup
-	if len(d.entered) > ahead { // for fewer files, another goroutine costs more than it saves
-		ids.Go(d.enterIDs)
-		ids.Go(d.enterNodes)
+	if len(d.changed) > parseAhead { // for fewer files, another goroutine costs more than it saves
+		ids.Go(d.flushIDs)
+		ids.Go(d.flushNodes)
 	} else {
-		d.enterIDs()
-		d.enterNodes()
+		d.flushIDs()
+		d.flushNodes()
 	}
-	d.entries.change(names.went, names.came)
+	d.entries.change(names.removed, names.added)
 	for name, by := range names.sums {
 		d.sum(name, by)
 	}
@@ -78,13 +78,13 @@ func (d *draft) applyLookups() {
 		case t.kind == inFolder:
 			d.sumFolder(t.name, by)
 		default:
-			d.sum(d.word(t.kind, t.name), by)
+			d.sum(d.entryName(t.kind, t.name), by)
 		}
 	}
 	ids.Wait()
-	clear(d.entered)
+	clear(d.changed)
 	// The spelling depends on the folders that contain notes, which the counts above have changed.
-	d.spellDaily()
+	d.findDailyFolder()
 }
 
 // names returns the names of all entries of a file, sorted; nil for a nil file. A name occurs once
@@ -107,16 +107,16 @@ func (d *draft) names(f *File) []string {
 	return all
 }
 
-// A renaming collects the entries that are added to and removed from the index, over several files.
+// An entryDiff collects the entries that are added to and removed from the index, over several files.
 // came and went are in no particular order.
-type renaming struct {
-	came, went []entry
-	sums       map[string]int // by name: the change of its count
+type entryDiff struct {
+	added, removed []entry
+	sums           map[string]int // by name: the change of its count
 }
 
 // add compares the names that one file had with those that it has now. Both lists must be sorted,
 // and can contain a name several times. It takes time in proportion to their lengths.
-func (r *renaming) add(path string, had, has []string) {
+func (r *entryDiff) add(path string, had, has []string) {
 	// A merge of two sorted lists. Names are handled in order, each with all its occurrences.
 	for len(had)+len(has) > 0 {
 		name := firstName(had, has)
@@ -126,11 +126,11 @@ func (r *renaming) add(path string, had, has []string) {
 		// The entries of a file are a set: only the first and the last occurrence of a name change
 		// them.
 		case before == 0:
-			r.came = append(r.came, entry{name, path})
+			r.added = append(r.added, entry{name, path})
 		case now == 0:
-			r.went = append(r.went, entry{name, path})
+			r.removed = append(r.removed, entry{name, path})
 		}
-		if before != now && kind(name[0]).summed() {
+		if before != now && kind(name[0]).isCounted() {
 			r.sums[name] += now - before
 		}
 	}
@@ -158,7 +158,7 @@ func repeats(names []string, name string) int {
 // see ImageFormat.
 func (d *draft) noteNames(all []string, n *Note) []string {
 	all = slices.Grow(all, 16+2*len(n.names)+len(n.Annotations)+len(n.Refs))
-	add := func(k kind, name string) { all = append(all, d.word(k, name)) }
+	add := func(k kind, name string) { all = append(all, d.entryName(k, name)) }
 	all = append(all, byCreated.name(timeKey(n.Created)), byModified.name(timeKey(n.Modified)))
 	if n.Quarantine != nil {
 		add(isBroken, "")
@@ -237,13 +237,13 @@ type term struct {
 	name string
 }
 
-// word returns the name of an entry. Equal names share one string, to save memory. The cache
+// entryName returns the name of an entry. Equal names share one string, to save memory. The cache
 // belongs to the draft; names that are in the index already are not in it.
-func (d *draft) word(k kind, name string) string {
-	word, known := d.words[term{k, name}]
+func (d *draft) entryName(k kind, name string) string {
+	word, known := d.entryNames[term{k, name}]
 	if !known {
 		word = k.name(name)
-		d.words[term{k, word[1:]}] = word
+		d.entryNames[term{k, word[1:]}] = word
 	}
 	return word
 }
@@ -307,9 +307,9 @@ func (t *Totals) add(n *Note, by int) {
 	t.Counted.add(n, by)
 }
 
-// enterIDs writes the pending changes of d.ids to the tree of trait ids. It may run concurrently
+// flushIDs writes the pending changes of d.ids to the tree of trait ids. It may run concurrently
 // with changes of the entries and the counts, but not with other uses of d.ids.
-func (d *draft) enterIDs() {
+func (d *draft) flushIDs() {
 	d.traitIDs.change(d.ids)
 	clear(d.ids)
 }

@@ -11,7 +11,7 @@ import (
 
 // applySchema sets the parts of a note that depend on the schema and the settings: its types and
 // those of its sections, the annotations and fields that are traits, references without brackets,
-// names and days. To apply another schema, call it again on a copy; see renewed. Each part can
+// names and days. To apply another schema, call it again on a copy; see mutableCopy. Each part can
 // depend on those before it: fields are traits by the type of the note, and a field is a reference
 // by the type of its object.
 func (d *draft) applySchema(n *Note) {
@@ -24,12 +24,12 @@ func (d *draft) applySchema(n *Note) {
 	for i := range n.Sections {
 		s := &n.Sections[i]
 		if s.Type = vault.Section; s.DeclaredType != "" && s.DeclaredType != vault.Section {
-			s.Type = d.meaning(s.DeclaredType)
+			s.Type = d.schemaType(s.DeclaredType)
 		}
 	}
 	d.fieldTraits(n)
 	d.define(n.Annotations)
-	n.said = sayingsOf(n.Annotations)
+	n.traitValues = traitValuesOf(n.Annotations)
 	// The marks depend on the types of the note, its sections and its annotations, so they come
 	// last.
 	n.markTypes(make([]byte, n.markCount()))
@@ -101,16 +101,16 @@ func rawOf(v any) string {
 func (d *draft) define(all []*Trait) {
 	pinned := 0 // the last line whose pin was claimed
 	for _, t := range all {
-		t.TraitValue = d.meant(t)
+		t.TraitValue = d.typedValue(t)
 		if t.claims = false; t.Defined && t.Line != pinned && t.Pin() != "" {
 			t.claims, pinned = true, t.Line
 		}
 	}
 }
 
-// sayingsOf returns the values of annotations, in their order; nil if there are none. Walks that
+// traitValuesOf returns the values of annotations, in their order; nil if there are none. Walks that
 // filter by value read this list and not the annotations, which are spread in memory.
-func sayingsOf(all []*Trait) []*TraitValue {
+func traitValuesOf(all []*Trait) []*TraitValue {
 	if len(all) == 0 {
 		return nil
 	}
@@ -121,28 +121,28 @@ func sayingsOf(all []*Trait) []*TraitValue {
 	return said
 }
 
-// meant returns the value of a trait under the schema. Annotations that are written alike share one
+// typedValue returns the value of a trait under the schema. Annotations that are written alike share one
 // TraitValue; field traits do not. The cache of values is cleared when the schema changes.
-func (d *draft) meant(t *Trait) *TraitValue {
-	k := said{t.Type, t.Raw, t.Task}
+func (d *draft) typedValue(t *Trait) *TraitValue {
+	k := traitValueKey{t.Type, t.Raw, t.Task}
 	// A field has a typed value, which its text does not determine, so fields are not shared.
-	if known := d.sayings[k]; known != nil && !t.Field {
+	if known := d.traitValues[k]; known != nil && !t.Field {
 		return known
 	}
 	s := *t.TraitValue
 	s.define(d.schema)
 	if !t.Field {
-		d.sayings[k] = &s
+		d.traitValues[k] = &s
 	}
 	return &s
 }
 
-// remember stores the values of the annotations of a note, so that the next note with the same
+// cacheValues stores the values of the annotations of a note, so that the next note with the same
 // annotations shares them.
-func (d *draft) remember(n *Note) {
+func (d *draft) cacheValues(n *Note) {
 	for _, t := range annotationsOf(n) {
 		if !t.Field {
-			d.sayings[said{t.Type, t.Raw, t.Task}] = t.TraitValue
+			d.traitValues[traitValueKey{t.Type, t.Raw, t.Task}] = t.TraitValue
 		}
 	}
 }
@@ -188,9 +188,9 @@ func ValueText(v any) string {
 	return rawOf(v)
 }
 
-// renewed returns a copy of a note to which applySchema can be applied. It copies everything that
+// mutableCopy returns a copy of a note to which applySchema can be applied. It copies everything that
 // applySchema and identify change; a trait of the copy points to the copy.
-func (n *Note) renewed() *Note {
+func (n *Note) mutableCopy() *Note {
 	c := *n
 	f := *n.File
 	c.File, f.Note, f.Hidden = &f, &c, nil
@@ -210,16 +210,16 @@ func (n *Note) renewed() *Note {
 	return &c
 }
 
-// renew replaces a note by a copy to which the current settings are applied. Its times and, where
+// reapply replaces a note by a copy to which the current settings are applied. Its times and, where
 // the rules allow it, its ids stay. It is used for a change of settings and for a pin that moves to
 // another note.
-func (d *draft) renew(old *Note) {
-	n := old.renewed()
+func (d *draft) reapply(old *Note) {
+	n := old.mutableCopy()
 	d.unclaim(old.Note)
 	if d.hides(n.Path) {
 		n.Hidden, n.Note = n, nil
 	}
 	d.applySchema(n)
-	d.identify(n, identity{old: formerOf(old), came: d.time})
+	d.identify(n, identity{old: prevTraitsOf(old), created: d.time})
 	d.swap(old.File, n.File)
 }

@@ -26,20 +26,20 @@ type auditEntry struct {
 	Removed    []string                   `json:"removed"`
 }
 
-// An audit is the state after the lines of an audit log that were read so far.
+// An auditState is the state after the lines of an audit log that were read so far.
 //
 // It replays the log: an entry that renames or deletes something changes the state so far, and
 // the state at the end is used. Ids are those that the log has, which the notes of the vault need
 // not have any more; identify matches the traits by their text.
-type audit struct {
-	objects map[string]span  // by id
-	traits  map[string]*told // by id; the parent is the whole id
-	order   []string         // ids of traits, by first line; can contain duplicates
-	seen    map[string]bool  // ids of the notes in the lines that were read
+type auditState struct {
+	objects map[string]span         // by id
+	traits  map[string]*loggedTrait // by id; the parent is the whole id
+	order   []string                // ids of traits, by first line; can contain duplicates
+	seen    map[string]bool         // ids of the notes in the lines that were read
 }
 
 // resume adds the times of a note that came from earlier audit logs.
-func (a *audit) resume(note string, s importedTimes) {
+func (a *auditState) resume(note string, s importedTimes) {
 	a.objects[note] = s.span
 	for fragment, seen := range s.sections {
 		a.objects[note+"#"+fragment] = seen
@@ -57,18 +57,18 @@ func (a *audit) resume(note string, s importedTimes) {
 
 // read applies the lines of an audit log. It skips lines that it cannot parse, because other
 // programs wrote them.
-func (a *audit) read(log []byte) {
+func (a *auditState) read(log []byte) {
 	for line := range bytes.Lines(log) {
 		var e auditEntry
 		if json.Unmarshal(line, &e) == nil && !e.TS.IsZero() {
 			e.TS = e.TS.UTC()
-			a.take(e)
+			a.apply(e)
 		}
 	}
 }
 
-// take applies one entry. A change of anything in a note counts as a change of the note.
-func (a *audit) take(e auditEntry) {
+// apply applies one entry. A change of anything in a note counts as a change of the note.
+func (a *auditState) apply(e auditEntry) {
 	switch {
 	case e.Op == "reindex":
 		a.reindex(e)
@@ -77,14 +77,14 @@ func (a *audit) take(e auditEntry) {
 		// The deletion of a section changes its note; the deletion of a note leaves nothing to
 		// change.
 		if strings.Contains(e.ID, "#") {
-			a.seeNote(e.ID, e.TS)
+			a.extendNote(e.ID, e.TS)
 		}
 	case e.Entity == "object":
 		a.move(e.Changes["id"])
-		a.see(e.ID, e.TS)
+		a.extend(e.ID, e.TS)
 	case e.Entity == "trait" && e.Op == "delete":
 		delete(a.traits, e.ID)
-		a.seeNote(e.Parent, e.TS)
+		a.extendNote(e.Parent, e.TS)
 	case e.Entity == "trait":
 		a.trait(e)
 	}
@@ -93,7 +93,7 @@ func (a *audit) take(e auditEntry) {
 // move renames a note, and everything in it, if an entry says that its id changed. It ignores ids
 // of sections. change is the JSON of the change of the id, with old and new; it may be nil. It goes
 // through everything that is known so far, because moves are rare.
-func (a *audit) move(change json.RawMessage) {
+func (a *auditState) move(change json.RawMessage) {
 	var id struct{ Old, New string }
 	if json.Unmarshal(change, &id) != nil || id.Old == "" || id.New == "" || strings.Contains(id.Old+id.New, "#") {
 		return
@@ -120,9 +120,9 @@ func (a *audit) move(change json.RawMessage) {
 }
 
 // remove forgets an object and everything in it.
-func (a *audit) remove(id string) {
+func (a *auditState) remove(id string) {
 	delete(a.objects, id)
-	maps.DeleteFunc(a.traits, func(_ string, t *told) bool {
+	maps.DeleteFunc(a.traits, func(_ string, t *loggedTrait) bool {
 		return t.parent == id || strings.HasPrefix(t.parent, id+"#")
 	})
 	maps.DeleteFunc(a.objects, func(other string, _ span) bool {
@@ -131,10 +131,10 @@ func (a *audit) remove(id string) {
 }
 
 // trait applies an entry that creates or changes a trait.
-func (a *audit) trait(e auditEntry) {
+func (a *auditState) trait(e auditEntry) {
 	t := a.traits[e.ID]
 	if t == nil {
-		t = &told{id: e.ID}
+		t = &loggedTrait{id: e.ID}
 		a.traits[e.ID] = t
 		a.order = append(a.order, e.ID)
 	}
@@ -142,8 +142,8 @@ func (a *audit) trait(e auditEntry) {
 	amend(&t.parent, e.Parent, e.Changes["parent"])
 	amend(&t.text, e.Content, e.Changes["content"])
 	amend(&t.line, e.Line, e.Changes["line"])
-	t.see(e.TS)
-	a.seeNote(t.parent, e.TS)
+	t.extend(e.TS)
+	a.extendNote(t.parent, e.TS)
 }
 
 // amend sets a value to said, unless that is the zero value, and then to the new value in change,
@@ -161,18 +161,18 @@ func amend[T comparable](value *T, said T, change json.RawMessage) {
 
 // reindex applies an entry that lists the changes found in a file that was edited by another
 // program.
-func (a *audit) reindex(e auditEntry) {
+func (a *auditState) reindex(e auditEntry) {
 	if e.File != "" {
-		a.see(strings.TrimSuffix(e.File, ".md"), e.TS)
+		a.extend(strings.TrimSuffix(e.File, ".md"), e.TS)
 	}
 	for _, name := range append(e.Discovered, e.Modified...) {
 		if id, ok := strings.CutPrefix(name, "object:"); ok {
 			// The move comes first, so that the times before it are known under the new id.
 			a.moveNamed(e, name)
-			a.see(id, e.TS)
+			a.extend(id, e.TS)
 		}
 		if id, ok := strings.CutPrefix(name, "trait:"); ok {
-			a.found(id, e)
+			a.reindexTrait(id, e)
 		}
 	}
 	for _, name := range e.Removed {
@@ -187,16 +187,16 @@ func (a *audit) reindex(e auditEntry) {
 
 // moveNamed renames the note with this name in a reindex entry, if the entry says that its id
 // changed.
-func (a *audit) moveNamed(e auditEntry, name string) {
+func (a *auditState) moveNamed(e auditEntry, name string) {
 	var changes map[string]json.RawMessage
 	if json.Unmarshal(e.Changes[name], &changes) == nil {
 		a.move(changes["id"])
 	}
 }
 
-// found applies the part of a reindex entry about one trait. It skips a trait that is neither known
+// reindexTrait applies the part of a reindex entry about one trait. It skips a trait that is neither known
 // nor described by the entry, because it cannot be matched with one of a note.
-func (a *audit) found(id string, e auditEntry) {
+func (a *auditState) reindexTrait(id string, e auditEntry) {
 	name := "trait:" + id
 	var changes map[string]json.RawMessage
 	told := json.Unmarshal(e.Changes[name], &changes) == nil && changes["trait"] != nil
@@ -209,30 +209,30 @@ func (a *audit) found(id string, e auditEntry) {
 	a.trait(own)
 }
 
-// see records that an object, and with it its note, existed at a time.
-func (a *audit) see(id string, at time.Time) {
+// extend records that an object, and with it its note, existed at a time.
+func (a *auditState) extend(id string, at time.Time) {
 	if strings.Contains(id, "#") {
 		s := a.objects[id]
-		s.see(at)
+		s.extend(at)
 		a.objects[id] = s
 	}
-	a.seeNote(id, at)
+	a.extendNote(id, at)
 }
 
-// seeNote records that the note of an object existed at a time.
-func (a *audit) seeNote(id string, at time.Time) {
+// extendNote records that the note of an object existed at a time.
+func (a *auditState) extendNote(id string, at time.Time) {
 	note, _, _ := strings.Cut(id, "#")
 	if note == "" {
 		return
 	}
 	a.seen[note] = true
 	s := a.objects[note]
-	s.see(at)
+	s.extend(at)
 	a.objects[note] = s
 }
 
-// see extends a span to include a time.
-func (s *span) see(at time.Time) {
+// extend extends a span to include a time.
+func (s *span) extend(at time.Time) {
 	if s.first.IsZero() || at.Before(s.first) {
 		s.first = at
 	}
@@ -241,9 +241,9 @@ func (s *span) see(at time.Time) {
 	}
 }
 
-// seeds returns the collected times by the id of the note. Traits are in the order of their first
+// importedTimes returns the collected times by the id of the note. Traits are in the order of their first
 // line. The audit must not be used afterwards, because it is taken apart.
-func (a *audit) seeds() map[string]importedTimes {
+func (a *auditState) importedTimes() map[string]importedTimes {
 	all := map[string]importedTimes{}
 	for id, s := range a.objects {
 		note, fragment, inside := strings.Cut(id, "#")

@@ -14,7 +14,7 @@ func (r *Resolver) Backlinks(id string, after Location) iter.Seq[Link] {
 		to := r.linkTarget(id)
 		names := r.namesTo(to)
 		for n := range withNote(r.x.notesByAny(names.all, after.Path), to.object.Note, after.Path) {
-			for i, ref := range n.refsBehind(after) {
+			for i, ref := range n.refsAfter(after) {
 				// References such as `#part` are not in the bucket of the note, so those of the
 				// note itself are checked one by one.
 				if !names.has(ref.name) && (n != to.object.Note || !ref.isOwn()) {
@@ -97,7 +97,7 @@ func (r *Resolver) namesTo(to linkTarget) namesToObject {
 	names, fixed := []string{}, true
 	for _, bucket := range to.buckets {
 		prefix := byRef.name(key(bucket, ""))
-		for name := range r.x.summed(prefix, prefix) {
+		for name := range r.x.countedNames(prefix, prefix) {
 			written := name[len(prefix):]
 			// What a relative reference leads to depends on its note. It is kept as a candidate,
 			// and the result is not fixed.
@@ -170,7 +170,7 @@ func (r *Resolver) Outlinks(o Object, after Location) iter.Seq[Link] {
 // them.
 func linksOf(n *Note, after Location) iter.Seq[Link] {
 	return func(yield func(Link) bool) {
-		for i := range n.refsBehind(after) {
+		for i := range n.refsAfter(after) {
 			if !yield(n.link(i)) {
 				return
 			}
@@ -183,11 +183,11 @@ func (n *Note) link(i int) Link {
 	return Link{Source: n.Object(n.Refs[i].Scope), Ref: &n.Refs[i]}
 }
 
-// refsBehind yields the references of the note after a location, with their positions in n.Refs.
+// refsAfter yields the references of the note after a location, with their positions in n.Refs.
 // For a location in a note before this one it yields all, and none for one after it.
-func (n *Note) refsBehind(after Location) iter.Seq2[int, *Ref] {
+func (n *Note) refsAfter(after Location) iter.Seq2[int, *Ref] {
 	return func(yield func(int, *Ref) bool) {
-		first := n.firstBehind(after, len(n.Refs), func(i int) Location { return n.link(i).Spot() })
+		first := n.firstAfter(after, len(n.Refs), func(i int) Location { return n.link(i).Location() })
 		for i := first; i < len(n.Refs); i++ {
 			if !yield(i, &n.Refs[i]) {
 				return

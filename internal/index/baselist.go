@@ -17,30 +17,30 @@ type baseList struct {
 // len returns the number of entries.
 func (f *baseList) len() int { return f.files.len() }
 
-// newFlat returns the list of these entries, which must be sorted and distinct.
-func newFlat(all []entry) *baseList {
+// newBaseList returns the list of these entries, which must be sorted and distinct.
+func newBaseList(all []entry) *baseList {
 	each := make([]string, len(all))
 	for i := range all {
 		each[i] = all[i].path
 	}
 	paths, position := numbered(each)
-	var l flatLister
+	var l baseListBuilder
 	for _, e := range all {
 		l.add(e.name, position[e.path])
 	}
 	return &baseList{listOf(l.names), numbers(l.ends()), numbers(l.files), paths}
 }
 
-// A flatLister builds the parts of a baseList, except for its paths. Its zero value is ready to
+// A baseListBuilder builds the parts of a baseList, except for its paths. Its zero value is ready to
 // use. An imageWriter uses it too, because an image contains the same parts.
-type flatLister struct {
+type baseListBuilder struct {
 	names []string
 	files []byte
 	done  []byte // the ends of all names except the last one
 }
 
 // add appends the next entry, given the position of its path. Entries must come in order.
-func (l *flatLister) add(name string, file int) {
+func (l *baseListBuilder) add(name string, file int) {
 	if n := len(l.names); n == 0 || l.names[n-1] != name {
 		l.done = l.ends()
 		l.names = append(l.names, name)
@@ -49,16 +49,16 @@ func (l *flatLister) add(name string, file int) {
 }
 
 // ends returns the ends of the files of all names so far, as numbers.
-func (l *flatLister) ends() []byte {
+func (l *baseListBuilder) ends() []byte {
 	if len(l.names) == 0 {
 		return nil
 	}
 	return appendNumber(l.done, len(l.files)/4)
 }
 
-// sound reports whether the list is valid: one that newFlat could have returned. It is used on
+// isValid reports whether the list is valid: one that newBaseList could have returned. It is used on
 // lists from images.
-func (f *baseList) sound() bool {
+func (f *baseList) isValid() bool {
 	return f.names.ascend() && (f.names.len() == 0 || f.names.at(0) != "") && f.paths.ascend() &&
 		f.ends.len() == f.names.len() && f.ends.spans(f.files.len()) && f.ascends()
 }
@@ -98,29 +98,29 @@ type baseCursor struct {
 func (f *baseList) seek(first entry) baseCursor {
 	c := baseCursor{baseList: f}
 	number, known := f.names.find(first.name)
-	c.turn(number)
+	c.moveTo(number)
 	if !known || first.path == "" {
 		return c
 	}
 	from := f.paths.search(first.path)
 	c.at += sort.Search(c.end-c.at, func(i int) bool { return f.files.at(c.at+i) >= from })
 	if c.at == c.end {
-		c.turn(number + 1)
+		c.moveTo(number + 1)
 	}
 	return c
 }
 
-// turn moves the cursor to the first entry of the name at a position, or after the last entry if
+// moveTo moves the cursor to the first entry of the name at a position, or after the last entry if
 // there is no such name.
-func (c *baseCursor) turn(number int) {
-	if c.number = number; c.there() {
+func (c *baseCursor) moveTo(number int) {
+	if c.number = number; c.valid() {
 		c.name = c.names.at(number)
 		c.at, c.end = c.ends.span(number)
 	}
 }
 
-// there reports whether the cursor is at an entry.
-func (c *baseCursor) there() bool { return c.number < c.names.len() }
+// valid reports whether the cursor is at an entry.
+func (c *baseCursor) valid() bool { return c.number < c.names.len() }
 
 // entry returns the entry at the cursor, which must be at one.
 func (c *baseCursor) entry() entry { return entry{c.name, c.paths.at(c.files.at(c.at))} }
@@ -128,6 +128,6 @@ func (c *baseCursor) entry() entry { return entry{c.name, c.paths.at(c.files.at(
 // next moves the cursor to the next entry, or after the last one.
 func (c *baseCursor) next() {
 	if c.at++; c.at == c.end {
-		c.turn(c.number + 1)
+		c.moveTo(c.number + 1)
 	}
 }

@@ -17,9 +17,9 @@ func Build(commits iter.Seq[Commit]) *Index {
 	return b.Index()
 }
 
-// ahead is how many commits a Builder parses ahead of the one that it applies. It bounds the number
+// parseAhead is how many commits a Builder parses ahead of the one that it applies. It bounds the number
 // of texts that are in memory at once.
-const ahead = 16
+const parseAhead = 16
 
 // A Builder applies many commits, one after the other. It updates the lookups once, at the end,
 // where With does so for each commit, and it parses the next notes while it applies earlier ones.
@@ -27,7 +27,7 @@ const ahead = 16
 // without a call.
 type Builder struct {
 	draft *draft
-	queue []*reading // being parsed, not yet applied
+	queue []*parsedCommit // being parsed, not yet applied
 }
 
 // NewBuilder returns a Builder that starts from the index x. It does not change x.
@@ -36,23 +36,23 @@ func NewBuilder(x *Index) *Builder { return &Builder{draft: newDraft(x)} }
 // Add queues a commit and may apply earlier ones. The texts of c must not change until Index is
 // called or sixteen more commits were added.
 func (b *Builder) Add(c Commit) {
-	if len(b.queue) == ahead {
-		b.takeFirst()
+	if len(b.queue) == parseAhead {
+		b.applyFirst()
 	}
-	b.queue = append(b.queue, begin(c))
+	b.queue = append(b.queue, startParsing(c))
 }
 
 // Index returns the index after all commits. The Builder must not be used afterwards.
 func (b *Builder) Index() *Index {
 	for len(b.queue) > 0 {
-		b.takeFirst()
+		b.applyFirst()
 	}
 	b.draft.applyLookups()
 	return b.draft.Index
 }
 
-// takeFirst applies the first commit of the queue, after it waited until its files are parsed.
-func (b *Builder) takeFirst() {
+// applyFirst applies the first commit of the queue, after it waited until its files are parsed.
+func (b *Builder) applyFirst() {
 	first := b.queue[0]
 	b.queue[0], b.queue = nil, b.queue[1:]
 	// Later commits are parsed meanwhile; they are applied in order.
@@ -60,41 +60,41 @@ func (b *Builder) takeFirst() {
 	b.draft.apply(first)
 }
 
-// A reading is a commit whose files are parsed by other goroutines. Wait waits for them; after it,
+// A parsedCommit is a commit whose files are parsed by other goroutines. Wait waits for them; after it,
 // the fields can be read without a lock.
-type reading struct {
+type parsedCommit struct {
 	Commit
 	sync.WaitGroup
 	files []*File // by position of the change; nil for a deleted file
 }
 
-// begin starts to parse the files of a commit, on at most as many goroutines as there are
+// startParsing starts to parse the files of a commit, on at most as many goroutines as there are
 // processors.
-func begin(c Commit) *reading {
-	r := &reading{Commit: c, files: make([]*File, len(c.Changes))}
+func startParsing(c Commit) *parsedCommit {
+	r := &parsedCommit{Commit: c, files: make([]*File, len(c.Changes))}
 	parts := min(runtime.GOMAXPROCS(0), len(c.Changes))
 	for part := range parts {
-		r.Go(func() { r.read(part, parts) })
+		r.Go(func() { r.parsePart(part, parts) })
 	}
 	return r
 }
 
-// read returns a commit with its files parsed. A commit of one change is parsed without another
+// parseCommit returns a commit with its files parsed. A commit of one change is parsed without another
 // goroutine.
-func read(c Commit) *reading {
+func parseCommit(c Commit) *parsedCommit {
 	// A single file is parsed on this goroutine: another one would cost more than it saves.
 	if len(c.Changes) > 1 {
-		r := begin(c)
+		r := startParsing(c)
 		r.Wait()
 		return r
 	}
-	r := &reading{Commit: c, files: make([]*File, len(c.Changes))}
-	r.read(0, 1)
+	r := &parsedCommit{Commit: c, files: make([]*File, len(c.Changes))}
+	r.parsePart(0, 1)
 	return r
 }
 
-// read parses the files of one part: every parts-th, starting with part.
-func (r *reading) read(part, parts int) {
+// parsePart parses the files of one part: every parts-th, starting with part.
+func (r *parsedCommit) parsePart(part, parts int) {
 	for i := part; i < len(r.Changes); i += parts {
 		if ch := r.Changes[i]; !ch.Deleted {
 			r.files[i] = newFile(r.Seq, ch)

@@ -63,19 +63,19 @@ func ProjectFolder(path string) string {
 	return name
 }
 
-// noRare is the rareCard of a card without one.
-var noRare = &rareCard{}
+// emptyRareCard is the rareCard of a card without one.
+var emptyRareCard = &rareCard{}
 
-// more returns the rare fields of the card. It never returns nil.
-func (c *Card) more() *rareCard {
+// rareFields returns the rare fields of the card. It never returns nil.
+func (c *Card) rareFields() *rareCard {
 	if c.rare == nil {
-		return noRare
+		return emptyRareCard
 	}
 	return c.rare
 }
 
 // Updated returns the field updated, in the form of Date.
-func (c *Card) Updated() string { return c.more().updated }
+func (c *Card) Updated() string { return c.rareFields().updated }
 
 // Day returns the date of the note or, without one, the field updated; "" if it has neither.
 func (c *Card) Day() string {
@@ -86,25 +86,25 @@ func (c *Card) Day() string {
 }
 
 // Chain returns the slug of the field causal_chain_id.
-func (c *Card) Chain() string { return c.more().chain }
+func (c *Card) Chain() string { return c.rareFields().chain }
 
 // Episode returns the slug of the field episode_id.
-func (c *Card) Episode() string { return c.more().episode }
+func (c *Card) Episode() string { return c.rareFields().episode }
 
 // Entities returns the slugs of the field entity.
-func (c *Card) Entities() []string { return c.more().entities }
+func (c *Card) Entities() []string { return c.rareFields().entities }
 
 // Kind returns the field kind.
-func (c *Card) Kind() string { return c.more().kind }
+func (c *Card) Kind() string { return c.rareFields().kind }
 
 // Network returns the field network.
-func (c *Card) Network() string { return c.more().network }
+func (c *Card) Network() string { return c.rareFields().network }
 
 // WalletAddress returns the field wallet_address.
-func (c *Card) WalletAddress() string { return c.more().walletAddress }
+func (c *Card) WalletAddress() string { return c.rareFields().walletAddress }
 
 // PaymentStatus returns the field payment_status.
-func (c *Card) PaymentStatus() string { return c.more().payment }
+func (c *Card) PaymentStatus() string { return c.rareFields().payment }
 
 // TagsAsWritten returns the tags as the head has them, joined with spaces.
 func (c *Card) TagsAsWritten() string {
@@ -117,8 +117,8 @@ func (c *Card) TagsAsWritten() string {
 // TagsAreSlugs reports whether the tags are written as slugs, that is, as they are in Tags.
 func (c *Card) TagsAreSlugs() bool { return c.rare == nil || c.rare.tagsAsWritten == "" }
 
-// searched lists the fields of Words, in order.
-var searched = []string{
+// searchedFields lists the fields of Words, in order.
+var searchedFields = []string{
 	"intent", "source", "proposal_id", "target_path", "description", "summary", "network", "wallet_address",
 	"tx_hash", "payment_status", "currency", "direction", "air_id",
 }
@@ -143,7 +143,7 @@ func cardOf(head *markdown.Map) *Card {
 	c := &Card{Title: text("title"), Date: text("date"), project: slug("project")}
 	project, _ := head.Get("project")
 	c.ownProject = project != nil
-	for _, name := range searched {
+	for _, name := range searchedFields {
 		if s := text(name); s != "" {
 			c.Words = append(c.Words, s)
 		}
@@ -151,7 +151,7 @@ func cardOf(head *markdown.Map) *Card {
 	c.Words = slices.Clip(c.Words)
 	written := list("tags")
 	c.Tags = slugs(written)
-	c.say(rareCard{
+	c.setRare(rareCard{
 		updated: text("updated"), chain: slug("causal_chain_id"), episode: slug("episode_id"), kind: text("kind"),
 		network: text("network"), walletAddress: text("wallet_address"), payment: text("payment_status"),
 		entities: slugs(list("entity")), tagsAsWritten: strings.Join(written, " "),
@@ -159,8 +159,8 @@ func cardOf(head *markdown.Map) *Card {
 	return c.orNil()
 }
 
-// say stores the rare fields, unless they are all empty.
-func (c *Card) say(rare rareCard) {
+// setRare stores the rare fields, unless they are all empty.
+func (c *Card) setRare(rare rareCard) {
 	// Most tags are written as slugs. Then TagsAsWritten can join Tags, and most notes need no
 	// rareCard.
 	if rare.tagsAsWritten == strings.Join(c.Tags, " ") {
@@ -241,7 +241,7 @@ func (b *blockReader) card() *Card {
 	if flags&1 == 0 {
 		return nil
 	}
-	c := b.slabs.cards.one()
+	c := b.slabs.cards.allocOne()
 	*c = Card{Title: b.raw(), Date: b.raw(), project: b.word(), ownProject: flags&2 != 0}
 	c.Tags = b.words()
 	if n := b.count(1); n > 0 {
@@ -251,7 +251,7 @@ func (b *blockReader) card() *Card {
 		}
 	}
 	if flags&4 != 0 {
-		c.rare = b.slabs.rareCards.one()
+		c.rare = b.slabs.rareCards.allocOne()
 		for _, s := range c.rare.texts() {
 			*s = b.word()
 		}

@@ -40,15 +40,15 @@ func TestCountsAreWalks(t *testing.T) {
 func requireCounts(t *rapid.T, x *index.Index) {
 	for _, name := range traitNames[1:] {
 		all := func(after index.Location) iter.Seq[*index.Trait] { return x.Traits(name, after) }
-		require.Equal(t, x.TraitCount(name), requireWalk(t, all, (*index.Trait).Spot), name)
+		require.Equal(t, x.TraitCount(name), requireWalk(t, all, (*index.Trait).Location), name)
 	}
 	everything := func(after index.Location) iter.Seq[*index.Trait] { return x.Traits("", after) }
-	require.Equal(t, x.Totals().Traits, requireWalk(t, everything, (*index.Trait).Spot))
+	require.Equal(t, x.Totals().Traits, requireWalk(t, everything, (*index.Trait).Location))
 	r := x.Resolver()
 	for _, ref := range refNames {
 		id := x.Resolve(ref).ID
 		links := func(after index.Location) iter.Seq[index.Link] { return r.Backlinks(id, after) }
-		require.Equal(t, r.CountBacklinks(id), requireWalk(t, links, index.Link.Spot), ref)
+		require.Equal(t, r.CountBacklinks(id), requireWalk(t, links, index.Link.Location), ref)
 	}
 	for _, day := range days {
 		require.Len(t, slices.Collect(x.DatesOn(day, "")), x.DateCount(day))
@@ -79,14 +79,14 @@ func requireValues(t *rapid.T, x *index.Index) {
 }
 
 func requireSet(t *rapid.T, x *index.Index, name string, set index.TraitSet) {
-	require.Equal(t, set.Count(), requireWalk(t, set.Behind, (*index.Trait).Spot), name)
+	require.Equal(t, set.Count(), requireWalk(t, set.After, (*index.Trait).Location), name)
 	var has []*index.Trait
 	for trait := range x.Traits(name, index.Location{}) {
 		if set.Has(trait.TraitValue) {
 			has = append(has, trait)
 		}
 	}
-	require.Equal(t, has, slices.Collect(set.Behind(index.Location{})))
+	require.Equal(t, has, slices.Collect(set.After(index.Location{})))
 }
 
 // requireWalk requires that a walk goes from spot to spot, and that it can begin at each. It is the
@@ -125,8 +125,8 @@ func TestManyValues(t *testing.T) {
 	x := of([]string{"schema.yaml", "traits: {level: string}\n", "a.md", text, "b.md", text})
 	set := x.TraitsBetween("level", "a", "", anyValue)
 	require.Equal(t, 600, set.Count())
-	require.Len(t, slices.Collect(set.Behind(index.Location{})), 600)
-	rest := slices.Collect(set.Behind(index.Location{Path: "a.md", Line: 301}))
+	require.Len(t, slices.Collect(set.After(index.Location{})), 600)
+	rest := slices.Collect(set.After(index.Location{Path: "a.md", Line: 301}))
 	require.Len(t, rest, 301)
 	require.Equal(t, "a.md", rest[0].Note.Path)
 	require.Equal(t, 2, x.TraitsWith("level", "-1").Count())

@@ -9,8 +9,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// A Dated is one mention of a day: a field or a trait whose type is a date or a time.
-type Dated struct {
+// A DateMention is one mention of a day: a field or a trait whose type is a date or a time.
+type DateMention struct {
 	// Day is the mentioned day, in the form 2026-12-01.
 	Day vault.Date
 	// Object has the field, or contains the trait.
@@ -20,27 +20,27 @@ type Dated struct {
 	Line   int
 }
 
-// datings returns the fields and the traits of a note that mention a day, by line. A field that is
+// dateMentions returns the fields and the traits of a note that mention a day, by line. A field that is
 // a trait is in the result once, as a trait.
-func (x *Index) datings(n *Note, day vault.Date) []Dated {
+func (x *Index) dateMentions(n *Note, day vault.Date) []DateMention {
 	// A note mentions few days, so all mentions are computed and filtered. The entry of the day has
 	// found the note.
-	all := slices.DeleteFunc(x.fieldDatings(n), func(d Dated) bool { return d.Day != day })
+	all := slices.DeleteFunc(x.fieldDateMentions(n), func(d DateMention) bool { return d.Day != day })
 	for t := range n.Traits() {
 		for _, named := range t.days {
 			if named == day {
-				all = append(all, Dated{day, t.Parent(), t.Type, t, t.Line})
+				all = append(all, DateMention{day, t.Parent(), t.Type, t, t.Line})
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Dated) int { return a.Line - b.Line })
+	slices.SortStableFunc(all, func(a, b DateMention) int { return a.Line - b.Line })
 	return all
 }
 
-// fieldDatings returns the mentions of days in the fields that are not traits. A field counts if
+// fieldDateMentions returns the mentions of days in the fields that are not traits. A field counts if
 // the type of its object defines it as a date or a time; a text that looks like a date does not.
-func (x *Index) fieldDatings(n *Note) []Dated {
-	var all []Dated
+func (x *Index) fieldDateMentions(n *Note) []DateMention {
+	var all []DateMention
 	for i := -1; i < len(n.Sections); i++ {
 		o := n.Object(i)
 		t, ok := x.schema.Type(o.Type())
@@ -50,7 +50,7 @@ func (x *Index) fieldDatings(n *Note) []Dated {
 		for _, f := range o.Fields() {
 			if def, ok := t.Field(f.Name); ok && def.IsTime() && !isTrait(n, f, i) {
 				for _, day := range daysOf(f.Value) {
-					all = append(all, Dated{day, o, f.Name, nil, f.Line})
+					all = append(all, DateMention{day, o, f.Name, nil, f.Line})
 				}
 			}
 		}
@@ -58,10 +58,10 @@ func (x *Index) fieldDatings(n *Note) []Dated {
 	return all
 }
 
-// fieldDays returns the days of fieldDatings, with duplicates.
+// fieldDays returns the days of fieldDateMentions, with duplicates.
 func (x *Index) fieldDays(n *Note) []vault.Date {
 	var days []vault.Date
-	for _, d := range x.fieldDatings(n) {
+	for _, d := range x.fieldDateMentions(n) {
 		days = append(days, d.Day)
 	}
 	return days
@@ -100,9 +100,9 @@ func daysOf(v any) []vault.Date {
 // Dates yields the mentions of the days from one day to another, both included, by day, path and
 // line. It goes through the days that are mentioned, not through the calendar, so a long range
 // without mentions costs nothing.
-func (x *Index) Dates(from, to vault.Date) iter.Seq[Dated] {
-	return func(yield func(Dated) bool) {
-		for name := range x.summed(byDay.name(""), byDay.name(string(from))) {
+func (x *Index) Dates(from, to vault.Date) iter.Seq[DateMention] {
+	return func(yield func(DateMention) bool) {
+		for name := range x.countedNames(byDay.name(""), byDay.name(string(from))) {
 			if vault.Date(name[1:]) > to {
 				return
 			}
@@ -116,10 +116,10 @@ func (x *Index) Dates(from, to vault.Date) iter.Seq[Dated] {
 }
 
 // DatesOn yields the mentions of a day in the notes at or after a path, by path and line.
-func (x *Index) DatesOn(day vault.Date, path string) iter.Seq[Dated] {
-	return func(yield func(Dated) bool) {
+func (x *Index) DatesOn(day vault.Date, path string) iter.Seq[DateMention] {
+	return func(yield func(DateMention) bool) {
 		for n := range x.notesBy(byDay.name(string(day)), path) {
-			for _, d := range x.datings(n, day) {
+			for _, d := range x.dateMentions(n, day) {
 				if !yield(d) {
 					return
 				}

@@ -14,8 +14,8 @@ import (
 // were added, which are not in the list, and those that were removed, which are. The set is the
 // list without went, together with came; every method merges the three in order.
 type entries struct {
-	list       *baseList
-	came, went btree.BTreeG[entry]
+	list           *baseList
+	added, removed btree.BTreeG[entry]
 }
 
 // degree is one more than the smallest number of entries in a node of a tree. It is small, because
@@ -30,34 +30,34 @@ func newEntries(list *baseList) entries {
 	return entries{list, tree(), tree()}
 }
 
-// copied returns a copy that can be changed. Several goroutines may call it at once.
-func (s *entries) copied() entries { return entries{s.list, *s.came.Copy(), *s.went.Copy()} }
+// clone returns a copy that can be changed. Several goroutines may call it at once.
+func (s *entries) clone() entries { return entries{s.list, *s.added.Copy(), *s.removed.Copy()} }
 
 // len returns the number of entries.
-func (s *entries) len() int { return s.list.len() - s.went.Len() + s.came.Len() }
+func (s *entries) len() int { return s.list.len() - s.removed.Len() + s.added.Len() }
 
-// behind is greater than every name.
-const behind = "\xff"
+// afterAllNames is greater than every name.
+const afterAllNames = "\xff"
 
 // all yields all entries, in order.
-func (s *entries) all() iter.Seq[entry] { return s.between(entry{}, behind) }
+func (s *entries) all() iter.Seq[entry] { return s.between(entry{}, afterAllNames) }
 
 // between yields the entries from first on whose names are not greater than last, in order. It goes
 // through the tree of added entries, and before each of them yields the smaller ones of the list.
 func (s *entries) between(first entry, last string) iter.Seq[entry] {
 	return func(yield func(entry) bool) {
 		list := entryWalk{baseCursor: s.list.seek(first), last: last, yield: yield}
-		if s.went.Len() > 0 {
-			list.gone = s.went.Iter()
-			list.skips = list.gone.Seek(first)
+		if s.removed.Len() > 0 {
+			list.removed = s.removed.Iter()
+			list.atRemoved = list.removed.Seek(first)
 		}
 		goesOn := true
-		s.came.Ascend(first, func(e entry) bool {
-			goesOn = list.before(e) && e.name <= last && yield(e)
+		s.added.Ascend(first, func(e entry) bool {
+			goesOn = list.yieldBefore(e) && e.name <= last && yield(e)
 			return goesOn
 		})
 		if goesOn {
-			list.rest()
+			list.yieldRest()
 		}
 	}
 }
@@ -66,41 +66,41 @@ func (s *entries) between(first entry, last string) iter.Seq[entry] {
 // from it.
 type entryWalk struct {
 	baseCursor
-	last  string
-	gone  btree.IterG[entry] // at the next removed entry
-	skips bool               // gone is at an entry
-	yield func(entry) bool
+	last      string
+	removed   btree.IterG[entry] // at the next removed entry
+	atRemoved bool               // gone is at an entry
+	yield     func(entry) bool
 }
 
-// on reports whether the walk is at an entry.
-func (w *entryWalk) on() bool { return w.there() && w.name <= w.last }
+// valid reports whether the walk is at an entry.
+func (w *entryWalk) valid() bool { return w.valid() && w.name <= w.last }
 
-// before yields the entries less than limit. It returns false if yield did.
-func (w *entryWalk) before(limit entry) bool {
-	for w.on() {
+// yieldBefore yields the entries less than limit. It returns false if yield did.
+func (w *entryWalk) yieldBefore(limit entry) bool {
+	for w.valid() {
 		e := w.entry()
 		if !e.less(limit) {
 			return true
 		}
-		if !w.pass(e) {
+		if !w.step(e) {
 			return false
 		}
 	}
 	return true
 }
 
-// rest yields all remaining entries.
-func (w *entryWalk) rest() {
-	for w.on() && w.pass(w.entry()) {
+// yieldRest yields all remaining entries.
+func (w *entryWalk) yieldRest() {
+	for w.valid() && w.step(w.entry()) {
 	}
 }
 
-// pass moves to the next entry and yields the one that it left, unless that was removed. It returns
+// step moves to the next entry and yields the one that it left, unless that was removed. It returns
 // false if yield did.
-func (w *entryWalk) pass(e entry) bool {
+func (w *entryWalk) step(e entry) bool {
 	w.next()
-	if w.skips && w.gone.Item() == e {
-		w.skips = w.gone.Next()
+	if w.atRemoved && w.removed.Item() == e {
+		w.atRemoved = w.removed.Next()
 		return true
 	}
 	return w.yield(e)
@@ -147,16 +147,16 @@ func (s *entries) change(went, came []entry) {
 		return cmp.Or(strings.Compare(a.name, b.name), strings.Compare(a.path, b.path))
 	})
 	changed := len(went) + len(came)
-	many := changed >= manyEntries && changed+s.came.Len()+s.went.Len() >= s.list.len()/2
+	many := changed >= manyEntries && changed+s.added.Len()+s.removed.Len() >= s.list.len()/2
 	// The first import of a vault: the list needs no trees.
 	if many && s.len() == 0 {
-		*s = newEntries(newFlat(came))
+		*s = newEntries(newBaseList(came))
 		return
 	}
 	s.remove(went)
 	s.put(came)
 	if many {
-		*s = newEntries(newFlat(slices.AppendSeq(make([]entry, 0, s.len()), s.all())))
+		*s = newEntries(newBaseList(slices.AppendSeq(make([]entry, 0, s.len()), s.all())))
 	}
 }
 
@@ -164,8 +164,8 @@ func (s *entries) change(went, came []entry) {
 func (s *entries) put(all []entry) {
 	for i := range spread(len(all)) {
 		// An entry that is in the list and was removed from it is there again without came.
-		if _, again := s.went.Delete(all[i]); !again {
-			s.came.Set(all[i])
+		if _, again := s.removed.Delete(all[i]); !again {
+			s.added.Set(all[i])
 		}
 	}
 }
@@ -188,9 +188,9 @@ func spread(n int) iter.Seq[int] {
 // remove removes entries, which must be in the set.
 func (s *entries) remove(all []entry) {
 	for _, e := range all {
-		// An entry that is only in came is not in the list, so went must not contain it.
-		if _, was := s.came.Delete(e); !was {
-			s.went.Set(e)
+		// An entry that is only in added is not in the list, so removed must not contain it.
+		if _, was := s.added.Delete(e); !was {
+			s.removed.Set(e)
 		}
 	}
 }

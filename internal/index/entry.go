@@ -42,9 +42,9 @@ const (
 // name returns the name of an entry of the kind.
 func (k kind) name(s string) string { return string([]byte{byte(k)}) + s }
 
-// summed reports whether the index counts, by name, how often the names of the kind occur in notes.
+// isCounted reports whether the index counts, by name, how often the names of the kind occur in notes.
 // Other counts are made by tally.
-func (k kind) summed() bool {
+func (k kind) isCounted() bool {
 	return k == byValue || k == byRef || k == byDay || k == isUntyped
 }
 

@@ -49,9 +49,9 @@ type Texts struct {
 	// text of the note at From.
 	From string
 
-	// Left says that the change moves the note away from this path. The change at its new path has
+	// MovedAway says that the change moves the note away from this path. The change at its new path has
 	// the events.
-	Left bool
+	MovedAway bool
 }
 
 // Events returns the events of a change of the file at path, between two states of the vault: those
@@ -63,7 +63,7 @@ type Texts struct {
 // changes of the audit log itself; and the change at the path that a moved note leaves. A moved
 // note is updated: its id changes, and with it the ids of everything in it.
 func Events(before, after *Index, path string, t Texts) []Event {
-	if t.Left || strings.HasPrefix(path, vault.Trash) || vault.Path(path).Kind() == vault.KindAudit {
+	if t.MovedAway || strings.HasPrefix(path, vault.Trash) || vault.Path(path).Kind() == vault.KindAudit {
 		return nil
 	}
 	was, existed := before.File(cmp.Or(t.From, path))
@@ -71,45 +71,45 @@ func Events(before, after *Index, path string, t Texts) []Event {
 	if !existed && !exists || existed && exists && was.Digest == is.Digest && was.Path == is.Path {
 		return nil
 	}
-	c := change{before: before, after: after}
+	c := fileEvents{before: before, after: after}
 	switch {
 	case !existed:
-		c.begin(is)
+		c.addCreated(is)
 	case !exists:
-		c.end(was)
+		c.addDeleted(was)
 	// Either the file is not a note, or the setting exclude hides it before or after the change.
 	case was.Note == nil || is.Note == nil:
-		c.add(whole(is, t))
+		c.add(fileUpdate(is, t))
 	default:
 		c.notes(was.Note, is.Note, t)
 		// Only the spelling changed, for example the order of fields. Each change has at least one
 		// event.
 		if len(c.events) == 0 {
-			c.add(whole(is, t))
+			c.add(fileUpdate(is, t))
 		}
 	}
 	return c.events
 }
 
-// A change collects the events of the change of one file. before and after are the states of the
+// A fileEvents collects the events of the change of one file. before and after are the states of the
 // vault, from which the values of traits are computed.
-type change struct {
+type fileEvents struct {
 	before, after *Index
 	events        []Event
 }
 
 // add appends an event.
-func (c *change) add(e Event) { c.events = append(c.events, e) }
+func (c *fileEvents) add(e Event) { c.events = append(c.events, e) }
 
 // expect reserves memory for the events of everything in a note, so that a large new note does not
 // copy them repeatedly.
-func (c *change) expect(n *Note) {
+func (c *fileEvents) expect(n *Note) {
 	c.events = slices.Grow(c.events, 1+len(n.Annotations))
 }
 
-// begin adds the events of a new file, and of the objects and traits in it. Plain sections have no
+// addCreated adds the events of a new file, and of the objects and traits in it. Plain sections have no
 // event, because they are text of the note.
-func (c *change) begin(f *File) {
+func (c *fileEvents) addCreated(f *File) {
 	if f.Note == nil {
 		c.add(describe("create", f))
 		return
@@ -121,14 +121,14 @@ func (c *change) begin(f *File) {
 			c.add(describeObject("create", o))
 		}
 	}
-	for t := range f.Note.told {
+	for t := range f.Note.eventTraits {
 		c.add(describeTrait("create", c.after, t))
 	}
 }
 
-// end adds the events of a deleted file, and of the objects and traits that were in it. The event
+// addDeleted adds the events of a deleted file, and of the objects and traits that were in it. The event
 // of an object has its fields, because they are recorded nowhere else in the audit log.
-func (c *change) end(f *File) {
+func (c *fileEvents) addDeleted(f *File) {
 	e := describe("delete", f)
 	if f.Note == nil {
 		c.add(e)
@@ -139,10 +139,10 @@ func (c *change) end(f *File) {
 	c.add(e)
 	for o := range f.Note.typed {
 		if o.Section != nil {
-			c.add(deleted(o))
+			c.add(deleteEvent(o))
 		}
 	}
-	for t := range f.Note.told {
+	for t := range f.Note.eventTraits {
 		c.add(describeTrait("delete", c.before, t))
 	}
 }
@@ -161,9 +161,9 @@ func describeObject(op string, o Object) Event {
 	return Event{Op: op, Entity: "object", ID: o.ID(), Type: o.Type()}
 }
 
-// deleted returns the event of the deletion of an object, with the fields that it had. Those of a
+// deleteEvent returns the event of the deletion of an object, with the fields that it had. Those of a
 // plain section are its title and level.
-func deleted(o Object) Event {
+func deleteEvent(o Object) Event {
 	e := describeObject("delete", o)
 	e.Fields = o.Values()
 	if o.Type() == vault.Section {
@@ -181,12 +181,12 @@ func describeTrait(op string, x *Index, t *Trait) Event {
 	}
 }
 
-// whole returns an update of a file as a whole. It is used if no object or trait in it has an
+// fileUpdate returns an update of a file as a whole. It is used if no object or trait in it has an
 // event, as for a change of spelling only, and for files that are not notes. For the schema, it
 // lists each changed definition; see vault.Schema.Definitions.
-func whole(f *File, t Texts) Event {
+func fileUpdate(f *File, t Texts) Event {
 	e := describe("update", f)
-	e.Changes = map[string]any{"content": difference(t.Old, t.New)}
+	e.Changes = map[string]any{"content": diffLines(t.Old, t.New)}
 	if f.Path != vault.SchemaFile {
 		return e
 	}
@@ -201,8 +201,8 @@ func whole(f *File, t Texts) Event {
 // traits. An object is the same before and after if it has the same fragment in the note, so a
 // moved note has one event for the change of its id, and an object with another id is deleted and
 // created.
-func (c *change) notes(was, is *Note, t Texts) {
-	old, now := newLines(was, t.Old), newLines(is, t.New)
+func (c *fileEvents) notes(was, is *Note, t Texts) {
+	old, now := newNoteLines(was, t.Old), newNoteLines(is, t.New)
 	had, has := objectsOf(was), objectsOf(is)
 	for _, k := range has.order {
 		o := has.objects[k]
@@ -215,7 +215,7 @@ func (c *change) notes(was, is *Note, t Texts) {
 	}
 	for _, k := range had.order {
 		if _, stays := has.objects[k]; !stays {
-			c.add(deleted(had.objects[k]))
+			c.add(deleteEvent(had.objects[k]))
 		}
 	}
 	c.traits(was, is)
@@ -259,7 +259,7 @@ func fragmentOf(o Object) string {
 // object adds an event for an object that exists before and after the change, if its fields, its
 // type, its own text or, for a note, its id changed. own has the two texts without the lines that
 // events of traits cover; see ownTexts.
-func (c *change) object(was, is Object, own Texts) {
+func (c *fileEvents) object(was, is Object, own Texts) {
 	e := describeObject("update", is)
 	e.Changes = map[string]any{}
 	compare(e.Changes, was, is)
@@ -267,7 +267,7 @@ func (c *change) object(was, is Object, own Texts) {
 		e.Changes["id"] = OldNew{was.ID(), is.ID()}
 	}
 	if !bytes.Equal(own.Old, own.New) {
-		e.Changes["content"] = withField(difference(own.Old, own.New), e.Changes["content"])
+		e.Changes["content"] = withField(diffLines(own.Old, own.New), e.Changes["content"])
 	}
 	if len(e.Changes) > 0 {
 		c.add(e)
@@ -320,12 +320,12 @@ func plainFields(o Object) map[string]any {
 
 // traits adds the events of the traits that were created, changed or deleted. A trait that only
 // moved to another line has none.
-func (c *change) traits(was, is *Note) {
+func (c *fileEvents) traits(was, is *Note) {
 	had := make(map[string]*Trait, len(was.Annotations))
-	for t := range was.told {
+	for t := range was.eventTraits {
 		had[t.ID] = t
 	}
-	for t := range is.told {
+	for t := range is.eventTraits {
 		before := had[t.ID]
 		delete(had, t.ID)
 		if before == nil {
@@ -334,7 +334,7 @@ func (c *change) traits(was, is *Note) {
 		}
 		c.trait(before, t)
 	}
-	for t := range was.told {
+	for t := range was.eventTraits {
 		// The comparison of pointers skips an annotation that shares its id with another one.
 		if had[t.ID] == t {
 			c.add(describeTrait("delete", c.before, t))
@@ -345,7 +345,7 @@ func (c *change) traits(was, is *Note) {
 // trait adds an event for a trait that exists before and after the change, if its value, its
 // content or its parent changed. Then a changed line is in the event too, but a line alone causes
 // none: an inserted line would give an event to every trait below it.
-func (c *change) trait(was, is *Trait) {
+func (c *fileEvents) trait(was, is *Trait) {
 	said := was.TraitValue == is.TraitValue || reflect.DeepEqual(was.Value(), is.Value())
 	if said && was.ContentText == is.ContentText && was.fragment() == is.fragment() {
 		return

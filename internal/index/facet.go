@@ -127,7 +127,7 @@ func tallyFacets(sums map[term]int, n *Note, by int) {
 // contain notes, the number of folders in the folder above and the number at the level of this one
 // change by one too. With these counts, FolderSum and FoldersAt read one number and no notes.
 func (d *draft) sumFolder(folder string, by int) {
-	name := d.word(inFolder, folder)
+	name := d.entryName(inFolder, folder)
 	before, _ := d.counts.Get(name)
 	d.sum(name, by)
 	// The vault itself is no folder of another one. Otherwise, counts of folders change only if
@@ -140,8 +140,8 @@ func (d *draft) sumFolder(folder string, by int) {
 		step = -1
 	}
 	above := folder[:max(0, strings.LastIndexByte(folder, '/'))]
-	d.sum(d.word(underFolder, above), step)
-	d.sum(d.word(folderDepth, strconv.Itoa(1+strings.Count(folder, "/"))), step)
+	d.sum(d.entryName(underFolder, above), step)
+	d.sum(d.entryName(folderDepth, strconv.Itoa(1+strings.Count(folder, "/"))), step)
 }
 
 // Facets returns the facets of the note; nil if it has no fields in its head.
@@ -229,7 +229,7 @@ func (x *Index) HeadValues(field string) iter.Seq2[string, int] {
 // facets yields the counts of the names that begin with a prefix, by the rest of the name.
 func (x *Index) facets(prefix string) iter.Seq2[string, int] {
 	return func(yield func(string, int) bool) {
-		for name, n := range x.summed(prefix, prefix) {
+		for name, n := range x.countedNames(prefix, prefix) {
 			if !yield(name[len(prefix):], n) {
 				return
 			}

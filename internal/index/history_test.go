@@ -150,7 +150,7 @@ func (m *image) askObjects(x *index.Index) {
 	}
 }
 
-func dated(d index.Dated) string {
+func dated(d index.DateMention) string {
 	s := string(d.Day) + " " + d.Object.ID() + " " + d.Field
 	if d.Trait != nil {
 		s += " " + d.Trait.ID
@@ -162,8 +162,8 @@ func (m *image) askTraits(x *index.Index) {
 	m.ByTrait = map[string][]string{}
 	for _, name := range traitNames {
 		m.ByTrait[name] = traitIDs(x.Traits(name, index.Location{}))
-		m.ByTrait["range of "+name] = traitIDs(x.TraitsBetween(name, "", "", anyValue).Behind(index.Location{}))
-		m.ByTrait["a with "+name] = traitIDs(x.TraitsWith(name, "a").Behind(index.Location{}))
+		m.ByTrait["range of "+name] = traitIDs(x.TraitsBetween(name, "", "", anyValue).After(index.Location{}))
+		m.ByTrait["a with "+name] = traitIDs(x.TraitsWith(name, "a").After(index.Location{}))
 		m.Counts["@"+name] = x.TraitCount(name)
 	}
 	m.Duplicates = traitIDs(x.Duplicates)

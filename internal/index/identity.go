@@ -21,8 +21,8 @@ type prevTrait struct {
 	times                 *Times
 }
 
-// formerOf returns the current traits of a note as prevTraits, by position.
-func formerOf(n *Note) []*prevTrait {
+// prevTraitsOf returns the current traits of a note as prevTraits, by position.
+func prevTraitsOf(n *Note) []*prevTrait {
 	all := make([]*prevTrait, len(n.Annotations))
 	for i, t := range n.Annotations {
 		all[i] = &prevTrait{
@@ -48,19 +48,19 @@ const fieldText = "\x00"
 // old one (meet), so that a trait keeps its id and its time of creation when the lines around it
 // change.
 type identity struct {
-	old   []*prevTrait // the traits before the change
-	given []string     // their ids, if the commit has them
-	came  time.Time    // the time of creation of new traits
+	old      []*prevTrait // the traits before the change
+	givenIDs []string     // their ids, if the commit has them
+	created  time.Time    // the time of creation of new traits
 }
 
 // identify sets the ids and times of the annotations of a note that is not in the lookups yet. It
 // also records their claims of pins. Ids that the commit contains are used as they are: they were
 // computed by the process that made the commit, perhaps with an earlier version of these rules.
 func (d *draft) identify(n *Note, known identity) {
-	met, given := meet(n, known.old), known.given
-	now := &Times{known.came, known.came}
+	met, given := matchTraits(n, known.old), known.givenIDs
+	now := &Times{known.created, known.created}
 	for i, t := range n.Annotations {
-		t.date(met[i], now)
+		t.setTimes(met[i], now)
 		t.ID = ""
 		d.claim(t)
 	}
@@ -69,7 +69,7 @@ func (d *draft) identify(n *Note, known identity) {
 	}
 	// The commit has no ids, or none for checkboxes. The remaining annotations get theirs here.
 	if len(given) != len(n.Annotations) {
-		d.name(n, met)
+		d.assignIDs(n, met)
 	}
 }
 
@@ -101,10 +101,10 @@ func identityText(typ, text string) string {
 	return vault.TraitText(text)
 }
 
-// date sets the times of a trait: now for a new one, else those that it had. If its value, parent
+// setTimes sets the times of a trait: now for a new one, else those that it had. If its value, parent
 // or content changed, its time of change becomes that of now; a trait from an audit log is not
 // compared. was is nil for a new trait. Times that do not change are shared with the earlier trait.
-func (t *Trait) date(was *prevTrait, now *Times) {
+func (t *Trait) setTimes(was *prevTrait, now *Times) {
 	if t.Times = now; was == nil {
 		return
 	}
@@ -117,27 +117,27 @@ func (t *Trait) date(was *prevTrait, now *Times) {
 // A traitMatcher matches the traits of a note with its traits before a change. An earlier trait is
 // matched at most once.
 type traitMatcher struct {
-	note *Note
-	met  []*prevTrait // by position of the annotation; nil if not matched
+	note    *Note
+	matches []*prevTrait // by position of the annotation; nil if not matched
 }
 
-// meet returns for each annotation its earlier state, or nil for a new trait. The k-th annotation
+// matchTraits returns for each annotation its earlier state, or nil for a new trait. The k-th annotation
 // with a parent, type and text is the k-th with these before. Among the rest, it is the nearest of
 // its type within five lines, unless that has another parent that still exists. So a trait keeps
 // its id if its line moves or if its text is edited in place, but not if both happen.
-func meet(n *Note, old []*prevTrait) []*prevTrait {
+func matchTraits(n *Note, old []*prevTrait) []*prevTrait {
 	m := traitMatcher{n, make([]*prevTrait, len(n.Annotations))}
-	if len(old) == 0 || len(m.met) == 0 {
-		return m.met
+	if len(old) == 0 || len(m.matches) == 0 {
+		return m.matches
 	}
-	left := m.same(old)
-	m.nearby(left)
-	return m.met
+	left := m.matchSame(old)
+	m.matchNearest(left)
+	return m.matches
 }
 
-// same matches traits with the same parent, type and text, the k-th with the k-th, and returns the
+// matchSame matches traits with the same parent, type and text, the k-th with the k-th, and returns the
 // earlier traits that are not matched.
-func (m traitMatcher) same(old []*prevTrait) []*prevTrait {
+func (m traitMatcher) matchSame(old []*prevTrait) []*prevTrait {
 	type kin struct{ typ, parent, text string }
 	queues := map[kin][]*prevTrait{}
 	for _, f := range old {
@@ -151,7 +151,7 @@ func (m traitMatcher) same(old []*prevTrait) []*prevTrait {
 			k.text = fieldText
 		}
 		if queue := queues[k]; len(queue) > 0 {
-			m.met[i], queues[k] = queue[0], queue[1:]
+			m.matches[i], queues[k] = queue[0], queue[1:]
 			matched[queue[0]] = true
 		}
 	}
@@ -164,21 +164,21 @@ func (m traitMatcher) same(old []*prevTrait) []*prevTrait {
 	return left
 }
 
-// A row identifies the traits of one type on one line. They have the same parent, so nearby looks
+// A lineKey identifies the traits of one type on one line. They have the same parent, so nearby looks
 // at the first that is left.
-type row struct {
+type lineKey struct {
 	typ  string
 	line int
 }
 
-// nearby matches the nearest traits first, and of two at the same distance the one above. It looks
+// matchNearest matches the nearest traits first, and of two at the same distance the one above. It looks
 // only at traits that same has not matched, whose text has thus changed. It takes time in
 // proportion to the number of annotations, because near is a constant.
-func (m traitMatcher) nearby(old []*prevTrait) {
-	rows := map[row][]*prevTrait{}
+func (m traitMatcher) matchNearest(old []*prevTrait) {
+	rows := map[lineKey][]*prevTrait{}
 	for _, f := range old {
 		if f.line > 0 {
-			rows[row{f.typ, f.line}] = append(rows[row{f.typ, f.line}], f)
+			rows[lineKey{f.typ, f.line}] = append(rows[lineKey{f.typ, f.line}], f)
 		}
 	}
 	if len(rows) == 0 {
@@ -193,23 +193,23 @@ func (m traitMatcher) nearby(old []*prevTrait) {
 	for distance := 0; distance <= near; distance++ {
 		for i, t := range m.note.Annotations {
 			for _, line := range []int{t.Line - distance, t.Line + distance} {
-				at := row{t.Type, line}
-				if m.met[i] != nil || len(rows[at]) == 0 {
+				at := lineKey{t.Type, line}
+				if m.matches[i] != nil || len(rows[at]) == 0 {
 					continue
 				}
 				if f := rows[at][0]; f.parent == t.fragment() || !parents[f.parent] {
-					m.met[i], rows[at] = f, rows[at][1:]
+					m.matches[i], rows[at] = f, rows[at][1:]
 				}
 			}
 		}
 	}
 }
 
-// name sets the ids of the annotations of a note that have none: first those that they claim by a
+// assignIDs sets the ids of the annotations of a note that have none: first those that they claim by a
 // pin, then the ids that they had before. A new trait gets the next number that is unused in the
 // whole vault. met has the earlier state of each annotation, as from meet. No id is given twice in
 // the note.
-func (d *draft) name(n *Note, met []*prevTrait) {
+func (d *draft) assignIDs(n *Note, met []*prevTrait) {
 	taken := map[string]bool{}
 	for _, t := range n.Annotations {
 		if t.ID != "" {
@@ -221,12 +221,12 @@ func (d *draft) name(n *Note, met []*prevTrait) {
 		taken[id] = true
 	}
 	for _, t := range n.Annotations {
-		if t.ID == "" && t.claims && d.rightful(t) {
+		if t.ID == "" && t.claims && d.mayOwnPin(t) {
 			take(t, t.Pin())
 		}
 	}
 	for i, t := range n.Annotations {
-		if t.ID == "" && met[i] != nil && !taken[met[i].id] && d.keeps(t, met[i]) {
+		if t.ID == "" && met[i] != nil && !taken[met[i].id] && d.canKeepID(t, met[i]) {
 			take(t, met[i].id)
 		}
 	}
@@ -238,15 +238,15 @@ func (d *draft) name(n *Note, met []*prevTrait) {
 	}
 }
 
-// keeps reports whether a trait can keep the id that it had: not if the id is that of its pin,
+// canKeepID reports whether a trait can keep the id that it had: not if the id is that of its pin,
 // which another trait got, and not if another note uses it. A note at the old path of a moved note
 // does not count as another one.
-func (d *draft) keeps(t *Trait, was *prevTrait) bool {
+func (d *draft) canKeepID(t *Trait, was *prevTrait) bool {
 	// If the trait were entitled to its pin, name would have given it the id before.
 	if was.id == t.Pin() {
 		return false
 	}
-	holder := d.holderOf(was.id)
+	holder := d.ownerOf(was.id)
 	return holder == "" || holder == was.path || holder == t.Note.Path
 }
 
@@ -269,13 +269,13 @@ func (d *draft) newID(t *Trait, taken map[string]bool, numbers map[string]int) s
 
 // inUse reports whether a trait of another note has an id.
 func (d *draft) inUse(id string, n *Note) bool {
-	holder := d.holderOf(id)
+	holder := d.ownerOf(id)
 	return holder != "" && holder != n.Path
 }
 
-// holderOf returns the path of the note whose trait has an id, "" if there is none. It includes the
+// ownerOf returns the path of the note whose trait has an id, "" if there is none. It includes the
 // pending changes.
-func (d *draft) holderOf(id string) string {
+func (d *draft) ownerOf(id string) string {
 	path, changed := d.ids[id]
 	if !changed {
 		path = d.traitIDs.get(id)
@@ -283,9 +283,9 @@ func (d *draft) holderOf(id string) string {
 	return path
 }
 
-// holder returns the trait that has an id, nil if there is none.
-func (d *draft) holder(id string) *Trait {
-	if n, ok := d.Note(d.holderOf(id)); ok {
+// owner returns the trait that has an id, nil if there is none.
+func (d *draft) owner(id string) *Trait {
+	if n, ok := d.Note(d.ownerOf(id)); ok {
 		return n.annotation(id)
 	}
 	return nil
@@ -300,20 +300,20 @@ func (d *draft) swapIDs(old, now *Note) {
 	was, is := annotationsOf(old), annotationsOf(now)
 	// Without pins, an id stays with its trait if the ids around it do not change.
 	if d.pins.Len() == 0 {
-		was, is = unlike(was, is)
+		was, is = trimEqualIDs(was, is)
 	}
 	stays := make(map[string]bool, len(is))
 	for _, t := range is {
-		if stays[t.ID] = true; d.holderOf(t.ID) != now.Path {
+		if stays[t.ID] = true; d.ownerOf(t.ID) != now.Path {
 			d.ids[t.ID] = now.Path
 		}
 	}
 	for _, t := range was {
-		if !stays[t.ID] && d.holderOf(t.ID) == old.Path {
+		if !stays[t.ID] && d.ownerOf(t.ID) == old.Path {
 			d.ids[t.ID] = ""
 		}
 		if d.pins.Len() > 0 {
-			d.contested[t.ID] = true
+			d.contestedPins[t.ID] = true
 		}
 	}
 }
@@ -326,8 +326,8 @@ func annotationsOf(n *Note) []*Trait {
 	return n.Annotations
 }
 
-// unlike returns two lists without the elements with equal ids at their beginnings and ends.
-func unlike(a, b []*Trait) (was, is []*Trait) {
+// trimEqualIDs returns two lists without the elements with equal ids at their beginnings and ends.
+func trimEqualIDs(a, b []*Trait) (was, is []*Trait) {
 	for len(a) > 0 && len(b) > 0 && a[0].ID == b[0].ID {
 		a, b = a[1:], b[1:]
 	}

@@ -44,31 +44,31 @@ const (
 )
 
 // The parts of an image, in the order in which they are written. Those from partPaths to
-// partHolders, and partTexts, partUIDs and partNodes, are lists of texts or numbers with random
+// partOwners, and partTexts, partUIDs and partNodes, are lists of texts or numbers with random
 // access. The other parts are sequences of varints, and of texts as a length and bytes.
 //
 // A text with a number is the one with that position in partNames, followed by those in partTexts.
 // Parts that refer to numbers come before the parts with the values, because the numbers are
 // assigned while the former are written.
 const (
-	partState    = iota // the version, the totals of the vault, the texts of the settings
-	partPaths           // of all files, sorted: other parts refer to a file by its position here
-	partNames           // of entries, distinct and sorted
-	partEnds            // for each name, the end of its files in partEntries
-	partEntries         // the files of each name
-	partIDs             // of traits, sorted
-	partHolders         // for each id, the file that contains the trait
-	partNotes           // the files, in blocks
-	partCounts          // by name of an entry
-	partSeeds           // the times from audit logs, by the id of the note
-	partTimes           // the distinct Times
-	partMentions        // the distinct Mentions
-	partSayings         // the distinct TraitValues
-	partTexts           // texts with several uses that are not names of entries
-	partMemories        // the image of the index of memories
-	partUIDs            // the keys of the UIDs of nodes, sorted
-	partNodes           // for each key, the file that contains the node
-	partFolders         // the folders, with their versions
+	partState         = iota // the version, the totals of the vault, the texts of the settings
+	partPaths                // of all files, sorted: other parts refer to a file by its position here
+	partNames                // of entries, distinct and sorted
+	partEnds                 // for each name, the end of its files in partEntries
+	partEntries              // the files of each name
+	partIDs                  // of traits, sorted
+	partOwners               // for each id, the file that contains the trait
+	partNotes                // the files, in blocks
+	partCounts               // by name of an entry
+	partImportedTimes        // the times from audit logs, by the id of the note
+	partTimes                // the distinct Times
+	partMentions             // the distinct Mentions
+	partTraitValues          // the distinct TraitValues
+	partTexts                // texts with several uses that are not names of entries
+	partMemories             // the image of the index of memories
+	partUIDs                 // the keys of the UIDs of nodes, sorted
+	partNodes                // for each key, the file that contains the node
+	partFolders              // the folders, with their versions
 	imageParts
 )
 

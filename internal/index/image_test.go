@@ -148,10 +148,10 @@ func TestTimesOfOtherZonesHaveTheSameImage(t *testing.T) {
 	x := of([]string{"a.md", noteTexts[10]})
 	n, _ := x.Note("a.md")
 	image := func(zone *time.Location) []byte {
-		past := *n.Past()
+		past := *n.AllTimes()
 		past.Note.Created, past.Note.Modified = past.Note.Created.In(zone), past.Note.Modified.In(zone)
 		c := commit(2, "a.md", noteTexts[10])
-		c.Time, c.Changes[0].Past = c.Time.In(zone), &past
+		c.Time, c.Changes[0].Times = c.Time.In(zone), &past
 		return x.With(c).AppendImage(nil)
 	}
 	require.Equal(t, image(time.UTC), image(time.FixedZone("east", 3600)))

@@ -23,7 +23,7 @@ type blockReader struct {
 func (b *blockReader) files(files []*File, first int) {
 	var sum fileSums
 	for i := range files {
-		files[i] = b.readFile(b.flat.paths.at(first + i))
+		files[i] = b.readFile(b.entries.paths.at(first + i))
 		if b.failed {
 			break
 		}
@@ -36,7 +36,7 @@ func (b *blockReader) files(files []*File, first int) {
 // readFile reads a file. Its flags say, from the lowest bit, that it is parsed as a note, has too
 // many things to index, is excluded, is the file of a folder, and is hidden.
 func (b *blockReader) readFile(path string) *File {
-	f := b.slabs.files.one()
+	f := b.slabs.files.allocOne()
 	*f = File{Path: path, Size: b.natural(), Digest: b.digest()}
 	f.Body = Body{b.uint(), b.int()}
 	f.Version = b.uint()
@@ -69,7 +69,7 @@ func (b *blockReader) word() string { return b.text(&b.scanner) }
 //
 // The order of the calls is part of the format, and must be that of imageWriter.note.
 func (b *blockReader) note(f *File) *Note {
-	n := b.slabs.notes.one()
+	n := b.slabs.notes.allocOne()
 	n.File, n.ID = f, strings.TrimSuffix(f.Path, ".md")
 	b.node(&n.NodePart)
 	n.DeclaredType, n.Type = b.word(), b.word()
@@ -85,7 +85,7 @@ func (b *blockReader) note(f *File) *Note {
 	n.pins = b.pins()
 	// After a failure, the lengths that markTypes relies on may not fit each other.
 	if b.annotations(n); !b.failed {
-		n.markTypes(b.slabs.marks.take(n.markCount()))
+		n.markTypes(b.slabs.marks.alloc(n.markCount()))
 	}
 	b.refs(n)
 	b.links(n)
@@ -112,7 +112,7 @@ func (b *blockReader) fields() []Field {
 	if n == 0 {
 		return nil
 	}
-	all := b.slabs.fields.take(n)
+	all := b.slabs.fields.alloc(n)
 	for i := range all {
 		all[i] = Field{b.word(), b.value(maxNesting), b.int()}
 	}
@@ -133,7 +133,7 @@ func (b *blockReader) words() []string {
 	if n == 0 {
 		return nil
 	}
-	all := b.slabs.words.take(n)
+	all := b.slabs.words.alloc(n)
 	for i := range all {
 		all[i] = b.word()
 	}
@@ -162,7 +162,7 @@ func (b *blockReader) sections(n *Note) {
 	if count == 0 {
 		return
 	}
-	n.Sections = b.slabs.sections.take(count)
+	n.Sections = b.slabs.sections.alloc(count)
 	for i := range n.Sections {
 		b.section(&n.Sections[i], i)
 	}
@@ -178,9 +178,9 @@ func (b *blockReader) section(s *Section, number int) {
 	s.Fields = b.fields()
 	s.Parent = b.scope(number)
 	s.Line, s.LineEnd, s.SubtreeEnd = b.int(), b.int(), b.int()
-	s.declare = [2]int{b.int(), b.int()}
+	s.declarationLines = [2]int{b.int(), b.int()}
 	s.Times = b.timesOf()
-	s.own = b.digest()
+	s.ownDigest = b.digest()
 	flags := b.flags()
 	if s.Top, s.pinned = flags&1 != 0, flags&2 != 0; !s.Top {
 		return
@@ -249,7 +249,7 @@ func (b *blockReader) refs(n *Note) {
 	if count == 0 {
 		return
 	}
-	n.Refs = b.slabs.refs.take(count)
+	n.Refs = b.slabs.refs.alloc(count)
 	line := 0
 	for i := range n.Refs {
 		r := &n.Refs[i]
@@ -270,7 +270,7 @@ func (b *blockReader) tagList(sections int) []Tag {
 	if count == 0 {
 		return nil
 	}
-	all := b.slabs.tags.take(count)
+	all := b.slabs.tags.alloc(count)
 	for i := range all {
 		all[i] = Tag{b.word(), b.int(), b.scope(sections)}
 	}

@@ -121,11 +121,11 @@ func (w *imageWriter) section(s *Section) {
 	w.text(s.DeclaredType)
 	w.text(s.Type)
 	w.fields(s.Fields)
-	for _, n := range []int{s.Parent, s.Line, s.LineEnd, s.SubtreeEnd, s.declare[0], s.declare[1]} {
+	for _, n := range []int{s.Parent, s.Line, s.LineEnd, s.SubtreeEnd, s.declarationLines[0], s.declarationLines[1]} {
 		w.int(n)
 	}
 	w.timesOf(s.Times)
-	w.b = append(w.b, s.own[:]...)
+	w.b = append(w.b, s.ownDigest[:]...)
 	if w.flags(s.Top, s.pinned); !s.Top {
 		return
 	}

@@ -11,33 +11,33 @@ import (
 
 // An imageReader builds an index from the parts of an image.
 type imageReader struct {
-	parts [imageParts]string
-	x     *Index
-	bad   atomic.Bool // the image is damaged
+	parts   [imageParts]string
+	x       *Index
+	damaged atomic.Bool // the image is damaged
 
 	summing sync.Mutex // guards sums: several goroutines read files
 	sums    fileSums
 
-	flat     baseList // the entries
-	others   texts    // texts that are not names of entries
-	held     heldList // ids of traits
-	nodes    heldList // keys of UIDs
-	times    []Times
-	mentions []Mention
-	sayings  []TraitValue // TraitValues, by number
-	files    []*File
+	entries     baseList  // the entries
+	otherTexts  texts     // texts that are not names of entries
+	traitOwners ownerList // ids of traits
+	uidOwners   ownerList // keys of UIDs
+	times       []Times
+	mentions    []Mention
+	traitValues []TraitValue // TraitValues, by number
+	files       []*File
 }
 
 // fileSums are sums over files that an image does not contain.
 type fileSums struct {
-	held              int64
+	bytes             int64
 	things, unindexed int
 	counted           Counted
 }
 
 // add adds the values of a file.
 func (s *fileSums) add(f *File) {
-	s.held += f.size()
+	s.bytes += f.size()
 	if f.Note == nil {
 		return
 	}
@@ -52,7 +52,7 @@ func (s *fileSums) add(f *File) {
 func (r *imageReader) sum(s fileSums) {
 	r.summing.Lock()
 	defer r.summing.Unlock()
-	r.sums.held += s.held
+	r.sums.bytes += s.bytes
 	r.sums.things += s.things
 	r.sums.unindexed += s.unindexed
 	c := &r.sums.counted
@@ -69,20 +69,20 @@ func (r *imageReader) read() bool {
 	if !r.open() {
 		return false
 	}
-	r.x.entries, r.x.traitIDs, r.x.uids = newEntries(&r.flat), newHolders(r.held), newHolders(r.nodes)
+	r.x.entries, r.x.traitIDs, r.x.uids = newEntries(&r.entries), newTraitOwners(r.traitOwners), newTraitOwners(r.uidOwners)
 	for _, next := range [][]func(){
-		{r.readState, r.readTimes, r.readMentions, r.readSayings},
-		{r.readNotes, r.readCounts, r.readSeeds, r.readMemories, r.readFolders},
+		{r.readState, r.readTimes, r.readMentions, r.readTraitValues},
+		{r.readNotes, r.readCounts, r.readImportedTimes, r.readMemories, r.readFolders},
 	} {
 		r.each(next...)
-		if r.bad.Load() {
+		if r.damaged.Load() {
 			return false
 		}
 	}
-	r.x.held = r.sums.held
+	r.x.fileBytes = r.sums.bytes
 	t := &r.x.totals
 	t.Things, t.Unindexed, t.Counted = r.sums.things, r.sums.unindexed, r.sums.counted
-	r.enterFiles()
+	r.addFiles()
 	return true
 }
 
@@ -95,11 +95,11 @@ func (r *imageReader) open() bool {
 		return t
 	}
 	paths, names := list(partPaths), list(partNames)
-	r.flat = baseList{names, numbers(r.parts[partEnds]), numbers(r.parts[partEntries]), paths}
-	r.held = heldList{list(partIDs), numbers(r.parts[partHolders]), paths}
-	r.nodes = heldList{list(partUIDs), numbers(r.parts[partNodes]), paths}
-	r.others = list(partTexts)
-	return lists && r.flat.sound() && r.held.sound() && r.nodes.sound()
+	r.entries = baseList{names, numbers(r.parts[partEnds]), numbers(r.parts[partEntries]), paths}
+	r.traitOwners = ownerList{list(partIDs), numbers(r.parts[partOwners]), paths}
+	r.uidOwners = ownerList{list(partUIDs), numbers(r.parts[partNodes]), paths}
+	r.otherTexts = list(partTexts)
+	return lists && r.entries.isValid() && r.traitOwners.isValid() && r.uidOwners.isValid()
 }
 
 // each runs the functions concurrently and waits for all of them.
@@ -117,7 +117,7 @@ func (r *imageReader) part(part int) *scanner { return &scanner{s: r.parts[part]
 // end records the image as damaged unless s read its whole input without failure.
 func (r *imageReader) end(s *scanner) {
 	if !s.done() {
-		r.bad.Store(true)
+		r.damaged.Store(true)
 	}
 }
 
@@ -125,7 +125,7 @@ func (r *imageReader) end(s *scanner) {
 func (r *imageReader) readMemories() {
 	x, err := memory.ReadImage(r.parts[partMemories])
 	if err != nil {
-		r.bad.Store(true)
+		r.damaged.Store(true)
 		return
 	}
 	r.x.memories = x
@@ -165,11 +165,11 @@ func (r *imageReader) readTimes() {
 	for s.at < len(s.s) {
 		r.times = append(r.times, Times{s.time(), s.time()})
 	}
-	r.times = fitted(r.times)
+	r.times = clip(r.times)
 }
 
-// fitted returns list without its unused capacity, if that is more than an eighth of the whole.
-func fitted[T any](list []T) []T {
+// clip returns list without its unused capacity, if that is more than an eighth of the whole.
+func clip[T any](list []T) []T {
 	if room := cap(list) - len(list); room <= cap(list)/8 {
 		return list
 	}
@@ -180,14 +180,14 @@ func fitted[T any](list []T) []T {
 // of entries; the others follow. Many texts of notes, such as tags and types, are equal to a name
 // without its kind; those are among the others.
 func (r *imageReader) text(s *scanner) string {
-	n := s.below(r.flat.names.len() + r.others.len())
-	switch named := r.flat.names.len(); {
+	n := s.below(r.entries.names.len() + r.otherTexts.len())
+	switch named := r.entries.names.len(); {
 	case s.failed:
 		return ""
 	case n < named:
-		return r.flat.names.at(n)
+		return r.entries.names.at(n)
 	default:
-		return r.others.at(n - named)
+		return r.otherTexts.at(n - named)
 	}
 }
 
@@ -199,22 +199,22 @@ func (r *imageReader) readMentions() {
 	for s.at < len(s.s) {
 		r.mentions = append(r.mentions, Mention{s.raw(), s.raw(), r.text(s)})
 	}
-	r.mentions = fitted(r.mentions)
+	r.mentions = clip(r.mentions)
 }
 
-// readSayings reads the distinct TraitValues.
-func (r *imageReader) readSayings() {
-	s := r.part(partSayings)
+// readTraitValues reads the distinct TraitValues.
+func (r *imageReader) readTraitValues() {
+	s := r.part(partTraitValues)
 	defer r.end(s)
-	r.sayings = make([]TraitValue, 0, len(s.s)/16)
+	r.traitValues = make([]TraitValue, 0, len(s.s)/16)
 	for s.at < len(s.s) {
 		flags := s.flags()
 		says := TraitValue{Defined: flags&1 != 0, Task: flags&2 != 0, Type: r.text(s), Raw: s.raw()}
 		says.value, says.entry = s.value(maxNesting), r.text(s)
 		says.days = r.days(s)
-		r.sayings = append(r.sayings, says)
+		r.traitValues = append(r.traitValues, says)
 	}
-	r.sayings = fitted(r.sayings)
+	r.traitValues = clip(r.traitValues)
 }
 
 // readCounts reads the counts by name.
@@ -226,9 +226,9 @@ func (r *imageReader) readCounts() {
 	}
 }
 
-// readSeeds reads the times from audit logs, by the id of the note.
-func (r *imageReader) readSeeds() {
-	s := r.part(partSeeds)
+// readImportedTimes reads the times from audit logs, by the id of the note.
+func (r *imageReader) readImportedTimes() {
+	s := r.part(partImportedTimes)
 	defer r.end(s)
 	for range s.count(10) {
 		id, told := s.raw(), importedTimes{span: s.span()}
@@ -240,21 +240,21 @@ func (r *imageReader) readSeeds() {
 			}
 		}
 		for range s.count(13) {
-			told.traits = append(told.traits, r.told(s))
+			told.traits = append(told.traits, r.loggedTrait(s))
 		}
-		r.x.seeds.Load(id, told)
+		r.x.importedTimes.Load(id, told)
 	}
 }
 
-// told reads one trait from an audit log.
-func (r *imageReader) told(s *scanner) told {
-	return told{
+// loggedTrait reads one trait from an audit log.
+func (r *imageReader) loggedTrait(s *scanner) loggedTrait {
+	return loggedTrait{
 		id: s.raw(), typ: r.text(s), parent: s.raw(), text: s.raw(), line: s.int(), span: s.span(),
 	}
 }
 
-// enterFiles adds the files, their rows, and the traits that claim a pin to the index.
-func (r *imageReader) enterFiles() {
+// addFiles adds the files, their rows, and the traits that claim a pin to the index.
+func (r *imageReader) addFiles() {
 	for _, f := range r.files {
 		r.x.files.Load(f.Path, f)
 		if f.Note != nil && IsListed(f.Path) {
@@ -262,18 +262,18 @@ func (r *imageReader) enterFiles() {
 		}
 		for _, t := range annotationsOf(f.Note) {
 			if t.claims {
-				r.x.pins.Set(key(clean(t.Pin()), t.Spot().key()), t)
+				r.x.pins.Set(key(clean(t.Pin()), t.Location().key()), t)
 			}
 		}
 	}
-	fit(&r.x.files)
-	fit(&r.x.rows)
+	compactTree(&r.x.files)
+	compactTree(&r.x.rows)
 }
 
-// fit frees the memory that a tree has left over after it was filled in order: a node that was
+// compactTree frees the memory that a tree has left over after it was filled in order: a node that was
 // split keeps twice the memory that it needs. ScanMut copies every node of the copied tree, without
 // the unused memory.
-func fit[V any](t *tree[V]) {
+func compactTree[V any](t *tree[V]) {
 	*t = *t.Copy()
 	t.ScanMut(func(string, V) bool { return true })
 }
@@ -298,16 +298,16 @@ func (r *imageReader) blocks() []string {
 // is not read yet, until none is left or the image is found to be damaged.
 func (r *imageReader) readNotes() {
 	blocks := r.blocks()
-	paths := r.flat.paths
+	paths := r.entries.paths
 	if len(blocks) != (paths.len()+blockFiles-1)/blockFiles {
-		r.bad.Store(true)
+		r.damaged.Store(true)
 		return
 	}
 	r.files = make([]*File, paths.len())
 	var next atomic.Int64
 	work := func() {
 		own := &slabs{}
-		for i := int(next.Add(1)) - 1; i < len(blocks) && !r.bad.Load(); i = int(next.Add(1)) - 1 {
+		for i := int(next.Add(1)) - 1; i < len(blocks) && !r.damaged.Load(); i = int(next.Add(1)) - 1 {
 			first := i * blockFiles
 			b := blockReader{imageReader: r, scanner: scanner{s: blocks[i]}, slabs: own}
 			b.files(r.files[first:min(first+blockFiles, len(r.files))], first)

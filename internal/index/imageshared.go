@@ -14,23 +14,23 @@ import (
 // their numbers; it becomes a part of the image.
 type pool[T any] struct {
 	numbers map[string]int // by record
-	met     map[*T]int     // numbers of the pointers that were looked up before
+	seen    map[*T]int     // numbers of the pointers that were looked up before
 	records []byte
 }
 
 // newPool returns an empty pool.
-func newPool[T any]() pool[T] { return pool[T]{numbers: map[string]int{}, met: map[*T]int{}} }
+func newPool[T any]() pool[T] { return pool[T]{numbers: map[string]int{}, seen: map[*T]int{}} }
 
-// share writes the number of v. The function record writes the content of v; it is called only if
+// writeShared writes the number of v. The function record writes the content of v; it is called only if
 // the pointer v is new to the pool. The content is written behind the present piece, moved to the
 // pool if it is new, and removed from the piece again.
-func share[T any](w *imageWriter, p *pool[T], v *T, record func(*T)) {
-	n, known := p.met[v]
+func writeShared[T any](w *imageWriter, p *pool[T], v *T, record func(*T)) {
+	n, known := p.seen[v]
 	if !known {
 		start := len(w.b)
 		record(v)
 		n = p.number(w.b[start:])
-		w.b, p.met[v] = w.b[:start], n
+		w.b, p.seen[v] = w.b[:start], n
 	}
 	w.count(n)
 }
@@ -48,7 +48,7 @@ func (p *pool[T]) number(record []byte) int {
 
 // timesOf writes the number of a Times.
 func (w *imageWriter) timesOf(t *Times) {
-	share(w, &w.times, t, func(t *Times) {
+	writeShared(w, &w.times, t, func(t *Times) {
 		w.time(t.Created)
 		w.time(t.Modified)
 	})
@@ -56,16 +56,16 @@ func (w *imageWriter) timesOf(t *Times) {
 
 // mention writes the number of a Mention.
 func (w *imageWriter) mention(m *Mention) {
-	share(w, &w.mentions, m, func(m *Mention) {
+	writeShared(w, &w.mentions, m, func(m *Mention) {
 		w.raw(m.Target)
 		w.raw(m.Display)
 		w.text(m.name)
 	})
 }
 
-// saying writes the number of a TraitValue.
-func (w *imageWriter) saying(s *TraitValue) {
-	share(w, &w.sayings, s, func(s *TraitValue) {
+// traitValue writes the number of a TraitValue.
+func (w *imageWriter) traitValue(s *TraitValue) {
+	writeShared(w, &w.traitValues, s, func(s *TraitValue) {
 		w.flags(s.Defined, s.Task)
 		w.text(s.Type)
 		w.raw(s.Raw)

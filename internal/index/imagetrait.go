@@ -12,18 +12,18 @@ import (
 func (w *imageWriter) annotations(n *Note) {
 	all := n.Annotations
 	w.count(len(all))
-	w.count(places(all))
+	w.count(countPlaces(all))
 	file, line, position := w.files[n.Path], 0, 0
 	for i, t := range all {
-		moved := i == 0 || !alikePlaced(all[i-1], t)
+		moved := i == 0 || !samePlace(all[i-1], t)
 		// Most ids are owned by the file, and need no text of their own.
-		id, held := w.held.find(t.ID, file)
+		id, held := w.traitOwners.find(t.ID, file)
 		w.flags(moved, t.Field, t.claims, !held)
 		if moved {
 			w.place(t.Place, line)
 			line = t.Line
 		}
-		w.saying(t.TraitValue)
+		w.traitValue(t.TraitValue)
 		w.timesOf(t.Times)
 		if held {
 			w.count(id)
@@ -35,19 +35,19 @@ func (w *imageWriter) annotations(n *Note) {
 	}
 }
 
-// places returns the number of places that annotations written in this order need.
-func places(all []*Trait) int {
+// countPlaces returns the number of places that annotations written in this order need.
+func countPlaces(all []*Trait) int {
 	n := 0
 	for i := range all {
-		if i == 0 || !alikePlaced(all[i-1], all[i]) {
+		if i == 0 || !samePlace(all[i-1], all[i]) {
 			n++
 		}
 	}
 	return n
 }
 
-// alikePlaced reports whether two consecutive annotations have equal places.
-func alikePlaced(a, b *Trait) bool { return a.Place == b.Place || *a.Place == *b.Place }
+// samePlace reports whether two consecutive annotations have equal places.
+func samePlace(a, b *Trait) bool { return a.Place == b.Place || *a.Place == *b.Place }
 
 // place writes a place. The line is written as the difference to before. The text is written as a
 // range of the content if it occurs in it.
@@ -73,9 +73,9 @@ func (w *imageWriter) place(p *Place, before int) {
 	}
 }
 
-// A heldIDs is the ids of traits or nodes, sorted, with the number of the file that contains each.
+// An ownedIDs is the ids of traits or nodes, sorted, with the number of the file that contains each.
 // byFile is the same list in another order, so that find searches only the ids of one file.
-type heldIDs struct {
+type ownedIDs struct {
 	ids    []string
 	files  []byte
 	byFile []int // positions in ids, by file, then id
@@ -83,7 +83,7 @@ type heldIDs struct {
 }
 
 // sort fills byFile and ends, by a counting sort. files is the number of files.
-func (h *heldIDs) sort(files int) {
+func (h *ownedIDs) sort(files int) {
 	of := numbers(h.files)
 	next := make([]int, files+1) // of each file, where its next id goes
 	for i := range h.ids {
@@ -101,7 +101,7 @@ func (h *heldIDs) sort(files int) {
 }
 
 // find returns the position of an id in ids, if the file owns it.
-func (h *heldIDs) find(id string, file int) (number int, held bool) {
+func (h *ownedIDs) find(id string, file int) (number int, held bool) {
 	begin := 0
 	if file > 0 {
 		begin = h.ends[file-1]
@@ -131,8 +131,8 @@ func (b *blockReader) annotations(n *Note) {
 	if count == 0 || b.failed {
 		return
 	}
-	all, places := b.slabs.annotations.take(count), b.slabs.places.take(placed)[:0]
-	n.Annotations, n.said = b.slabs.pointers.take(count), b.slabs.said.take(count)
+	all, places := b.slabs.annotations.alloc(count), b.slabs.places.alloc(placed)[:0]
+	n.Annotations, n.traitValues = b.slabs.pointers.alloc(count), b.slabs.traitValues.alloc(count)
 	line, position := 0, 0
 	for i := range all {
 		flags := b.flags()
@@ -146,7 +146,7 @@ func (b *blockReader) annotations(n *Note) {
 		t := &all[i]
 		t.Place = &places[len(places)-1]
 		t.Field, t.claims = flags&2 != 0, flags&4 != 0
-		b.says(t)
+		b.traitValue(t)
 		if named := flags&8 == 0; named {
 			t.ID = b.id()
 		} else {
@@ -154,28 +154,28 @@ func (b *blockReader) annotations(n *Note) {
 		}
 		position += b.int()
 		t.Position = position
-		n.Annotations[i], n.said[i] = t, t.TraitValue
+		n.Annotations[i], n.traitValues[i] = t, t.TraitValue
 	}
 }
 
-// says reads the TraitValue and the times of an annotation.
-func (b *blockReader) says(t *Trait) {
-	said := b.below(len(b.sayings))
+// traitValue reads the TraitValue and the times of an annotation.
+func (b *blockReader) traitValue(t *Trait) {
+	said := b.below(len(b.traitValues))
 	if b.failed {
 		t.TraitValue = &TraitValue{}
 		return
 	}
-	t.TraitValue = &b.sayings[said]
+	t.TraitValue = &b.traitValues[said]
 	t.Times = b.timesOf()
 }
 
 // id reads the number of an id and returns the id.
 func (b *blockReader) id() string {
-	n := b.below(b.held.ids.len())
+	n := b.below(b.traitOwners.ids.len())
 	if b.failed {
 		return ""
 	}
-	return b.held.ids.at(n)
+	return b.traitOwners.ids.at(n)
 }
 
 // place reads a place in the note n. before is the line of the previous place.

@@ -17,16 +17,16 @@ type imageWriter struct {
 	pieces [][]byte // complete
 	cut    int      // total length of pieces
 
-	files  map[string]int // position of a file, by path
-	flat   flatLister     // of the entries
-	texts  map[string]int // numbers of texts; the names of entries come first
-	others []string       // texts that are not names of entries, by number
-	held   heldIDs        // ids of traits
-	nodes  heldIDs        // keys of UIDs
+	files       map[string]int  // position of a file, by path
+	entryList   baseListBuilder // of the entries
+	texts       map[string]int  // numbers of texts; the names of entries come first
+	otherTexts  []string        // texts that are not names of entries, by number
+	traitOwners ownedIDs        // ids of traits
+	uidOwners   ownedIDs        // keys of UIDs
 
-	times    pool[Times]
-	mentions pool[Mention]
-	sayings  pool[TraitValue]
+	times       pool[Times]
+	mentions    pool[Mention]
+	traitValues pool[TraitValue]
 }
 
 // pieceSize is the approximate size in bytes of a piece that is written incrementally.
@@ -36,7 +36,7 @@ const pieceSize = 1 << 20
 func newImageWriter(x *Index) *imageWriter {
 	return &imageWriter{
 		x: x, files: make(map[string]int, x.files.Len()),
-		times: newPool[Times](), mentions: newPool[Mention](), sayings: newPool[TraitValue](),
+		times: newPool[Times](), mentions: newPool[Mention](), traitValues: newPool[TraitValue](),
 	}
 }
 
@@ -68,18 +68,18 @@ func (w *imageWriter) add(piece []byte) {
 func (w *imageWriter) parts() [imageParts]func() {
 	return [imageParts]func(){
 		partState: w.state, partPaths: w.paths, partNames: w.entries, partIDs: w.traitIDs,
-		partNotes: w.notes, partCounts: w.counts, partSeeds: w.seeds,
-		partEnds:    func() { w.add(w.flat.ends()) },
-		partEntries: func() { w.add(w.flat.files) },
-		partHolders: func() { w.add(w.held.files) },
+		partNotes: w.notes, partCounts: w.counts, partImportedTimes: w.importedTimes,
+		partEnds:    func() { w.add(w.entryList.ends()) },
+		partEntries: func() { w.add(w.entryList.files) },
+		partOwners:  func() { w.add(w.traitOwners.files) },
 
-		partTimes:    func() { w.add(w.times.records) },
-		partMentions: func() { w.add(w.mentions.records) },
-		partSayings:  func() { w.add(w.sayings.records) },
-		partTexts:    func() { w.b = appendTexts(w.b, w.others) },
-		partMemories: func() { w.b = w.x.memories.AppendImage(w.b) },
-		partUIDs:     w.uids, partFolders: w.folders,
-		partNodes: func() { w.add(w.nodes.files) },
+		partTimes:       func() { w.add(w.times.records) },
+		partMentions:    func() { w.add(w.mentions.records) },
+		partTraitValues: func() { w.add(w.traitValues.records) },
+		partTexts:       func() { w.b = appendTexts(w.b, w.otherTexts) },
+		partMemories:    func() { w.b = w.x.memories.AppendImage(w.b) },
+		partUIDs:        w.uids, partFolders: w.folders,
+		partNodes: func() { w.add(w.uidOwners.files) },
 	}
 }
 
@@ -108,7 +108,7 @@ func (w *imageWriter) textNumber(s string) int {
 	if !known {
 		n = len(w.texts)
 		w.texts[s] = n
-		w.others = append(w.others, s)
+		w.otherTexts = append(w.otherTexts, s)
 	}
 	return n
 }
@@ -159,32 +159,32 @@ func (w *imageWriter) paths() {
 // entries writes the names of entries. It also collects the files of each name, for later parts.
 func (w *imageWriter) entries() {
 	for e := range w.x.entries.all() {
-		w.flat.add(e.name, w.files[e.path])
+		w.entryList.add(e.name, w.files[e.path])
 	}
-	w.texts = make(map[string]int, len(w.flat.names))
-	for i, name := range w.flat.names {
+	w.texts = make(map[string]int, len(w.entryList.names))
+	for i, name := range w.entryList.names {
 		w.texts[name] = i
 	}
-	w.b = appendTexts(w.b, w.flat.names)
+	w.b = appendTexts(w.b, w.entryList.names)
 }
 
 // traitIDs writes the ids of traits. It also collects the file of each, for a later part.
 func (w *imageWriter) traitIDs() {
 	w.x.traitIDs.each(func(id, path string) {
-		w.held.ids = append(w.held.ids, id)
-		w.held.files = appendNumber(w.held.files, w.files[path])
+		w.traitOwners.ids = append(w.traitOwners.ids, id)
+		w.traitOwners.files = appendNumber(w.traitOwners.files, w.files[path])
 	})
-	w.held.sort(len(w.files))
-	w.b = appendTexts(w.b, w.held.ids)
+	w.traitOwners.sort(len(w.files))
+	w.b = appendTexts(w.b, w.traitOwners.ids)
 }
 
 // uids writes the keys of the UIDs of nodes. It also collects the file of each, for a later part.
 func (w *imageWriter) uids() {
 	w.x.uids.each(func(key, path string) {
-		w.nodes.ids = append(w.nodes.ids, key)
-		w.nodes.files = appendNumber(w.nodes.files, w.files[path])
+		w.uidOwners.ids = append(w.uidOwners.ids, key)
+		w.uidOwners.files = appendNumber(w.uidOwners.files, w.files[path])
 	})
-	w.b = appendTexts(w.b, w.nodes.ids)
+	w.b = appendTexts(w.b, w.uidOwners.ids)
 }
 
 // folders writes the paths of folders with their versions.
@@ -207,10 +207,10 @@ func (w *imageWriter) counts() {
 	})
 }
 
-// seeds writes the times from audit logs, by the id of the note.
-func (w *imageWriter) seeds() {
-	w.count(w.x.seeds.Len())
-	w.x.seeds.Scan(func(id string, s importedTimes) bool {
+// importedTimes writes the times from audit logs, by the id of the note.
+func (w *imageWriter) importedTimes() {
+	w.count(w.x.importedTimes.Len())
+	w.x.importedTimes.Scan(func(id string, s importedTimes) bool {
 		w.raw(id)
 		w.span(s.span)
 		w.count(len(s.sections))
@@ -220,7 +220,7 @@ func (w *imageWriter) seeds() {
 		}
 		w.count(len(s.traits))
 		for _, t := range s.traits {
-			w.told(t)
+			w.loggedTrait(t)
 		}
 		return true
 	})
@@ -232,8 +232,8 @@ func (w *imageWriter) span(s span) {
 	w.time(s.last)
 }
 
-// told writes one trait from an audit log.
-func (w *imageWriter) told(t told) {
+// loggedTrait writes one trait from an audit log.
+func (w *imageWriter) loggedTrait(t loggedTrait) {
 	w.raw(t.id)
 	w.text(t.typ)
 	w.raw(t.parent)

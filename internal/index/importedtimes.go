@@ -17,22 +17,22 @@ type span struct{ first, last time.Time }
 type importedTimes struct {
 	span
 	sections map[string]span // by fragment
-	traits   []told          // in their last state, in the order of their creation
+	traits   []loggedTrait   // in their last state, in the order of their creation
 }
 
-// A told is a trait as an audit log describes it.
-type told struct {
+// A loggedTrait is a trait as an audit log describes it.
+type loggedTrait struct {
 	id, typ, parent, text string // parent is the fragment of the parent's id
 	line                  int    // 0 if the log does not say
 	span
 }
 
-// formers returns the traits of a note from the log as earlier states, for a note that is created
+// prevTraits returns the traits of a note from the log as earlier states, for a note that is created
 // at now. A trait of the note whose text is its id is a field; its text is that of field traits.
-func (s importedTimes) formers(note string, now time.Time) []*prevTrait {
+func (s importedTimes) prevTraits(note string, now time.Time) []*prevTrait {
 	var all []*prevTrait
 	for _, t := range s.traits {
-		created, modified := t.before(now, now)
+		created, modified := t.backdate(now, now)
 		all = append(all, &prevTrait{
 			id: t.id, typ: t.typ, parent: t.parent, text: identityText(t.typ, t.text), line: t.line,
 			times: &Times{created, modified},
@@ -51,7 +51,7 @@ func (s importedTimes) dateSections(n *Note, now time.Time) {
 		section := &n.Sections[i]
 		section.Times = fresh
 		if t, ok := s.sections[section.Slug]; ok {
-			created, modified := t.before(now, now)
+			created, modified := t.backdate(now, now)
 			section.Times = &Times{created, modified}
 		}
 	}
@@ -73,21 +73,21 @@ func auditLogs(changes []Change) [][]byte {
 	return logs
 }
 
-// seed imports audit logs, in addition to earlier ones, because a log can come in several files and
+// importTimes imports audit logs, in addition to earlier ones, because a log can come in several files and
 // commits. It also sets the times of notes that exist already. Their traits keep their ids. It
 // reads all times that are known so far, so it takes time in proportion to these and to the logs.
-func (d *draft) seed(logs [][]byte) {
-	a := &audit{objects: map[string]span{}, traits: map[string]*told{}, seen: map[string]bool{}}
-	d.seeds.Scan(func(id string, s importedTimes) bool {
+func (d *draft) importTimes(logs [][]byte) {
+	a := &auditState{objects: map[string]span{}, traits: map[string]*loggedTrait{}, seen: map[string]bool{}}
+	d.importedTimes.Scan(func(id string, s importedTimes) bool {
 		a.resume(id, s)
 		return true
 	})
 	for _, log := range logs {
 		a.read(log)
 	}
-	d.seeds.Clear()
-	for id, s := range a.seeds() {
-		d.seeds.Set(id, s)
+	d.importedTimes.Clear()
+	for id, s := range a.importedTimes() {
+		d.importedTimes.Set(id, s)
 		if n, ok := d.ByID(id); ok && a.seen[id] {
 			d.backdate(n, s)
 		}
@@ -97,11 +97,11 @@ func (d *draft) seed(logs [][]byte) {
 // backdate sets the time of creation and change of an existing note to those of the audit log, if
 // these are earlier. The times of its sections and traits stay.
 func (d *draft) backdate(old *Note, s importedTimes) {
-	created, modified := s.before(old.Created, old.Modified)
+	created, modified := s.backdate(old.Created, old.Modified)
 	if created.Equal(old.Created) {
 		return
 	}
-	n := old.renewed()
+	n := old.mutableCopy()
 	n.Created, n.Modified = created, modified
 	d.unclaim(old)
 	for _, t := range n.Annotations {
@@ -110,10 +110,10 @@ func (d *draft) backdate(old *Note, s importedTimes) {
 	d.swap(old.File, n.File)
 }
 
-// before returns the times of creation and change of a note that was created here at came and last
+// backdate returns the times of creation and change of a note that was created here at came and last
 // changed here at changed. The first time of s counts if it is earlier than came. Its last time
 // counts only if the note did not change since it came.
-func (s span) before(came, changed time.Time) (created, modified time.Time) {
+func (s span) backdate(came, changed time.Time) (created, modified time.Time) {
 	created, modified = came, changed
 	if s.first.Before(came) {
 		created = s.first

@@ -75,23 +75,23 @@ type Index struct {
 	version uint64
 	time    time.Time
 
-	files    tree[*File]         // by path
-	entries  entries             // the names by which files are looked up
-	traitIDs traitOwners         // ids of traits, with the path of the note
-	uids     traitOwners         // keys of UIDs, with the path of the file
-	pins     tree[*Trait]        // traits with a pin, by pin, NUL and the key of the location
-	seeds    tree[importedTimes] // times from audit logs, by the id of the note
-	rows     tree[Row]           // of the notes that are in lists (IsListed), by path
-	tags     *tagNumbers         // of rows; shared with the indexes that are made from this one
-	counts   tree[int]           // by the name of an entry; see kind.summed and tally
+	files         tree[*File]         // by path
+	entries       entries             // the names by which files are looked up
+	traitIDs      traitOwners         // ids of traits, with the path of the note
+	uids          traitOwners         // keys of UIDs, with the path of the file
+	pins          tree[*Trait]        // traits with a pin, by pin, NUL and the key of the location
+	importedTimes tree[importedTimes] // times from audit logs, by the id of the note
+	rows          tree[Row]           // of the notes that are in lists (IsListed), by path
+	tags          *tagNumbers         // of rows; shared with the indexes that are made from this one
+	counts        tree[int]           // by the name of an entry; see kind.isCounted and tally
 
 	folderVersions tree[uint64] // by path of a folder, with a slash at the end; see FolderVersion
 	notesVersion   uint64
 
 	memories *memory.Index
 
-	totals Totals
-	held   int64 // bytes of memory of the files, for Size
+	totals    Totals
+	fileBytes int64 // bytes of memory of the files, for Size
 
 	settings
 }
@@ -172,9 +172,9 @@ type Change struct {
 	// text, the UIDs are computed.
 	Nodes []UID
 
-	// Past has the times of a deleted note that is restored, or of a note to which parts are
+	// Times has the times of a deleted note that is restored, or of a note to which parts are
 	// restored, and of everything in it. If it is nil, the times are computed.
-	Past *Past
+	Times *NoteTimes
 
 	// Since is the last modification time of a file that is imported. It is the time of creation of
 	// everything in the file, except where an audit log says otherwise. The zero time means the
@@ -193,7 +193,7 @@ type Body struct {
 func Empty() *Index {
 	return &Index{
 		settings: settings{}.read(settingTexts{}), entries: newEntries(&baseList{}), tags: &tagNumbers{},
-		traitIDs: newHolders(heldList{}), uids: newHolders(heldList{}), memories: memory.Empty(),
+		traitIDs: newTraitOwners(ownerList{}), uids: newTraitOwners(ownerList{}), memories: memory.Empty(),
 	}
 }
 
@@ -328,7 +328,7 @@ func key(first, second string) string { return first + "\x00" + second }
 func (x *Index) Count(typ string) int { return x.count(byType, typ) }
 
 // count returns the count of a name of a kind; 0 if it does not occur. Only names of kinds with
-// counts have one: see kind.summed and tally.
+// counts have one: see kind.isCounted and tally.
 func (x *Index) count(k kind, name string) int {
 	n, _ := x.counts.Get(k.name(name))
 	return n

@@ -11,22 +11,22 @@ import (
 // that the event of a trait or of a declaration covers is not part of the text of an object,
 // because its change would be in the audit log twice.
 type noteLines struct {
-	note  *Note
-	lines [][]byte
-	told  []bool // by line number from 1; the line is covered by another event
+	note    *Note
+	lines   [][]byte
+	covered []bool // by line number from 1; the line is covered by another event
 }
 
-// newLines splits the text of a note into lines. Lines with traits and declarations are covered by
+// newNoteLines splits the text of a note into lines. Lines with traits and declarations are covered by
 // the events of these.
-func newLines(n *Note, text []byte) noteLines {
+func newNoteLines(n *Note, text []byte) noteLines {
 	lines := slices.AppendSeq(make([][]byte, 0, n.LineCount), bytes.Lines(text))
 	l := noteLines{n, lines, make([]bool, 1+max(len(lines), n.LineCount))}
 	for t := range n.Traits() {
-		l.told[t.Line] = true
+		l.covered[t.Line] = true
 	}
 	for _, s := range n.Sections {
-		for line := s.declare[0]; line > 0 && line <= s.declare[1]; line++ {
-			l.told[line] = true
+		for line := s.declarationLines[0]; line > 0 && line <= s.declarationLines[1]; line++ {
+			l.covered[line] = true
 		}
 	}
 	return l
@@ -45,12 +45,12 @@ func (l noteLines) span(o Object) (first, last int) {
 	return first, min(last, len(l.lines))
 }
 
-// own returns the lines of the own text of an object in two lists: those that are not covered by
+// ownLines returns the lines of the own text of an object in two lists: those that are not covered by
 // another event, and those that are.
-func (l noteLines) own(o Object) (plain, told [][]byte) {
+func (l noteLines) ownLines(o Object) (plain, told [][]byte) {
 	first, last := l.span(o)
 	for i := first; i <= last; i++ {
-		if l.told[i] {
+		if l.covered[i] {
 			told = append(told, l.lines[i-1])
 			continue
 		}
@@ -59,9 +59,9 @@ func (l noteLines) own(o Object) (plain, told [][]byte) {
 	return plain, told
 }
 
-// alike reports whether two objects have the same lines, and the same of them are covered by other
+// equal reports whether two objects have the same lines, and the same of them are covered by other
 // events.
-func (l noteLines) alike(o Object, of noteLines, other Object) bool {
+func (l noteLines) equal(o Object, of noteLines, other Object) bool {
 	first, last := l.span(o)
 	begin, end := of.span(other)
 	if last-first != end-begin {
@@ -69,7 +69,7 @@ func (l noteLines) alike(o Object, of noteLines, other Object) bool {
 	}
 	for i := first; i <= last; i++ {
 		j := begin + i - first
-		if l.told[i] != of.told[j] || !bytes.Equal(l.lines[i-1], of.lines[j-1]) {
+		if l.covered[i] != of.covered[j] || !bytes.Equal(l.lines[i-1], of.lines[j-1]) {
 			return false
 		}
 	}
@@ -79,33 +79,35 @@ func (l noteLines) alike(o Object, of noteLines, other Object) bool {
 // ownTexts returns the own texts of an object before and after a change, without lines that are
 // covered by other events. It returns zero Texts if they are alike.
 func ownTexts(was, is noteLines, before, now Object) Texts {
-	if was.alike(before, is, now) {
+	if was.equal(before, is, now) {
 		return Texts{}
 	}
-	old, oldTold := was.own(before)
-	next, nextTold := is.own(now)
-	old, next = without(old, nextTold, oldTold), without(next, oldTold, nextTold)
+	old, oldTold := was.ownLines(before)
+	next, nextTold := is.ownLines(now)
+	old, next = dropCovered(old, nextTold, oldTold), dropCovered(next, oldTold, nextTold)
 	return Texts{Old: bytes.Join(old, nil), New: bytes.Join(next, nil)}
 }
 
 // annotation matches one annotation in a line.
 var annotation = regexp.MustCompile(`@[A-Za-z0-9_-]+([ \t]*\([^)\n]*\))?`)
 
-// bare returns a line without annotations, with spaces collapsed.
-func bare(line []byte) string { return collapsed(annotation.ReplaceAll(line, []byte(" "))) }
+// stripAnnotations returns a line without annotations, with spaces collapsed.
+func stripAnnotations(line []byte) string {
+	return collapseSpaces(annotation.ReplaceAll(line, []byte(" ")))
+}
 
-// collapsed returns a line with each run of spaces replaced by one, and without those at its ends.
-func collapsed(line []byte) string {
+// collapseSpaces returns a line with each run of spaces replaced by one, and without those at its ends.
+func collapseSpaces(line []byte) string {
 	blank := func(r rune) bool { return r == ' ' || r == '\t' || r == '\r' || r == '\n' }
 	return strings.TrimSpace(string(bytes.Join(bytes.FieldsFunc(line, blank), []byte{' '})))
 }
 
-// without returns lines without those that are on the other side of the change with an annotation
+// dropCovered returns lines without those that are on the other side of the change with an annotation
 // that was added or removed, because the event of the trait covers them. there and here are the
 // lines with annotations on the other side and on this side. For example, if `call Freya` becomes
 // `call Freya @due(2026-12-01)`, the first line is left out of the old text.
-func without(lines, there, here [][]byte) [][]byte {
-	if there, here = differing(there, here); len(there) == 0 {
+func dropCovered(lines, there, here [][]byte) [][]byte {
+	if there, here = trimEqualLines(there, here); len(there) == 0 {
 		return lines
 	}
 	// A line that got an annotation is there with it and here without it. Its text without
@@ -113,13 +115,13 @@ func without(lines, there, here [][]byte) [][]byte {
 	// another way.
 	left := map[string]int{}
 	for _, line := range there {
-		left[bare(line)]++
+		left[stripAnnotations(line)]++
 	}
 	for _, line := range here {
-		left[bare(line)]--
+		left[stripAnnotations(line)]--
 	}
 	return slices.DeleteFunc(slices.Clone(lines), func(line []byte) bool {
-		key := collapsed(line)
+		key := collapseSpaces(line)
 		if left[key] <= 0 {
 			return false
 		}
@@ -128,11 +130,11 @@ func without(lines, there, here [][]byte) [][]byte {
 	})
 }
 
-// difference counts the lines that are in one text and not in the other. If only the order of lines
+// diffLines counts the lines that are in one text and not in the other. If only the order of lines
 // or their line endings changed, it counts all lines from the first to the last difference as new.
 // It is not the smallest edit script, but it takes linear time.
-func difference(old, now []byte) Lines {
-	was, is := differing(slices.Collect(bytes.Lines(old)), slices.Collect(bytes.Lines(now)))
+func diffLines(old, now []byte) Lines {
+	was, is := trimEqualLines(slices.Collect(bytes.Lines(old)), slices.Collect(bytes.Lines(now)))
 	count := map[string]int{}
 	for _, line := range was {
 		count[string(bytes.TrimRight(line, "\r\n"))]--
@@ -151,8 +153,8 @@ func difference(old, now []byte) Lines {
 	return l
 }
 
-// differing returns two lists of lines without the equal lines at their beginnings and ends.
-func differing(a, b [][]byte) (was, is [][]byte) {
+// trimEqualLines returns two lists of lines without the equal lines at their beginnings and ends.
+func trimEqualLines(a, b [][]byte) (was, is [][]byte) {
 	for len(a) > 0 && len(b) > 0 && bytes.Equal(a[0], b[0]) {
 		a, b = a[1:], b[1:]
 	}

@@ -29,7 +29,7 @@ func (x *Index) target(ref string) target {
 		return t
 	}
 	if inside {
-		if whole := x.calledAsWritten(ref); len(whole) > 0 {
+		if whole := x.namedAsWritten(ref); len(whole) > 0 {
 			return target{candidates: whole}
 		}
 	}
@@ -77,7 +77,7 @@ func (x *Index) atPath(id string) []candidate {
 		return []candidate{{n.ID, Object{Note: n}, ByID}}
 	}
 	s := newLookup(x, id)
-	for n := range x.notesBy(byCalled.name(s.bucket), "") {
+	for n := range x.notesBy(byName.name(s.bucket), "") {
 		if slugPath(n.ID) == s.slugPath || slugPath(vault.Stem(n.ID)) == s.slugPath {
 			s.add(tierPathSlug, Object{Note: n}, ByPath)
 		}
@@ -105,8 +105,8 @@ func (x *Index) candidates(base string) []candidate {
 	if s.addBelowRoots(); len(s.found) > 0 {
 		return s.found
 	}
-	for n := range x.notesBy(byCalled.name(s.bucket), "") {
-		for c := range x.callings(n) {
+	for n := range x.notesBy(byName.name(s.bucket), "") {
+		for c := range x.namesIn(n) {
 			s.consider(c)
 		}
 	}
@@ -127,12 +127,12 @@ func (s *lookup) addBelowRoots() {
 	}
 }
 
-// calledAsWritten returns the objects with a name that contains a #, such as `C#`. Without this,
+// namedAsWritten returns the objects with a name that contains a #, such as `C#`. Without this,
 // the part after # would always be a fragment. Names of files and equal slugs do not count.
-func (x *Index) calledAsWritten(name string) []candidate {
+func (x *Index) namedAsWritten(name string) []candidate {
 	s := newLookup(x, name)
-	for n := range x.notesBy(byCalled.name(s.bucket), "") {
-		for c := range x.callings(n) {
+	for n := range x.notesBy(byName.name(s.bucket), "") {
+		for c := range x.namesIn(n) {
 			if how := s.compare(c.name, name); c.by != namedByFile && how != differs && how != sameSlug {
 				s.add(tierOf(c.by, how), c.object, sources[c.by])
 			}
@@ -150,9 +150,9 @@ func (x *Index) day(base string) (id string, ok bool) {
 	return config.DailyID(base)
 }
 
-// sectionCalled returns the section with a name, if it is the only one; with several, the
+// sectionNamed returns the section with a name, if it is the only one; with several, the
 // Resolution is ambiguous.
-func (x *Index) sectionCalled(name string) Resolution {
+func (x *Index) sectionNamed(name string) Resolution {
 	s := lookup{x: x}
 	for _, slug := range []string{name, markdown.Slug(name)} {
 		for n := range x.notesBy(bySection.name(clean(slug)), "") {
@@ -188,11 +188,11 @@ const (
 	noTier          tier = 99
 )
 
-// A likeness is the form in which two names are equal, the closest first.
-type likeness int
+// A nameMatch is the form in which two names are equal, the closest first.
+type nameMatch int
 
 const (
-	equal likeness = iota
+	equal nameMatch = iota
 	sameFold
 	sameSlug
 	differs
@@ -200,7 +200,7 @@ const (
 
 // tierOf returns the tier of an object one of whose names, given in the way by, equals the
 // reference in the form how.
-func tierOf(by naming, how likeness) tier {
+func tierOf(by nameSource, how nameMatch) tier {
 	if how == sameSlug {
 		return tierSlugs + tier(by)
 	}
@@ -208,7 +208,7 @@ func tierOf(by naming, how likeness) tier {
 }
 
 // sources maps each way of naming to the source that a Resolution reports.
-var sources = map[naming]string{
+var sources = map[nameSource]string{
 	namedByFile: ByShort, namedByField: ByName, namedByTitle: ByTitle, namedByAlias: ByAlias,
 	namedByHeading: ByShort,
 }
@@ -259,7 +259,7 @@ func (s *lookup) addID(t tier, id string, o Object, source string) {
 }
 
 // compare returns the closest form in which two names are equal, or differs.
-func (s *lookup) compare(name, with string) likeness {
+func (s *lookup) compare(name, with string) nameMatch {
 	switch {
 	case name == with:
 		return equal
@@ -273,7 +273,7 @@ func (s *lookup) compare(name, with string) likeness {
 
 // consider adds an object if one of its names fits the reference. c is one of its names; the caller
 // calls it for each.
-func (s *lookup) consider(c calling) {
+func (s *lookup) consider(c objectName) {
 	// The reference has a folder, so it is compared with the whole id and not only with its last
 	// segment.
 	if c.by == namedByFile && s.folder != "" {

@@ -47,7 +47,7 @@ func TestObjects(t *testing.T) {
 	}, standup.Values())
 	require.Equal(t, "Standup", x.NameOf(standup))
 	require.Equal(t, []string{"due"}, types(standup.Traits()))
-	require.Len(t, standup.RefsOf(), 1)
+	require.Len(t, standup.Refs(), 1)
 	idea, _ := x.Find("daily/2026-03-02#idea")
 	require.Equal(t, []string{"daily/2026-03-02#notes", "daily/2026-03-02#standup", "daily/2026-03-02"},
 		objectIDs(idea.Parents()))
@@ -71,17 +71,17 @@ func TestTraits(t *testing.T) {
 	require.Equal(t, []string{"b.md:2", "people/freya.md:3"},
 		spots(x.Traits("due", index.Location{Path: "b.md", Line: 1, Position: 10})))
 	between := func(from, to string, holds func(string) bool) []string {
-		return spots(x.TraitsBetween("due", from, to, holds).Behind(index.Location{}))
+		return spots(x.TraitsBetween("due", from, to, holds).After(index.Location{}))
 	}
 	require.Equal(t, []string{"a.md:1", "b.md:1", "people/freya.md:3"},
 		between("2026-03-01", "2026-03-06", anyValue))
 	require.Equal(t, []string{"b.md:1"}, between("", "2026-03-03", anyValue))
 	require.Equal(t, []string{"b.md:2"}, between("", "", func(v string) bool { return v == "soon" }))
-	require.Equal(t, []string{"a.md:1"}, spots(x.TraitsWith("status", "done").Behind(index.Location{})))
-	require.Equal(t, []string{"a.md:2"}, spots(x.TraitsWith("status", "todo").Behind(index.Location{})), "the default")
-	require.Equal(t, []string{"a.md:3"}, spots(x.TraitsWith("flag", "false").Behind(index.Location{})))
-	require.Equal(t, []string{"b.md:3", "b.md:3"}, spots(x.TraitsWith("owner", "freya").Behind(index.Location{})))
-	require.Equal(t, []string{"b.md:3"}, spots(x.TraitsWith("owner", "none").Behind(index.Location{})))
+	require.Equal(t, []string{"a.md:1"}, spots(x.TraitsWith("status", "done").After(index.Location{})))
+	require.Equal(t, []string{"a.md:2"}, spots(x.TraitsWith("status", "todo").After(index.Location{})), "the default")
+	require.Equal(t, []string{"a.md:3"}, spots(x.TraitsWith("flag", "false").After(index.Location{})))
+	require.Equal(t, []string{"b.md:3", "b.md:3"}, spots(x.TraitsWith("owner", "freya").After(index.Location{})))
+	require.Equal(t, []string{"b.md:3"}, spots(x.TraitsWith("owner", "none").After(index.Location{})))
 	require.Equal(t, 4, x.TraitCount("due"))
 	require.Zero(t, x.TraitCount("other"))
 	require.Empty(t, spots(x.Traits("other", index.Location{})))
@@ -269,7 +269,7 @@ func TestLookupsFindWhatIsThere(t *testing.T) {
 		}
 		def, ok := x.Schema().Trait("owner")
 		if target, exists := x.ByID("a"); ok && exists && def.Type == "ref" {
-			require.Equal(t, owners, traitIDs(x.TraitsWith("owner", target.ID).Behind(index.Location{})))
+			require.Equal(t, owners, traitIDs(x.TraitsWith("owner", target.ID).After(index.Location{})))
 		}
 		delete(backlinks, "")
 		for id, want := range backlinks {
@@ -292,7 +292,7 @@ func TestLinksGoOn(t *testing.T) {
 		if len(page) == 0 {
 			break
 		}
-		after = page[0].Spot()
+		after = page[0].Location()
 		n++
 	}
 }

@@ -17,7 +17,7 @@ func (x *Index) Mentioning(buckets []string) iter.Seq[*Note] {
 	inBuckets := func(prefix func(bucket string) string) {
 		for _, bucket := range buckets {
 			p := prefix(bucket)
-			for name := range x.summed(p, p) {
+			for name := range x.countedNames(p, p) {
 				names = append(names, name)
 			}
 		}

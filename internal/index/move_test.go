@@ -27,7 +27,7 @@ func TestMovedEvents(t *testing.T) {
 		data, err := json.Marshal(events)
 		require.NoError(t, err)
 		require.JSONEq(t, c.want, string(data), name)
-		require.Empty(t, index.Events(before, after, "a.md", index.Texts{Old: []byte(text), Left: true}))
+		require.Empty(t, index.Events(before, after, "a.md", index.Texts{Old: []byte(text), MovedAway: true}))
 	}
 }
 

@@ -12,27 +12,27 @@ import (
 
 // The kinds of names of entries by which references find notes.
 const (
-	byCalled  kind = 'a' // the bucket of a name of the note or of an object in it
+	byName    kind = 'a' // the bucket of a name of the note or of an object in it
 	bySection kind = 's' // the slug of a section
 )
 
-// A calling is one name of an object in a note.
-type calling struct {
-	by     naming
+// An objectName is one name of an object in a note.
+type objectName struct {
+	by     nameSource
 	object Object
 	name   string // as it is written
 }
 
-// A naming is the way in which an object got a name.
-type naming int
+// A nameSource is the way in which an object got a name.
+type nameSource int
 
 // The ways in which objects are named. A reference prefers earlier ones.
 const (
-	namedByFile    naming = iota // the last segment of the note's id
-	namedByField                 // the name field of the object's type
-	namedByTitle                 // the field title, or the heading that is the note's title
-	namedByAlias                 // the fields alias and aliases
-	namedByHeading               // the slug of a section with a declaration
+	namedByFile    nameSource = iota // the last segment of the note's id
+	namedByField                     // the name field of the object's type
+	namedByTitle                     // the field title, or the heading that is the note's title
+	namedByAlias                     // the fields alias and aliases
+	namedByHeading                   // the slug of a section with a declaration
 )
 
 // clean returns a text with each NUL replaced by U+FFFD, because NUL separates the texts in keys.
@@ -78,7 +78,7 @@ func slugOf(name string) string { return vault.Slug(fold(name)) }
 // bucketOf returns the bucket of a name or a reference: the slug of the last path segment before
 // the first #. A reference to an object is always in the bucket of one of its names, because equal,
 // folded and slug forms of a name have the same bucket. Buckets are the bridge between references
-// and names: an entry byRef is found by the bucket of its object, and an entry byCalled by the
+// and names: an entry byRef is found by the bucket of its object, and an entry byName by the
 // bucket of a reference. Different names can have the same bucket, so a result must be compared.
 func bucketOf(name string) string {
 	base, _, _ := strings.Cut(trimRef(name), "#")
@@ -88,13 +88,13 @@ func bucketOf(name string) string {
 // ownBuckets returns the names of the entries under which the note is found by its path, its title
 // and its declarations.
 func (n *Note) ownBuckets() []string {
-	all := []string{byCalled.name(bucketOf(n.ID))}
+	all := []string{byName.name(bucketOf(n.ID))}
 	if n.Title != "" {
-		all = append(all, byCalled.name(bucketOf(n.Title)))
+		all = append(all, byName.name(bucketOf(n.Title)))
 	}
 	for i := range n.Sections {
 		if n.Sections[i].DeclaredType != "" {
-			all = append(all, byCalled.name(bucketOf(n.Sections[i].Slug)))
+			all = append(all, byName.name(bucketOf(n.Sections[i].Slug)))
 		}
 	}
 	return distinct(all)
@@ -106,7 +106,7 @@ func (x *Index) fieldBuckets(n *Note) []string {
 	var all []string
 	for i := -1; i < len(n.Sections); i++ {
 		for _, name := range x.fieldNames(n.Object(i)) {
-			all = append(all, byCalled.name(bucketOf(name.name)))
+			all = append(all, byName.name(bucketOf(name.name)))
 		}
 	}
 	return distinct(all)
@@ -120,19 +120,19 @@ func distinct(all []string) []string {
 
 // fieldNames returns the names that the fields of an object give to it: the name field of its type,
 // the field title, and its aliases. The first depends on the schema.
-func (x *Index) fieldNames(o Object) []calling {
+func (x *Index) fieldNames(o Object) []objectName {
 	if len(o.Fields()) == 0 {
 		return nil
 	}
-	var all []calling
+	var all []objectName
 	if name := trimRef(x.nameField(o)); name != "" {
-		all = append(all, calling{namedByField, o, name})
+		all = append(all, objectName{namedByField, o, name})
 	}
 	if name := trimRef(titleField(o)); name != "" {
-		all = append(all, calling{namedByTitle, o, name})
+		all = append(all, objectName{namedByTitle, o, name})
 	}
 	for _, name := range aliases(o) {
-		all = append(all, calling{namedByAlias, o, name})
+		all = append(all, objectName{namedByAlias, o, name})
 	}
 	return all
 }
@@ -162,20 +162,20 @@ func aliases(o Object) []string {
 	return all
 }
 
-// callings yields the names of a note and of the objects in it: the file name, the title, the slugs
+// namesIn yields the names of a note and of the objects in it: the file name, the title, the slugs
 // of sections with a declaration, and the names in fields. Plain sections have none. The names are
 // those whose buckets ownBuckets and fieldBuckets return; the three must agree, or a reference
 // misses its object.
-func (x *Index) callings(n *Note) iter.Seq[calling] {
-	return func(yield func(calling) bool) {
+func (x *Index) namesIn(n *Note) iter.Seq[objectName] {
+	return func(yield func(objectName) bool) {
 		whole := Object{Note: n}
-		if !yield(calling{namedByFile, whole, vault.Stem(lastSegment(n.ID))}) ||
-			n.Title != "" && !yield(calling{namedByTitle, whole, trimRef(n.Title)}) {
+		if !yield(objectName{namedByFile, whole, vault.Stem(lastSegment(n.ID))}) ||
+			n.Title != "" && !yield(objectName{namedByTitle, whole, trimRef(n.Title)}) {
 			return
 		}
 		for i := -1; i < len(n.Sections); i++ {
 			o := n.Object(i)
-			if i >= 0 && o.Section.DeclaredType != "" && !yield(calling{namedByHeading, o, o.Section.Slug}) {
+			if i >= 0 && o.Section.DeclaredType != "" && !yield(objectName{namedByHeading, o, o.Section.Slug}) {
 				return
 			}
 			for _, name := range x.fieldNames(o) {

@@ -13,7 +13,7 @@ func (x *Index) Named(text string) []string {
 	}
 	s := newLookup(x, text)
 	var paths []string
-	for n := range x.notesBy(byCalled.name(s.bucket), "") {
+	for n := range x.notesBy(byName.name(s.bucket), "") {
 		if !s.isName(n) {
 			continue
 		}
@@ -30,7 +30,7 @@ func (s *lookup) isName(n *Note) bool {
 	if s.compare(n.ID, s.base) != differs {
 		return true
 	}
-	for c := range s.x.callings(n) {
+	for c := range s.x.namesIn(n) {
 		if c.object.Section == nil && s.compare(c.name, s.base) != differs {
 			return true
 		}

@@ -48,11 +48,11 @@ func (r *ranking) ids() []string {
 // itself. An id whose last segment has an edit distance ranks after one with the same segment in
 // another folder.
 const (
-	rankSame   = 0   // equal except for case
-	rankCalled = 1   // the last segment is a name, alias or title
-	rankFolder = 2   // the last segment is the same
-	rankBegins = 35  // the last segment begins with the text
-	rankAway   = 100 // added for another folder: after all ids in the same folder
+	rankSame      = 0   // equal except for case
+	rankName      = 1   // the last segment is a name, alias or title
+	rankFolder    = 2   // the last segment is the same
+	rankPrefix    = 35  // the last segment begins with the text
+	rankElsewhere = 100 // added for another folder: after all ids in the same folder
 )
 
 // Nearest returns up to MaxNearest ids of objects for an id that names none, the nearest first: ids
@@ -105,7 +105,7 @@ func (x *Index) nearestNotes(id string) []string {
 	to := x.Resolve(name)
 	for _, called := range append(to.Matches, to.ID)[:min(len(to.Matches)+1, MaxNearest)] {
 		if o, ok := x.Find(called); ok {
-			near.add(o.ID(), rankCalled)
+			near.add(o.ID(), rankName)
 		}
 	}
 	folder, lower := strings.TrimSuffix(id, name), strings.ToLower(name)
@@ -120,7 +120,7 @@ func (x *Index) nearestNotes(id string) []string {
 		case elsewhere && rank == rankSame:
 			rank = rankFolder
 		case elsewhere:
-			rank += rankAway
+			rank += rankElsewhere
 		}
 		near.add(n.ID, rank)
 	}
@@ -139,7 +139,7 @@ func rankOf(name, lower string, measure fault.Measure) (rank int, near bool) {
 	}
 	const least = 3
 	begins := len(lower) >= least && len(name) > len(lower) && strings.EqualFold(name[:len(lower)], lower)
-	return rankBegins, begins
+	return rankPrefix, begins
 }
 
 // NearestTraits returns up to MaxNearest ids of traits for an id that names none, the nearest

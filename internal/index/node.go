@@ -34,7 +34,7 @@ func (n *Note) readNodes(doc *markdown.Doc, text []byte, sections []int) {
 		}
 		s.read(bodies[1+i])
 		s.body = bodySum(text[bodies[1+i].Start:bodies[1+i].End])
-		s.pinned = h.Embedded != nil && h.Embedded.ID != ""
+		s.pinned = h.Declaration != nil && h.Declaration.ID != ""
 	}
 }
 
@@ -108,21 +108,21 @@ func (x *Index) Node(u UID) (Object, bool) {
 // folder without a file of its own is in no file.
 func (x *Index) FileOf(u UID) string { return x.uids.get(u.key()) }
 
-// nameNodes sets the UIDs of the nodes of a note that is not in the lookups yet: those that the
+// assignUIDs sets the UIDs of the nodes of a note that is not in the lookups yet: those that the
 // commit has; else those that they had before; else new ones, which no other file has. was is the
 // note before the change, nil if there was none.
-func (d *draft) nameNodes(n, was *Note, given []UID) {
+func (d *draft) assignUIDs(n, was *Note, given []UID) {
 	taken := map[UID]bool{}
 	// Without UIDs from the commit, nodes keep those of their matches in the note before.
-	if !n.takeNodes(given, taken) {
-		d.meetNodes(n, was, taken)
+	if !n.setUIDs(given, taken) {
+		d.matchUIDs(n, was, taken)
 	}
 	ordinal := -1
 	for u := range n.nodes {
 		ordinal++
 		// Each attempt hashes another number. Steps of maxNodes avoid the ordinals of other nodes.
 		for attempt := ordinal; *u == (UID{}); attempt += maxNodes {
-			if next := derivedUID(d.time, d.version, n.Path, attempt); !taken[next] && d.mayTake(next, n.Path) {
+			if next := derivedUID(d.time, d.version, n.Path, attempt); !taken[next] && d.isFreeUID(next, n.Path) {
 				*u, taken[next] = next, true
 			}
 		}
@@ -132,9 +132,9 @@ func (d *draft) nameNodes(n, was *Note, given []UID) {
 // maxNodes is larger than the number of nodes of any note.
 const maxNodes = 1 << 20
 
-// takeNodes sets the UIDs of the nodes to those of a list, except zero ones and duplicates. It
+// setUIDs sets the UIDs of the nodes to those of a list, except zero ones and duplicates. It
 // reports whether the length of the list fits the note; if not, it changes nothing.
-func (n *Note) takeNodes(given []UID, taken map[UID]bool) bool {
+func (n *Note) setUIDs(given []UID, taken map[UID]bool) bool {
 	count := 0
 	for range n.nodes {
 		count++
@@ -152,9 +152,9 @@ func (n *Note) takeNodes(given []UID, taken map[UID]bool) bool {
 	return true
 }
 
-// meetNodes sets the UIDs of the nodes of a note to those that they had in was, unless another file
+// matchUIDs sets the UIDs of the nodes of a note to those that they had in was, unless another file
 // has them now.
-func (d *draft) meetNodes(n, was *Note, taken map[UID]bool) {
+func (d *draft) matchUIDs(n, was *Note, taken map[UID]bool) {
 	if was == nil {
 		return
 	}
@@ -162,26 +162,26 @@ func (d *draft) meetNodes(n, was *Note, taken map[UID]bool) {
 		if had == (UID{}) || taken[had] {
 			return
 		}
-		if holder := d.holderOfUID(had); holder == "" || holder == was.Path || holder == n.Path {
+		if holder := d.ownerOfUID(had); holder == "" || holder == was.Path || holder == n.Path {
 			*u, taken[had] = had, true
 		}
 	}
 	take(&n.UID, was.UID)
-	for i, w := range meetSections(n, was) {
+	for i, w := range matchSections(n, was) {
 		if w != nil {
 			take(&n.Sections[i].UID, w.UID)
 		}
 	}
 }
 
-// mayTake reports whether the file at path can have a UID: whether no other file has it.
-func (d *draft) mayTake(u UID, path string) bool {
-	holder := d.holderOfUID(u)
+// isFreeUID reports whether the file at path can have a UID: whether no other file has it.
+func (d *draft) isFreeUID(u UID, path string) bool {
+	holder := d.ownerOfUID(u)
 	return holder == "" || holder == path
 }
 
-// holderOfUID returns the path of the file that contains the node with a UID, "" if there is none.
-func (d *draft) holderOfUID(u UID) string {
+// ownerOfUID returns the path of the file that contains the node with a UID, "" if there is none.
+func (d *draft) ownerOfUID(u UID) string {
 	path, changed := d.nodeIDs[u.key()]
 	if !changed {
 		path = d.uids.get(u.key())
@@ -194,69 +194,69 @@ func (d *draft) holderOfUID(u UID) string {
 // its new path before or after it is deleted at the old one.
 func (d *draft) swapNodes(old, now *File) {
 	was, is := old.NodeIDs(), now.NodeIDs()
-	if now != nil && old != nil && slices.Equal(was, is) && d.holds(old.Path, was) {
+	if now != nil && old != nil && slices.Equal(was, is) && d.ownsAll(old.Path, was) {
 		return
 	}
 	stays := make(map[UID]bool, len(is))
 	for _, u := range is {
-		if stays[u] = true; d.holderOfUID(u) != now.Path {
+		if stays[u] = true; d.ownerOfUID(u) != now.Path {
 			d.nodeIDs[u.key()] = now.Path
 		}
 	}
 	for _, u := range was {
-		if !stays[u] && d.holderOfUID(u) == old.Path {
+		if !stays[u] && d.ownerOfUID(u) == old.Path {
 			d.nodeIDs[u.key()] = ""
 		}
 	}
 }
 
-// holds reports whether the file at a path has all of these UIDs in the lookup.
-func (d *draft) holds(path string, all []UID) bool {
+// ownsAll reports whether the file at a path has all of these UIDs in the lookup.
+func (d *draft) ownsAll(path string, all []UID) bool {
 	for _, u := range all {
-		if d.holderOfUID(u) != path {
+		if d.ownerOfUID(u) != path {
 			return false
 		}
 	}
 	return true
 }
 
-// enterNodes writes the pending changes of d.nodeIDs to the tree of UIDs.
-func (d *draft) enterNodes() {
+// flushNodes writes the pending changes of d.nodeIDs to the tree of UIDs.
+func (d *draft) flushNodes() {
 	d.uids.change(d.nodeIDs)
 	clear(d.nodeIDs)
 }
 
-// A nodeMeeting matches the sections of a note with its sections before a change. Each step of
-// meetSections looks only at sections that no earlier step has matched.
-type nodeMeeting struct {
+// A sectionMatcher matches the sections of a note with its sections before a change. Each step of
+// matchSections looks only at sections that no earlier step has matched.
+type sectionMatcher struct {
 	note, was *Note
-	met       []*Section // by position of the section; nil if not matched
-	left      []bool     // by position of the earlier section; a node that is not matched
+	matches   []*Section // by position of the section; nil if not matched
+	unmatched []bool     // by position of the earlier section; a node that is not matched
 }
 
-// meetSections returns for each section that is a node its earlier state, nil for a new one. It
+// matchSections returns for each section that is a node its earlier state, nil for a new one. It
 // matches sections with the same declared id; then with the same slugs from the note down; then
 // with the same headings, in the same order; then with the same text (reference/tree.md C2).
-func meetSections(n, was *Note) []*Section {
-	m := nodeMeeting{n, was, make([]*Section, len(n.Sections)), make([]bool, len(was.Sections))}
+func matchSections(n, was *Note) []*Section {
+	m := sectionMatcher{n, was, make([]*Section, len(n.Sections)), make([]bool, len(was.Sections))}
 	for i := range was.Sections {
-		m.left[i] = was.Sections[i].Top
+		m.unmatched[i] = was.Sections[i].Top
 	}
-	m.by(func(n *Note, i int) string {
+	m.matchBy(func(n *Note, i int) string {
 		if s := &n.Sections[i]; s.pinned {
 			return s.Slug
 		}
 		return ""
 	})
-	m.by((*Note).slugPath)
-	m.sameHeadings()
-	m.by(func(n *Note, i int) string {
+	m.matchBy((*Note).slugPath)
+	m.matchHeadings()
+	m.matchBy(func(n *Note, i int) string {
 		if sum := n.Sections[i].body; sum != 0 {
 			return string(binary.BigEndian.AppendUint64(nil, sum))
 		}
 		return ""
 	})
-	return m.met
+	return m.matches
 }
 
 // slugPath returns the slugs of a section and of its parents as a key, the innermost first.
@@ -269,11 +269,11 @@ func (n *Note) slugPath(i int) string {
 	return b.String()
 }
 
-// by matches sections with the same key, the k-th with the k-th. Sections with an empty key are not
+// matchBy matches sections with the same key, the k-th with the k-th. Sections with an empty key are not
 // matched.
-func (m *nodeMeeting) by(key func(*Note, int) string) {
+func (m *sectionMatcher) matchBy(key func(*Note, int) string) {
 	queues := map[string][]int{}
-	for i, left := range m.left {
+	for i, left := range m.unmatched {
 		if !left {
 			continue
 		}
@@ -285,40 +285,42 @@ func (m *nodeMeeting) by(key func(*Note, int) string) {
 		if len(queues) == 0 {
 			return
 		}
-		if !m.note.Sections[i].Top || m.met[i] != nil {
+		if !m.note.Sections[i].Top || m.matches[i] != nil {
 			continue
 		}
 		k := key(m.note, i)
 		if queue := queues[k]; k != "" && len(queue) > 0 {
-			m.meet(i, queue[0])
+			m.match(i, queue[0])
 			queues[k] = queue[1:]
 		}
 	}
 }
 
-// meet matches a section with an earlier one, by their positions.
-func (m *nodeMeeting) meet(i, before int) { m.met[i], m.left[before] = &m.was.Sections[before], false }
+// match matches a section with an earlier one, by their positions.
+func (m *sectionMatcher) match(i, before int) {
+	m.matches[i], m.unmatched[before] = &m.was.Sections[before], false
+}
 
 // maxAligned is the largest product of the numbers of headings before and after for which headings
 // are aligned. Above it, the k-th section with a heading is matched with the k-th.
 const maxAligned = 1 << 18
 
-// sameHeadings matches sections with the same heading: those in the longest common subsequence of
+// matchHeadings matches sections with the same heading: those in the longest common subsequence of
 // the headings that are not matched yet.
-func (m *nodeMeeting) sameHeadings() {
+func (m *sectionMatcher) matchHeadings() {
 	var old, now []int
-	for i, left := range m.left {
+	for i, left := range m.unmatched {
 		if left {
 			old = append(old, i)
 		}
 	}
 	for i := range m.note.Sections {
-		if m.note.Sections[i].Top && m.met[i] == nil {
+		if m.note.Sections[i].Top && m.matches[i] == nil {
 			now = append(now, i)
 		}
 	}
 	if len(old)*len(now) > maxAligned {
-		m.by(func(n *Note, i int) string { return n.Sections[i].Title })
+		m.matchBy(func(n *Note, i int) string { return n.Sections[i].Title })
 		return
 	}
 	m.align(old, now)
@@ -327,7 +329,7 @@ func (m *nodeMeeting) sameHeadings() {
 // align matches the sections in the longest common subsequence of two lists of headings. It takes
 // time and memory in proportion to the product of their lengths. Unlike matching by number, it
 // keeps the UIDs of all other sections if one of several with the same heading is removed.
-func (m *nodeMeeting) align(old, now []int) {
+func (m *sectionMatcher) align(old, now []int) {
 	same := func(i, j int) bool { return m.was.Sections[old[i]].Title == m.note.Sections[now[j]].Title }
 	longest := make([][]int32, len(old)+1) // of the rest of the lists, from i and j
 	for i := range longest {
@@ -343,7 +345,7 @@ func (m *nodeMeeting) align(old, now []int) {
 	for i, j := 0, 0; i < len(old) && j < len(now); {
 		switch {
 		case same(i, j):
-			m.meet(now[j], old[i])
+			m.match(now[j], old[i])
 			i, j = i+1, j+1
 		case longest[i+1][j] >= longest[i][j+1]:
 			i++
@@ -368,7 +370,7 @@ type Folder struct {
 }
 
 // newFolder parses the file of a folder. It has no sections, references and traits in the index:
-// only its fields, tags and title describe the folder. Its UID and times are set by settleFolder.
+// only its fields, tags and title describe the folder. Its UID and times are set by setFolderIdentity.
 func newFolder(f *File, text []byte) *Folder {
 	doc := markdown.Parse(text)
 	n := &Note{File: f}
@@ -467,10 +469,10 @@ func (x *Index) NodeFolder(u UID) (dir string, ok bool) {
 	return dir, ok
 }
 
-// settleFolder sets the UID and the times of the file of a folder. was is the file before the
+// setFolderIdentity sets the UID and the times of the file of a folder. was is the file before the
 // change, nil if there was none. A UID that another file has is replaced by one derived from the
 // path.
-func (d *draft) settleFolder(f *File, was *File, ch Change) {
+func (d *draft) setFolderIdentity(f *File, was *File, ch Change) {
 	now := f.Folder
 	now.Created, now.Modified = d.time, d.time
 	if was != nil && was.Folder != nil {
@@ -481,12 +483,12 @@ func (d *draft) settleFolder(f *File, was *File, ch Change) {
 		now.UID = ch.Nodes[0]
 	}
 	dir := strings.TrimSuffix(f.Path, vault.FolderFile)
-	if holder := d.holderOfUID(now.UID); now.UID == (UID{}) ||
+	if holder := d.ownerOfUID(now.UID); now.UID == (UID{}) ||
 		holder != "" && holder != f.Path && (was == nil || holder != was.Path) {
-		now.UID = d.freeFolderUID(dir, d.holderOfUID)
+		now.UID = d.freeFolderUID(dir, d.ownerOfUID)
 	}
-	if ch.Past != nil {
-		now.Created, now.Modified = ch.Past.Note.Created.UTC(), ch.Past.Note.Modified.UTC()
+	if ch.Times != nil {
+		now.Created, now.Modified = ch.Times.Note.Created.UTC(), ch.Times.Note.Modified.UTC()
 	}
 }
 

@@ -67,7 +67,7 @@ type Note struct {
 	*File
 	Sections    []Section     // in text order, without a title heading
 	Annotations []*Trait      // in reading order, including those that the schema does not define
-	said        []*TraitValue // the values of the annotations, for walks
+	traitValues []*TraitValue // the values of the annotations, for walks
 	typeMarks   []byte        // of the note, its sections and its annotations; see typeMark
 
 	NodePart
@@ -135,11 +135,11 @@ type Section struct {
 	Top       bool  // its heading is not in a list or a quote, so it is a node
 	TopParent int32 // position of the node that contains it; -1 for the note
 
-	body    uint64 // hash of the own text of the node; 0 if it is empty
-	pinned  bool   // its declaration has its slug as an id
-	number  int    // its position in the note
-	own     Digest // of its own text
-	declare [2]int // first and last line of the declaration
+	body             uint64 // hash of the own text of the node; 0 if it is empty
+	pinned           bool   // its declaration has its slug as an id
+	number           int    // its position in the note
+	ownDigest        Digest // of its own text
+	declarationLines [2]int // first and last line of the declaration
 }
 
 // Field returns the first field with a name.

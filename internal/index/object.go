@@ -33,8 +33,8 @@ func (o Object) Type() string {
 	return o.Section.Type
 }
 
-// Spot returns the location of the object in lists. A note comes before everything in it.
-func (o Object) Spot() Location {
+// Location returns the location of the object in lists. A note comes before everything in it.
+func (o Object) Location() Location {
 	if o.Section == nil {
 		return Location{Path: o.Note.Path}
 	}
@@ -190,7 +190,7 @@ func lastSegment(id string) string { return id[strings.LastIndexByte(id, '/')+1:
 func (x *Index) Objects(typ string, after Location) iter.Seq[Object] {
 	return func(yield func(Object) bool) {
 		for n := range x.NotesWith(typ, after.Path) {
-			for o := range n.ObjectsBehind(typ, after) {
+			for o := range n.ObjectsAfter(typ, after) {
 				if !yield(o) {
 					return
 				}
@@ -243,11 +243,11 @@ func merged(list []string, other iter.Seq[string]) []string {
 	return append(all, list[i:]...)
 }
 
-// ObjectsBehind yields the objects of a type after a location in the note, like Index.Objects.
-func (n *Note) ObjectsBehind(typ string, after Location) iter.Seq[Object] {
+// ObjectsAfter yields the objects of a type after a location in the note, like Index.Objects.
+func (n *Note) ObjectsAfter(typ string, after Location) iter.Seq[Object] {
 	return func(yield func(Object) bool) {
 		marks, mark := n.objectMarks(), markOfType(typ)
-		first := n.firstBehind(after, len(marks), func(i int) Location { return n.Object(i - 1).Spot() })
+		first := n.firstAfter(after, len(marks), func(i int) Location { return n.Object(i - 1).Location() })
 		for i := first; i < len(marks); i++ {
 			if typ == "" && typeMark(marks[i]) == noType || typ != "" && typeMark(marks[i]) != mark {
 				continue

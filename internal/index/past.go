@@ -2,17 +2,17 @@ package index
 
 import "time"
 
-// A Past is the times of a note, and of everything in it, at some version. A commit that restores
+// A NoteTimes is the times of a note, and of everything in it, at some version. A commit that restores
 // the note with the text of that version must store them, because they are recorded nowhere else.
-type Past struct {
+type NoteTimes struct {
 	Note     Times   `json:"note"`               // of the note as a whole
 	Sections []Times `json:"sections,omitempty"` // by position
 	Traits   []Times `json:"traits,omitempty"`   // by position of the annotation
 }
 
-// Past returns the current times of a note, for a commit that restores it later.
-func (n *Note) Past() *Past {
-	p := &Past{Note: Times{n.Created, n.Modified}}
+// AllTimes returns the current times of a note, for a commit that restores it later.
+func (n *Note) AllTimes() *NoteTimes {
+	p := &NoteTimes{Note: Times{n.Created, n.Modified}}
 	for i := range n.Sections {
 		p.Sections = append(p.Sections, *n.Sections[i].Times)
 	}
@@ -22,13 +22,13 @@ func (n *Note) Past() *Past {
 	return p
 }
 
-// Returned returns the times of a note that gets an earlier text back. p has the times with this
+// Restored returns the times of a note that gets an earlier text back. p has the times with this
 // text; before and now are the note before and after it gets the text. Sections and traits that are
 // in before keep their times of now; those that return have those of p. Sections are compared by
 // slug and traits by id. If the number of sections or traits differs between p and now, those of
 // now are used.
-func (p *Past) Returned(before, now *Note) *Past {
-	all := now.Past()
+func (p *NoteTimes) Restored(before, now *Note) *NoteTimes {
+	all := now.AllTimes()
 	if len(p.Sections) == len(all.Sections) {
 		had := map[string]bool{}
 		for i := range before.Sections {
@@ -57,7 +57,7 @@ func (p *Past) Returned(before, now *Note) *Past {
 // restore sets the times of a note that is not in the lookups yet. It does nothing if p is nil. If
 // the number of sections or traits does not fit, for example because the schema defines other field
 // traits, these keep their times. It runs after recognise, whose times it replaces.
-func (p *Past) restore(n *Note) {
+func (p *NoteTimes) restore(n *Note) {
 	if p == nil {
 		return
 	}

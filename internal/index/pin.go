@@ -14,8 +14,8 @@ const pinRounds = 3
 // claim records the claim of a trait on the id of the pin on its line, if it has one.
 func (d *draft) claim(t *Trait) {
 	if t.claims && !d.hides(t.Note.Path) {
-		d.pins.Set(key(clean(t.Pin()), t.Spot().key()), t)
-		d.contested[t.Pin()] = true
+		d.pins.Set(key(clean(t.Pin()), t.Location().key()), t)
+		d.contestedPins[t.Pin()] = true
 	}
 }
 
@@ -26,8 +26,8 @@ func (d *draft) unclaim(n *Note) {
 	}
 	for _, t := range n.Annotations {
 		if t.claims {
-			d.pins.Delete(key(clean(t.Pin()), t.Spot().key()))
-			d.contested[t.Pin()] = true
+			d.pins.Delete(key(clean(t.Pin()), t.Location().key()))
+			d.contestedPins[t.Pin()] = true
 		}
 	}
 }
@@ -46,56 +46,56 @@ func (x *Index) claims(pin string) []*Trait {
 	return all
 }
 
-// heir returns the trait that is entitled to a pin: the first by path and line that claims it. It
+// pinOwner returns the trait that is entitled to a pin: the first by path and line that claims it. It
 // returns nil if none claims it, or if a trait without such a claim has the id already, because ids
 // that are in use do not move. The traits of the note at the path but do not count as having it,
 // because their ids are about to be assigned.
-func (d *draft) heir(pin, but string) *Trait {
+func (d *draft) pinOwner(pin, but string) *Trait {
 	all := d.claims(pin)
 	if len(all) == 0 {
 		return nil
 	}
-	holder := d.holder(pin)
+	holder := d.owner(pin)
 	if holder != nil && holder.Note.Path != but && (!holder.claims || holder.Pin() != pin) {
 		return nil
 	}
 	return all[0]
 }
 
-// rightful reports whether a trait that is about to get its id can have the one that it claims.
-func (d *draft) rightful(t *Trait) bool { return d.heir(t.Pin(), t.Note.Path) == t }
+// mayOwnPin reports whether a trait that is about to get its id can have the one that it claims.
+func (d *draft) mayOwnPin(t *Trait) bool { return d.pinOwner(t.Pin(), t.Note.Path) == t }
 
-// settlePins gives each pin for which something changed to its heir.
+// assignPins gives each pin for which something changed to its heir.
 //
 // Renewing a note can move other ids, which is why it takes several passes. After the last one, ids
 // that are still contested stay as they are.
-func (d *draft) settlePins() {
+func (d *draft) assignPins() {
 	for range pinRounds {
-		touched := slices.Sorted(maps.Keys(d.contested))
-		clear(d.contested)
+		touched := slices.Sorted(maps.Keys(d.contestedPins))
+		clear(d.contestedPins)
 		for _, pin := range touched {
-			d.settlePin(pin)
+			d.assignPin(pin)
 		}
 	}
-	clear(d.contested)
+	clear(d.contestedPins)
 }
 
-// settlePin takes a pin from notes that are not entitled to it, and gives it to its heir. It renews
+// assignPin takes a pin from notes that are not entitled to it, and gives it to its heir. It renews
 // these notes, which assigns all their ids again under the present claims.
-func (d *draft) settlePin(pin string) {
-	heir := d.heir(pin, "")
+func (d *draft) assignPin(pin string) {
+	heir := d.pinOwner(pin, "")
 	if heir == nil {
 		return
 	}
 	path := heir.Note.Path
 	for _, t := range d.claims(pin) {
 		if t.ID == pin && t != heir && t.Note.Path != path {
-			d.renew(t.Note)
+			d.reapply(t.Note)
 		}
 	}
-	heir = d.heir(pin, "") // d.renew replaced the traits
-	if heir != nil && d.holder(pin) != heir {
-		d.renew(heir.Note)
+	heir = d.pinOwner(pin, "") // d.reapply replaced the traits
+	if heir != nil && d.owner(pin) != heir {
+		d.reapply(heir.Note)
 	}
 }
 

@@ -105,13 +105,13 @@ func (n *Note) readFields(fm *markdown.Frontmatter) {
 			n.Fields = append(n.Fields, Field{e.Key, e.Value, e.Line})
 			continue
 		}
-		n.DeclaredType = declared(e.Value)
+		n.DeclaredType = declaredType(e.Value)
 	}
 }
 
-// declared returns the type that a note declares with this value. A value that is not a text, or
+// declaredType returns the type that a note declares with this value. A value that is not a text, or
 // that contains control characters, counts as page (reference/raven.md §1.3).
-func declared(v any) string {
+func declaredType(v any) string {
 	s, ok := v.(string)
 	if v != nil && (!ok || strings.ContainsFunc(s, unicode.IsControl)) {
 		return vault.Page
@@ -135,12 +135,12 @@ func (n *Note) readSections(headings []markdown.Heading, text []byte) []int {
 		s := Section{
 			Slug: h.Slug, Title: h.Text, Level: h.Level, Parent: -1,
 			Line: h.Line, LineEnd: h.LineEnd, SubtreeEnd: h.SubtreeLineEnd,
-			number: len(n.Sections), own: DigestOf(text[h.Own.Start:h.Own.End]),
+			number: len(n.Sections), ownDigest: DigestOf(text[h.Own.Start:h.Own.End]),
 		}
 		if h.Parent >= 0 {
 			s.Parent = number[h.Parent]
 		}
-		s.declared(h.Embedded, text)
+		s.setDeclaration(h.Declaration, text)
 		number[i] = s.number
 		n.Sections = append(n.Sections, s)
 	}
@@ -158,14 +158,14 @@ func untitled(headings []markdown.Heading) int {
 	return count
 }
 
-// declared sets the declaration of a section; e is nil if it has none.
-func (s *Section) declared(e *markdown.Embedded, text []byte) {
+// setDeclaration sets the declaration of a section; e is nil if it has none.
+func (s *Section) setDeclaration(e *markdown.Declaration, text []byte) {
 	if e == nil {
 		return
 	}
 	s.DeclaredType = e.Type
 	lines := strings.Count(string(text[e.Span.Start:e.Span.End]), "\n")
-	s.declare = [2]int{e.Line, e.Line + lines}
+	s.declarationLines = [2]int{e.Line, e.Line + lines}
 	for _, a := range e.Fields {
 		s.Fields = append(s.Fields, Field{a.Key, a.Value, a.Line})
 	}
@@ -203,13 +203,13 @@ func (n *Note) readTraits(doc *markdown.Doc, section func(int) int) {
 func (n *Note) readPlaces(traits []markdown.Trait, section func(int) int) []*Place {
 	lines := 0
 	for i := range traits {
-		if i == 0 || !together(traits[i-1], traits[i]) {
+		if i == 0 || !onSameLine(traits[i-1], traits[i]) {
 			lines++
 		}
 	}
 	places, all := make([]*Place, len(traits)), make([]Place, 0, lines)
 	for i, t := range traits {
-		if i == 0 || !together(traits[i-1], t) {
+		if i == 0 || !onSameLine(traits[i-1], t) {
 			all = append(all, Place{
 				Note: n, Line: t.Line, Scope: section(t.Scope), Content: t.Content,
 				ContentText: partOf(t.Content, t.ContentText),
@@ -221,8 +221,8 @@ func (n *Note) readPlaces(traits []markdown.Trait, section func(int) int) []*Pla
 	return places
 }
 
-// together reports whether two annotations are on the same line.
-func together(a, b markdown.Trait) bool {
+// onSameLine reports whether two annotations are on the same line.
+func onSameLine(a, b markdown.Trait) bool {
 	return a.Line == b.Line && a.Scope == b.Scope && a.Content == b.Content &&
 		a.ContentText == b.ContentText && a.Pin == b.Pin
 }

@@ -50,8 +50,8 @@ func (r *Ref) IsFile() bool {
 	return markdown.IsFileName(base)
 }
 
-// Spot returns the location of the reference in lists.
-func (l Link) Spot() Location { return Location{l.Source.Note.Path, l.Ref.Line, l.Ref.Position} }
+// Location returns the location of the reference in lists.
+func (l Link) Location() Location { return Location{l.Source.Note.Path, l.Ref.Line, l.Ref.Position} }
 
 // readRefs sets the references of a text. number maps the position of a heading to that of its
 // section.
@@ -94,15 +94,15 @@ func (d *draft) bareRefs(n *Note) {
 		}
 	}
 	for i := range refs {
-		refs[i].Mention = d.alike(refs[i].Mention)
+		refs[i].Mention = d.shared(refs[i].Mention)
 	}
 	if n.Refs = nil; len(refs) > 0 {
 		n.Refs = slices.Clip(refs)
 	}
 }
 
-// alike returns the shared Mention with the same text as m.
-func (d *draft) alike(m *Mention) *Mention {
+// shared returns the shared Mention with the same text as m.
+func (d *draft) shared(m *Mention) *Mention {
 	if known := d.mentions[*m]; known != nil {
 		return known
 	}
@@ -130,8 +130,8 @@ func appendBare(refs []Ref, f Field, scope int) []Ref {
 	return refs
 }
 
-// RefsOf returns the references in the own text and the fields of an object, in order.
-func (o Object) RefsOf() []*Ref {
+// Refs returns the references in the own text and the fields of an object, in order.
+func (o Object) Refs() []*Ref {
 	var all []*Ref
 	for i := range o.Note.Refs {
 		if r := &o.Note.Refs[i]; r.Scope == o.Number() {
@@ -141,8 +141,8 @@ func (o Object) RefsOf() []*Ref {
 	return all
 }
 
-// RefsOn returns the references on a line of the note, in order.
-func (n *Note) RefsOn(line int) []*Ref {
+// RefsOnLine returns the references on a line of the note, in order.
+func (n *Note) RefsOnLine(line int) []*Ref {
 	var all []*Ref
 	first := sort.Search(len(n.Refs), func(i int) bool { return n.Refs[i].Line >= line })
 	for i := first; i < len(n.Refs) && n.Refs[i].Line == line; i++ {

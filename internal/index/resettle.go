@@ -9,7 +9,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// resettle applies the new settings to each note for which they make a difference. before has the
+// reapplySettings applies the new settings to each note for which they make a difference. before has the
 // old settings; d has the new ones.
 //
 // It must be called before the other changes of the commit are applied. The entries find the notes
@@ -17,17 +17,17 @@ import (
 // definition changed. A change of folders or of patterns goes through all notes. The notes are
 // renewed in the order of their paths, so that ids that become free or are new are the same in
 // every process.
-func (d *draft) resettle(before settings) {
+func (d *draft) reapplySettings(before settings) {
 	paths := map[string]bool{}
 	for declared := range d.entries.names(byDeclared) {
-		if before.meaning(declared) != d.meaning(declared) {
+		if before.schemaType(declared) != d.schemaType(declared) {
 			d.collect(paths, byDeclared, declared)
 		}
 	}
-	for typ := range changed(typeMeanings(before.schema), typeMeanings(d.schema)) {
+	for typ := range changed(typeFingerprints(before.schema), typeFingerprints(d.schema)) {
 		d.collect(paths, byType, typ)
 	}
-	for trait := range changed(traitMeanings(before.schema), traitMeanings(d.schema)) {
+	for trait := range changed(traitFingerprints(before.schema), traitFingerprints(d.schema)) {
 		d.collect(paths, byTrait, trait)
 	}
 	if before.config.DailyDirectory != d.config.DailyDirectory || before.config.Directories != d.config.Directories {
@@ -44,7 +44,7 @@ func (d *draft) resettle(before settings) {
 	}
 	for _, path := range slices.Sorted(maps.Keys(paths)) {
 		n, _ := d.Kept(path)
-		d.renew(n)
+		d.reapply(n)
 	}
 }
 
@@ -75,11 +75,11 @@ func (d *draft) collectExcluded(paths map[string]bool) {
 	}
 }
 
-// typeMeanings returns, for each type, a text with everything in it that affects notes of the type:
+// typeFingerprints returns, for each type, a text with everything in it that affects notes of the type:
 // the name field, and the fields that are references, times or traits. Two schemas with the same
 // text for a type give its notes the same index, so a change of a description or of a default of a
 // field renews nothing.
-func typeMeanings(s *vault.Schema) map[string]string {
+func typeFingerprints(s *vault.Schema) map[string]string {
 	all := map[string]string{}
 	for _, t := range s.Types {
 		var b strings.Builder
@@ -95,9 +95,9 @@ func typeMeanings(s *vault.Schema) map[string]string {
 	return all
 }
 
-// traitMeanings returns, for each trait, a text with everything in it that affects annotations: its
+// traitFingerprints returns, for each trait, a text with everything in it that affects annotations: its
 // type and its default. The default counts because it is the value of a bare annotation.
-func traitMeanings(s *vault.Schema) map[string]string {
+func traitFingerprints(s *vault.Schema) map[string]string {
 	all := map[string]string{}
 	for _, t := range s.Traits {
 		all[t.Name] = fmt.Sprintf("%s %v %#v", t.Type, t.HasDefault, t.Default)

@@ -102,7 +102,7 @@ func (x *Index) ResolveArg(arg string, c vault.Clock) Resolution {
 		return Resolution{}
 	}
 	if r.ID == "" && r.Matches == nil {
-		return x.sectionCalled(arg)
+		return x.sectionNamed(arg)
 	}
 	return r
 }
@@ -144,7 +144,7 @@ func (t target) from(n *Note) Resolution {
 	left := t.candidates
 	// Of several candidates, one in the folder of the note is meant.
 	if n != nil && len(left) > 1 {
-		if own := beside(left, n); len(own) > 0 {
+		if own := inFolderOf(left, n); len(own) > 0 {
 			left = own
 		}
 	}
@@ -162,8 +162,8 @@ func (t target) from(n *Note) Resolution {
 	return r
 }
 
-// beside returns the candidates in the folder of a note.
-func beside(all []candidate, n *Note) []candidate {
+// inFolderOf returns the candidates in the folder of a note.
+func inFolderOf(all []candidate, n *Note) []candidate {
 	var own []candidate
 	for _, c := range all {
 		if c.object.Note != nil && vault.Path(c.object.Note.Path).Dir() == vault.Path(n.Path).Dir() {

@@ -14,15 +14,15 @@ import (
 // memory, by path, so a list over all notes fetches only the notes that can be in the result. Notes
 // that are in no list (IsListed) have no row.
 type Row struct {
-	DayOf
+	NoteDay
 	Marks Marks
 	card  *Card // the card of the note, so that reading it does not fetch the note
 
 	tags [rowTags]TagID // of the first tags of the card; 0: without a number
 }
 
-// A DayOf is a note with its day (Card.Day), for comparisons in sorted lists.
-type DayOf struct {
+// A NoteDay is a note with its day (Card.Day), for comparisons in sorted lists.
+type NoteDay struct {
 	*Note
 	day rowDay
 }
@@ -37,27 +37,27 @@ type Marks uint64
 // Has reports whether all marks of the other set are in this one.
 func (m Marks) Has(all Marks) bool { return m&all == all }
 
-// A Marked is a kind of value that has a mark.
-type Marked byte
+// A MarkKind is a kind of value that has a mark.
+type MarkKind byte
 
 // The kinds of values that have marks. The marks of the last three say only that the note has a
 // value of the kind.
 const (
-	MarkedProject Marked = 'p' // a slug, as in Note.Project
-	MarkedTag     Marked = 't' // a slug
-	MarkedChain   Marked = 'c' // a slug
-	MarkedEntity  Marked = 'e' // a slug
-	MarkedEpisode Marked = 'i' // a slug
-	MarkedKind    Marked = 'k'
+	MarkedProject MarkKind = 'p' // a slug, as in Note.Project
+	MarkedTag     MarkKind = 't' // a slug
+	MarkedChain   MarkKind = 'c' // a slug
+	MarkedEntity  MarkKind = 'e' // a slug
+	MarkedEpisode MarkKind = 'i' // a slug
+	MarkedKind    MarkKind = 'k'
 
-	MarkedNetwork       Marked = 'n'
-	MarkedWalletAddress Marked = 'w'
-	MarkedPaymentStatus Marked = 'y'
+	MarkedNetwork       MarkKind = 'n'
+	MarkedWalletAddress MarkKind = 'w'
+	MarkedPaymentStatus MarkKind = 'y'
 )
 
 // Of returns the mark of a value: one of the 64 bits, by a hash of the kind and the value. The
 // empty value has no mark: it returns 0.
-func (m Marked) Of(value string) Marks {
+func (m MarkKind) Of(value string) Marks {
 	if value == "" {
 		return 0
 	}
@@ -80,7 +80,7 @@ func (t *tagNumbers) rowOf(n *Note) Row {
 	for _, entity := range c.Entities() {
 		m |= MarkedEntity.Of(entity)
 	}
-	r := Row{DayOf: DayOf{n, rowDayOf(c.Day())}, Marks: m, card: c}
+	r := Row{NoteDay: NoteDay{n, rowDayOf(c.Day())}, Marks: m, card: c}
 	for i, tag := range c.Tags {
 		if r.day.moreTags = i == rowTags; r.day.moreTags {
 			break
@@ -127,7 +127,7 @@ func (r *Row) DayBegins() (day []byte, ok bool) {
 }
 
 // CompareDay compares the days of two notes (Card.Day) like strings.Compare.
-func (d *DayOf) CompareDay(other *DayOf) int {
+func (d *NoteDay) CompareDay(other *NoteDay) int {
 	for at := 0; at < dayBytes; at += 8 { // bytes.Compare takes several times as long
 		a, b := binary.BigEndian.Uint64(d.day.text[at:]), binary.BigEndian.Uint64(other.day.text[at:])
 		if a != b {
@@ -140,8 +140,8 @@ func (d *DayOf) CompareDay(other *DayOf) int {
 	return cmp.Compare(d.day.length, other.day.length)
 }
 
-// unlisted lists the names of folders whose notes are in no list, at any depth and in any case.
-var unlisted = []string{"templates", "meta", "node_modules", ".git"}
+// unlistedFolders lists the names of folders whose notes are in no list, at any depth and in any case.
+var unlistedFolders = []string{"templates", "meta", "node_modules", ".git"}
 
 // IsListed reports whether a note at this path is in lists of notes.
 func IsListed(path string) bool {
@@ -150,7 +150,7 @@ func IsListed(path string) bool {
 		if !ok {
 			return true
 		}
-		for _, name := range unlisted {
+		for _, name := range unlistedFolders {
 			if len(name) == len(folder) && strings.EqualFold(name, folder) {
 				return false
 			}
@@ -176,8 +176,8 @@ func (x *Index) Rows(folder string) iter.Seq[Row] {
 	}
 }
 
-// enterRow replaces the row of the note old by that of now; either can be nil.
-func (d *draft) enterRow(old, now *Note) {
+// replaceRow replaces the row of the note old by that of now; either can be nil.
+func (d *draft) replaceRow(old, now *Note) {
 	switch {
 	case now != nil && IsListed(now.Path):
 		d.rows.Set(now.Path, d.tags.rowOf(now))

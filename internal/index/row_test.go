@@ -72,7 +72,7 @@ func checkRows(t *rapid.T, x *index.Index) {
 	}
 	for a := range x.Rows("") {
 		for b := range x.Rows("") {
-			require.Equal(t, cmp.Compare(a.Card().Day(), b.Card().Day()), a.CompareDay(&b.DayOf))
+			require.Equal(t, cmp.Compare(a.Card().Day(), b.Card().Day()), a.CompareDay(&b.NoteDay))
 		}
 	}
 }
@@ -91,7 +91,7 @@ func checkTags(t *rapid.T, x *index.Index, r *index.Row) {
 // checkRow requires that a row has the marks of all that its note says, and the beginning of its day.
 func checkRow(t *rapid.T, r *index.Row) {
 	c := r.Card()
-	all := map[index.Marked][]string{
+	all := map[index.MarkKind][]string{
 		index.MarkedTag: c.Tags, index.MarkedEntity: c.Entities(), index.MarkedProject: {r.Project()}, index.MarkedChain: {c.Chain()},
 		index.MarkedEpisode: {c.Episode()}, index.MarkedKind: {c.Kind()}, index.MarkedNetwork: {c.Network()},
 		index.MarkedWalletAddress: {c.WalletAddress()}, index.MarkedPaymentStatus: {c.PaymentStatus()},

@@ -7,7 +7,7 @@ import (
 )
 
 // settings are the parsed contents of the vault's own files: schema.yaml, raven.yaml and
-// rookery.yaml, and settings of Obsidian. They are immutable, except for dailyAs, which
+// rookery.yaml, and settings of Obsidian. They are immutable, except for dailyFolder, which
 // applyLookups sets. Each Index has a copy, so every state of the vault is read with the settings
 // of its time.
 type settings struct {
@@ -19,7 +19,7 @@ type settings struct {
 	hiding    *vault.Exclusion // the notes that are mere files
 	texts     settingTexts
 
-	dailyAs string // spelling of the folder of daily notes; "" for that in config
+	dailyFolder string // spelling of the folder of daily notes; "" for that in config
 }
 
 // settingTexts are the texts of the files with settings. They are small. All of them are kept,
@@ -78,18 +78,18 @@ func (x *Index) SchemaErr() error { return x.schemaErr }
 // Its DailyDirectory has the spelling that the vault uses.
 func (x *Index) Config() vault.Config {
 	c := x.config
-	if x.dailyAs != "" {
-		c.DailyDirectory = x.dailyAs
+	if x.dailyFolder != "" {
+		c.DailyDirectory = x.dailyFolder
 	}
 	return c
 }
 
-// spellDaily finds the spelling of the folder of daily notes: that of the configuration if it
+// findDailyFolder finds the spelling of the folder of daily notes: that of the configuration if it
 // contains notes, else that of a folder that differs only in case. Without it, a configured `daily`
 // would create a second folder beside an existing `Daily`, which is the same folder on some file
 // systems.
-func (x *Index) spellDaily() {
-	x.dailyAs = ""
+func (x *Index) findDailyFolder() {
+	x.dailyFolder = ""
 	want := x.config.DailyDirectory
 	if want == "" || want == vault.Root || x.count(inFolder, want) > 0 {
 		return
@@ -102,7 +102,7 @@ func (x *Index) spellDaily() {
 		}
 		found = next
 	}
-	x.dailyAs = found
+	x.dailyFolder = found
 }
 
 // folderLike returns the folder in a folder with a name, ignoring case. An exact match is
@@ -134,7 +134,7 @@ func (s settings) typeOf(n *Note) string {
 		return vault.Page
 	}
 	if n.DeclaredType != "" {
-		return s.meaning(n.DeclaredType)
+		return s.schemaType(n.DeclaredType)
 	}
 	if _, daily := s.config.IsDaily(vault.Path(n.Path)); daily && n.Quarantine == nil {
 		return vault.Daily
@@ -145,9 +145,9 @@ func (s settings) typeOf(n *Note) string {
 // isTemplate reports whether a note is a template, and therefore not an object.
 func (n *Note) isTemplate(c vault.Config) bool { return c.IsTemplate(vault.Path(n.Path)) }
 
-// meaning returns the type in the schema for a declared type; page if there is none. The type
+// schemaType returns the type in the schema for a declared type; page if there is none. The type
 // section is not possible for a note.
-func (s settings) meaning(declared string) string {
+func (s settings) schemaType(declared string) string {
 	if t, ok := s.schema.Type(declared); ok && t.Name != vault.Section {
 		return t.Name
 	}

@@ -14,31 +14,31 @@ func (x *Index) Size() int64 {
 	said := int(unsafe.Sizeof(TraitValue{})) + treeItem + 2*shortText // equal TraitValues are stored once
 	t := x.texts
 	row := (int(unsafe.Sizeof(Row{})) + int(unsafe.Sizeof(""))) * 4 / 3 // in a node of a tree, which is not full
-	return x.held + x.memories.Size() + x.entries.size() + x.traitIDs.size() + x.uids.size() +
+	return x.fileBytes + x.memories.Size() + x.entries.size() + x.traitIDs.size() + x.uids.size() +
 		int64(x.counts.Len()*said+x.rows.Len()*row+max(0, x.folderVersions.Len()-1)*treeItem) +
-		int64(x.seeds.Len()*seedSize+len(t.schema)+len(t.raven)+len(t.rookery)+len(t.obsidianDaily)+
+		int64(x.importedTimes.Len()*importedTimesSize+len(t.schema)+len(t.raven)+len(t.rookery)+len(t.obsidianDaily)+
 			len(t.obsidianTemplates))
 }
 
 // Estimated average sizes, in bytes, of things that are not measured one by one.
 const (
-	treeItem  = 48 // in a node of a tree, which is not full: a text, and a pointer or another text
-	shortText = 24 // a name or an id
-	mapItem   = 64
-	seedSize  = 512
+	treeItem          = 48 // in a node of a tree, which is not full: a text, and a pointer or another text
+	shortText         = 24 // a name or an id
+	mapItem           = 64
+	importedTimesSize = 512
 )
 
 // size returns about how many bytes the entries take.
 func (s *entries) size() int64 {
 	l := s.list
 	list := len(l.names.ends) + len(l.names.bytes) + len(l.ends) + len(l.files) + len(l.paths.bytes)
-	return int64(list + (s.came.Len()+s.went.Len())*(treeItem+shortText))
+	return int64(list + (s.added.Len()+s.removed.Len())*(treeItem+shortText))
 }
 
 // size returns about how many bytes the ids take.
 func (h *traitOwners) size() int64 {
 	list := len(h.list.ids.ends) + len(h.list.ids.bytes) + len(h.list.files)
-	return int64(list + h.over.Len()*treeItem) // the text of the id is counted with the note
+	return int64(list + h.changes.Len()*treeItem) // the text of the id is counted with the note
 }
 
 // size returns about how many bytes a file takes that other files of the vault do not share; 0 for

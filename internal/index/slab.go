@@ -15,8 +15,8 @@ type slab[T any] struct {
 	last int // number of items of the last piece
 }
 
-// take returns a list of n zero values; nil for 0. Its capacity is n, so append copies it.
-func (s *slab[T]) take(n int) []T {
+// alloc returns a list of n zero values; nil for 0. Its capacity is n, so append copies it.
+func (s *slab[T]) alloc(n int) []T {
 	if n == 0 {
 		return nil
 	}
@@ -30,8 +30,8 @@ func (s *slab[T]) take(n int) []T {
 	return list
 }
 
-// one returns a pointer to one zero value.
-func (s *slab[T]) one() *T { return &s.take(1)[0] }
+// allocOne returns a pointer to one zero value.
+func (s *slab[T]) allocOne() *T { return &s.alloc(1)[0] }
 
 // slabs are the slabs for the parts of notes. Each goroutine that reads an image has its own.
 type slabs struct {
@@ -41,7 +41,7 @@ type slabs struct {
 	fields      slab[Field]
 	annotations slab[Trait]
 	pointers    slab[*Trait]
-	said        slab[*TraitValue]
+	traitValues slab[*TraitValue]
 	marks       slab[byte]
 	places      slab[Place]
 	refs        slab[Ref]

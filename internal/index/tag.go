@@ -41,7 +41,7 @@ func (x *Index) Tags() iter.Seq2[string, int] {
 		var key, name string
 		most, sum := 0, 0
 		prefix := spelledTag.name("")
-		for entry, n := range x.summed(prefix, prefix) {
+		for entry, n := range x.countedNames(prefix, prefix) {
 			folded, spelled, _ := strings.Cut(entry[1:], "\x00")
 			if folded != key {
 				if sum > 0 && !yield(name, sum) {

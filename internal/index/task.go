@@ -105,9 +105,9 @@ func (x *Index) Tasks(value string) TraitSet {
 	return s
 }
 
-// told yields the traits that have events of their own, in reading order. A checkbox on the line of
+// eventTraits yields the traits that have events of their own, in reading order. A checkbox on the line of
 // another trait has none, because the event of that trait covers it.
-func (n *Note) told(yield func(*Trait) bool) {
+func (n *Note) eventTraits(yield func(*Trait) bool) {
 	for t := range n.Traits() {
 		if t.Task && len(t.Siblings()) > 0 {
 			continue

@@ -27,7 +27,7 @@ func commitOf(seq uint64, files ...string) index.Commit {
 // tasksOf are the checkboxes of a value, as `value text`.
 func tasksOf(x *index.Index, value string) []string {
 	var all []string
-	for t := range x.Tasks(value).Behind(index.Location{}) {
+	for t := range x.Tasks(value).After(index.Location{}) {
 		all = append(all, t.Raw+" "+t.ContentText)
 	}
 	return all

@@ -67,8 +67,8 @@ func (n *Note) Things() int {
 func (n *Note) leaveOut(doc *markdown.Doc) bool {
 	things, values := thingsOf(doc), valuesOf(n.Fields)
 	for _, h := range doc.Headings {
-		if h.Embedded != nil {
-			for _, a := range h.Embedded.Fields {
+		if h.Declaration != nil {
+			for _, a := range h.Declaration.Fields {
 				values += valuesIn(a.Value)
 			}
 		}

@@ -72,8 +72,8 @@ func (t *Trait) Pin() string {
 // Parent returns the object that contains the trait.
 func (t *Trait) Parent() Object { return t.Note.Object(t.Scope) }
 
-// Spot returns the location of the trait in lists.
-func (t *Trait) Spot() Location { return Location{t.Note.Path, t.Line, t.Position} }
+// Location returns the location of the trait in lists.
+func (t *Trait) Location() Location { return Location{t.Note.Path, t.Line, t.Position} }
 
 // Pinned reports whether the id of the trait is that of an `@id(…)` on its line.
 func (t *Trait) Pinned() bool { return t.claims && t.ID == t.Pin() }
@@ -97,19 +97,19 @@ func (n *Note) Traits() iter.Seq[*Trait] {
 	}
 }
 
-// TraitsBehind yields the traits after a location that have a type and for whose values holds
+// TraitsAfter yields the traits after a location that have a type and for whose values holds
 // returns true. The empty type means any, and a nil holds means all. It does not read the traits of
 // other types.
-func (n *Note) TraitsBehind(typ string, after Location, holds func(*TraitValue) bool) iter.Seq[*Trait] {
+func (n *Note) TraitsAfter(typ string, after Location, holds func(*TraitValue) bool) iter.Seq[*Trait] {
 	return func(yield func(*Trait) bool) {
 		all, marks := n.Annotations, n.traitMarks()
-		first := n.firstBehind(after, len(all), func(i int) Location { return all[i].Spot() })
+		first := n.firstAfter(after, len(all), func(i int) Location { return all[i].Location() })
 		mark := noType
 		if typ != "" {
 			mark = traitMark(typ)
 		}
 		for i := nextMark(marks, first, mark); i < len(all); i = nextMark(marks, i+1, mark) {
-			s := n.said[i]
+			s := n.traitValues[i]
 			if (typ == "" || s.Type == typ) && (holds == nil || holds(s)) && !yield(all[i]) {
 				return
 			}
@@ -215,11 +215,11 @@ func (x *Index) Traits(typ string, after Location) iter.Seq[*Trait] {
 	return traitsOf(x.NotesWithTrait(typ, after.Path), typ, after, nil)
 }
 
-// traitsOf yields the results of Note.TraitsBehind for each of the notes.
+// traitsOf yields the results of Note.TraitsAfter for each of the notes.
 func traitsOf(notes iter.Seq[*Note], typ string, after Location, holds func(*TraitValue) bool) iter.Seq[*Trait] {
 	return func(yield func(*Trait) bool) {
 		for n := range notes {
-			for t := range n.TraitsBehind(typ, after, holds) {
+			for t := range n.TraitsAfter(typ, after, holds) {
 				if !yield(t) {
 					return
 				}

@@ -12,33 +12,33 @@ import (
 // since, and takes precedence over the list. An id that is in the list and no longer used has an
 // empty path in the tree.
 type traitOwners struct {
-	list heldList
-	over tree[string] // the path; "" if the id is no longer used
+	list    ownerList
+	changes tree[string] // the path; "" if the id is no longer used
 }
 
-// A heldList is a sorted list of ids with their paths, in the form that it has in an image.
-type heldList struct {
+// An ownerList is a sorted list of ids with their paths, in the form that it has in an image.
+type ownerList struct {
 	ids   texts
 	files numbers // positions of paths
 	paths texts
 }
 
-// sound reports whether the ids are sorted and distinct, and each has a valid path.
-func (l heldList) sound() bool {
+// isValid reports whether the ids are sorted and distinct, and each has a valid path.
+func (l ownerList) isValid() bool {
 	return l.ids.ascend() && l.files.len() == l.ids.len() && l.files.below(l.paths.len())
 }
 
-// newHolders returns the owners in a list.
-func newHolders(list heldList) traitOwners {
+// newTraitOwners returns the owners in a list.
+func newTraitOwners(list ownerList) traitOwners {
 	return traitOwners{list, *btree.NewMap[string, string](degree)}
 }
 
-// copied returns a copy that can be changed.
-func (h *traitOwners) copied() traitOwners { return traitOwners{h.list, *h.over.Copy()} }
+// clone returns a copy that can be changed.
+func (h *traitOwners) clone() traitOwners { return traitOwners{h.list, *h.changes.Copy()} }
 
 // get returns the path of the file with an id, "" if there is none.
 func (h *traitOwners) get(id string) string {
-	if path, changed := h.over.Get(id); changed {
+	if path, changed := h.changes.Get(id); changed {
 		return path
 	}
 	if i, held := h.list.ids.find(id); held {
@@ -48,7 +48,7 @@ func (h *traitOwners) get(id string) string {
 }
 
 // path returns the path of the i-th id.
-func (l heldList) path(i int) string { return l.paths.at(l.files.at(i)) }
+func (l ownerList) path(i int) string { return l.paths.at(l.files.at(i)) }
 
 // change sets the path of each id in changed, "" to remove it. It rebuilds the list after a large
 // change if the tree is at least half as large as the list, like entries.change.
@@ -57,18 +57,18 @@ func (h *traitOwners) change(changed map[string]string) {
 	for i := range spread(len(ids)) {
 		path := changed[ids[i]]
 		if path == "" && !h.list.has(ids[i]) {
-			h.over.Delete(ids[i])
+			h.changes.Delete(ids[i])
 			continue
 		}
-		h.over.Set(ids[i], path)
+		h.changes.Set(ids[i], path)
 	}
-	if len(changed) >= manyEntries && h.over.Len() >= h.list.ids.len()/2 {
-		h.flatten()
+	if len(changed) >= manyEntries && h.changes.Len() >= h.list.ids.len()/2 {
+		h.rebuild()
 	}
 }
 
 // has reports whether an id is in the list.
-func (l heldList) has(id string) bool {
+func (l ownerList) has(id string) bool {
 	_, held := l.ids.find(id)
 	return held
 }
@@ -82,7 +82,7 @@ func (h *traitOwners) each(f func(id, path string)) {
 			f(h.list.ids.at(at), h.list.path(at))
 		}
 	}
-	h.over.Scan(func(id, path string) bool {
+	h.changes.Scan(func(id, path string) bool {
 		before(id)
 		if at < h.list.ids.len() && h.list.ids.at(at) == id {
 			at++
@@ -97,8 +97,8 @@ func (h *traitOwners) each(f func(id, path string)) {
 	}
 }
 
-// flatten rebuilds the list from itself and the tree.
-func (h *traitOwners) flatten() {
+// rebuild rebuilds the list from itself and the tree.
+func (h *traitOwners) rebuild() {
 	var ids, held []string
 	h.each(func(id, path string) { ids, held = append(ids, id), append(held, path) })
 	paths, position := numbered(held)
@@ -106,5 +106,5 @@ func (h *traitOwners) flatten() {
 	for _, path := range held {
 		files = appendNumber(files, position[path])
 	}
-	*h = newHolders(heldList{listOf(ids), numbers(files), paths})
+	*h = newTraitOwners(ownerList{listOf(ids), numbers(files), paths})
 }

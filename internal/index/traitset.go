@@ -37,7 +37,7 @@ func (x *Index) TraitsBetween(typ, from, to string, holds func(value string) boo
 	}
 	prefix := valueName(typ, "")
 	gaps, passed, sum := 0, false, 0
-	for name, n := range x.summed(prefix, prefix+clean(from)) {
+	for name, n := range x.countedNames(prefix, prefix+clean(from)) {
 		value := name[len(prefix):]
 		if to != "" && value > to {
 			break
@@ -53,7 +53,7 @@ func (x *Index) TraitsBetween(typ, from, to string, holds func(value string) boo
 	// The names are consecutive in the index, except for a tail that holds rejected. Then
 	// membership is a comparison with both ends, without a map.
 	if gaps == 0 || gaps == 1 && !passed {
-		return TraitSet{x, typ, nameSet{all: names, run: true, sum: sum}}
+		return TraitSet{x, typ, nameSet{all: names, isRange: true, sum: sum}}
 	}
 	set := newNameSet(names)
 	set.sum = sum
@@ -73,7 +73,7 @@ func (x *Index) traitsTo(typ, value string) TraitSet {
 	var names []string
 	for _, bucket := range buckets {
 		prefix := valueName(typ, key(bucket, ""))
-		for name := range x.summed(prefix, prefix) {
+		for name := range x.countedNames(prefix, prefix) {
 			written := name[len(prefix):]
 			same := written == clean(value)
 			if want != "" {
@@ -90,8 +90,8 @@ func (x *Index) traitsTo(typ, value string) TraitSet {
 // valueName returns the name of the entries of traits with a value.
 func valueName(typ, value string) string { return byValue.name(key(typ, value)) }
 
-// Behind yields the traits after a location, in the order of Index.Traits.
-func (s TraitSet) Behind(after Location) iter.Seq[*Trait] {
+// After yields the traits after a location, in the order of Index.Traits.
+func (s TraitSet) After(after Location) iter.Seq[*Trait] {
 	return traitsOf(s.Notes(after.Path), s.typ, after, s.Has)
 }
 
@@ -123,19 +123,19 @@ func (x *Index) NotesWithTrait(typ, from string) iter.Seq[*Note] {
 // A nameSet is a set of names of entries that have counts. A run needs no map: most ranges of dates
 // and numbers are one.
 type nameSet struct {
-	all  []string
-	each map[string]bool // nil if all has at most one name, or is a run
-	run  bool            // all is sorted, and contains every name between its first and its last
-	sum  int             // the sum of the counts; 0 if it is not known yet
+	all     []string
+	set     map[string]bool // nil if all has at most one name, or is a run
+	isRange bool            // all is sorted, and contains every name between its first and its last
+	sum     int             // the sum of the counts; 0 if it is not known yet
 }
 
 // newNameSet returns the set of these names.
 func newNameSet(names []string) nameSet {
 	s := nameSet{all: names}
 	if len(names) > 1 {
-		s.each = make(map[string]bool, len(names))
+		s.set = make(map[string]bool, len(names))
 		for _, name := range names {
-			s.each[name] = true
+			s.set[name] = true
 		}
 	}
 	return s
@@ -143,13 +143,13 @@ func newNameSet(names []string) nameSet {
 
 // has reports whether a name is in the set.
 func (s nameSet) has(name string) bool {
-	if s.run {
+	if s.isRange {
 		return len(s.all) > 0 && s.all[0] <= name && name <= s.all[len(s.all)-1]
 	}
-	if s.each == nil {
+	if s.set == nil {
 		return len(s.all) > 0 && s.all[0] == name
 	}
-	return s.each[name]
+	return s.set[name]
 }
 
 // count returns the sum of the counts of the names.
@@ -165,9 +165,9 @@ func (s nameSet) count(x *Index) int {
 	return sum
 }
 
-// summed yields the names with counts that begin with a prefix and are not less than from, with the
+// countedNames yields the names with counts that begin with a prefix and are not less than from, with the
 // counts.
-func (x *Index) summed(prefix, from string) iter.Seq2[string, int] {
+func (x *Index) countedNames(prefix, from string) iter.Seq2[string, int] {
 	return func(yield func(string, int) bool) {
 		x.counts.Ascend(from, func(name string, n int) bool {
 			return strings.HasPrefix(name, prefix) && yield(name, n)

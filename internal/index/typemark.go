@@ -39,7 +39,7 @@ func (n *Note) markTypes(marks []byte) {
 		n.typeMarks[1+i] = byte(markOfType(n.Sections[i].Type))
 	}
 	traits := n.traitMarks()
-	for i, s := range n.said {
+	for i, s := range n.traitValues {
 		if s.Defined {
 			traits[i] = byte(traitMark(s.Type))
 		}
@@ -47,7 +47,7 @@ func (n *Note) markTypes(marks []byte) {
 }
 
 // markCount returns the number of marks of a note.
-func (n *Note) markCount() int { return 1 + len(n.Sections) + len(n.said) }
+func (n *Note) markCount() int { return 1 + len(n.Sections) + len(n.traitValues) }
 
 // objectMarks returns the marks of the note and of its sections.
 func (n *Note) objectMarks() []byte { return n.typeMarks[:1+len(n.Sections)] }

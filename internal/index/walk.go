@@ -90,7 +90,7 @@ func (s *entries) first(name, from string) (first entry, ok bool) {
 // in order, as those of a range of entries do. For other paths it seeks from the root of the tree.
 type cursor struct {
 	files btree.MapIter[string, *File]
-	there bool // files is at a file
+	valid bool // files is at a file
 }
 
 // cursor returns a cursor that is not at a file yet.
@@ -102,21 +102,21 @@ const stride = 8
 
 // note returns the note at a path, which must exist; nil if the file at the path is not a note.
 func (c *cursor) note(path string) *Note {
-	for tries := 0; c.there && tries < stride; tries++ {
+	for tries := 0; c.valid && tries < stride; tries++ {
 		if c.files.Key() == path {
 			return c.files.Value().Note
 		}
-		c.there = c.files.Next()
+		c.valid = c.files.Next()
 	}
-	c.there = c.files.Seek(path)
+	c.valid = c.files.Seek(path)
 	return c.files.Value().Note
 }
 
-// firstBehind returns the position of the first thing in the note whose location is after a given
+// firstAfter returns the position of the first thing in the note whose location is after a given
 // one; number if there is none. The things are given by their number and their locations, which
 // must be in order. It is a binary search. A location in another note is before or after all of
 // them.
-func (n *Note) firstBehind(after Location, number int, spot func(int) Location) int {
+func (n *Note) firstAfter(after Location, number int, spot func(int) Location) int {
 	if after.Path == "" {
 		return 0
 	}

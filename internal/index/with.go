@@ -13,7 +13,7 @@ import (
 // and parses no texts.
 func (x *Index) With(c Commit) *Index {
 	d := newDraft(x)
-	d.apply(read(c))
+	d.apply(parseCommit(c))
 	d.applyLookups()
 	return d.Index
 }
@@ -24,39 +24,39 @@ func (x *Index) With(c Commit) *Index {
 func (x *Index) clone() *Index {
 	y := *x
 	y.files = *y.files.Copy()
-	y.entries = y.entries.copied()
-	y.traitIDs = y.traitIDs.copied()
-	y.uids = y.uids.copied()
+	y.entries = y.entries.clone()
+	y.traitIDs = y.traitIDs.clone()
+	y.uids = y.uids.clone()
 	y.folderVersions = *y.folderVersions.Copy()
 	y.pins = *y.pins.Copy()
-	y.seeds = *y.seeds.Copy()
+	y.importedTimes = *y.importedTimes.Copy()
 	y.counts = *y.counts.Copy()
 	y.rows = *y.rows.Copy()
 	return &y
 }
 
-// A draft is a private, mutable index. Its files, pins and seeds are current. Its other lookups are
+// A draft is a private, mutable index. Its files, pins and importedTimes are current. Its other lookups are
 // those before the pending changes until applyLookups is called.
 //
 // It collects changes by path or id in maps and writes them at once, because each write to a tree
-// copies nodes. A reader of pending ids must look in these maps first; see holderOf.
+// copies nodes. A reader of pending ids must look in these maps first; see ownerOf.
 type draft struct {
 	*Index
-	contested map[string]bool   // ids whose owner may have to change, for settlePins
-	moved     map[string]*File  // files that the commit moves, before the move, by their old path
-	entered   map[string]*File  // changed files, by path, as the lookups have them; nil if new
-	ids       map[string]string // pending changes of traitIDs: the path, "" if the id becomes free
-	nodeIDs   map[string]string // pending changes of uids, by the key of the UID, likewise
-	words     map[term]string
-	sayings   map[said]*TraitValue
-	mentions  map[Mention]*Mention
-	folders   map[string]bool // cache of excludes, for folders
-	hidden    map[string]bool // cache of hides, for folders
-	remembers bool            // memories is a private copy
+	contestedPins map[string]bool   // ids whose owner may have to change, for assignPins
+	moved         map[string]*File  // files that the commit moves, before the move, by their old path
+	changed       map[string]*File  // changed files, by path, as the lookups have them; nil if new
+	ids           map[string]string // pending changes of traitIDs: the path, "" if the id becomes free
+	nodeIDs       map[string]string // pending changes of uids, by the key of the UID, likewise
+	entryNames    map[term]string
+	traitValues   map[traitValueKey]*TraitValue
+	mentions      map[Mention]*Mention
+	folders       map[string]bool // cache of excludes, for folders
+	hidden        map[string]bool // cache of hides, for folders
+	ownsMemories  bool            // memories is a private copy
 }
 
-// A said is the text of an annotation or a checkbox, as a key: equal ones share a TraitValue.
-type said struct {
+// A traitValueKey is the text of an annotation or a checkbox, as a key: equal ones share a TraitValue.
+type traitValueKey struct {
 	typ, raw string
 	task     bool
 }
@@ -64,10 +64,10 @@ type said struct {
 // newDraft returns a draft that starts as a copy of x.
 func newDraft(x *Index) *draft {
 	return &draft{
-		Index: x.clone(), contested: map[string]bool{}, entered: map[string]*File{},
-		ids: map[string]string{}, nodeIDs: map[string]string{}, words: map[term]string{},
-		sayings:  map[said]*TraitValue{},
-		mentions: map[Mention]*Mention{}, folders: map[string]bool{},
+		Index: x.clone(), contestedPins: map[string]bool{}, changed: map[string]*File{},
+		ids: map[string]string{}, nodeIDs: map[string]string{}, entryNames: map[term]string{},
+		traitValues: map[traitValueKey]*TraitValue{},
+		mentions:    map[Mention]*Mention{}, folders: map[string]bool{},
 		hidden: map[string]bool{},
 	}
 }
@@ -75,7 +75,7 @@ func newDraft(x *Index) *draft {
 // apply applies a commit: first its changes of settings, because they determine the rest, then its
 // other changes. It parses nothing. The order of its steps matters: pins are settled after all
 // files, and audit logs are imported before them, so that new notes get the times in the logs.
-func (d *draft) apply(r *reading) {
+func (d *draft) apply(r *parsedCommit) {
 	d.version, d.time = r.Seq, r.Time.UTC()
 	d.moved = map[string]*File{}
 	before, texts := d.settings, d.texts
@@ -88,45 +88,45 @@ func (d *draft) apply(r *reading) {
 	}
 	if texts != before.texts {
 		d.applyLookups()
-		clear(d.sayings)
+		clear(d.traitValues)
 		d.settings = before.read(texts)
-		d.resettle(before)
+		d.reapplySettings(before)
 	}
 	if logs := auditLogs(r.Changes); len(logs) > 0 {
-		d.seed(logs)
+		d.importTimes(logs)
 	}
 	for i, ch := range r.Changes {
-		d.change(ch, r.files[i])
+		d.applyChange(ch, r.files[i])
 	}
 	// Only now are all claims of the commit known.
-	d.settlePins()
-	d.takeItems(r)
+	d.assignPins()
+	d.applyItems(r)
 	if r.Erases {
 		d.touchAll()
 	}
 }
 
-// takeItems applies the changes of memories.
-func (d *draft) takeItems(r *reading) {
+// applyItems applies the changes of memories.
+func (d *draft) applyItems(r *parsedCommit) {
 	if len(r.Items) == 0 {
 		return
 	}
-	if !d.remembers {
-		d.memories, d.remembers = d.memories.Clone(), true
+	if !d.ownsMemories {
+		d.memories, d.ownsMemories = d.memories.Clone(), true
 	}
 	d.memories.Apply(memory.Commit{Seq: r.Seq, Time: r.Time.UnixMilli(), Changes: r.Items})
 }
 
-// change applies the change of one file. f is the parsed file, nil if it is deleted. The old note
+// applyChange applies the change of one file. f is the parsed file, nil if it is deleted. The old note
 // gives up its claims first, so that the new one can have the same ids.
-func (d *draft) change(ch Change, f *File) {
+func (d *draft) applyChange(ch Change, f *File) {
 	old, _ := d.files.Get(ch.Path)
 	d.unclaim(noteOf(old))
 	if ch.Deleted {
 		if d.swap(old, nil); old != nil {
 			d.touchFolders(ch.Path, false, true)
 		}
-		d.seeds.Delete(vault.Path(ch.Path).ID()) // a later note with this path is another one
+		d.importedTimes.Delete(vault.Path(ch.Path).ID()) // a later note with this path is another one
 		return
 	}
 	d.touchFolders(ch.Path, old == nil, false)
@@ -135,47 +135,47 @@ func (d *draft) change(ch Change, f *File) {
 			f.Hidden, f.Note = f.Note, nil
 		}
 		n := f.parsed()
-		d.remember(noteOf(old))
+		d.cacheValues(noteOf(old))
 		d.applySchema(n)
-		d.recognise(n, d.before(ch, old), ch)
-		ch.Past.restore(n)
+		d.setIdentity(n, d.previousNote(ch, old), ch)
+		ch.Times.restore(n)
 	}
 	if f.Folder != nil {
-		d.settleFolder(f, cmp.Or(old, d.moved[ch.From]), ch)
+		d.setFolderIdentity(f, cmp.Or(old, d.moved[ch.From]), ch)
 	}
 	d.swap(old, f)
 }
 
-// before returns the note that a change replaces or moves; nil for a new note.
-func (d *draft) before(ch Change, old *File) *Note {
+// previousNote returns the note that a change replaces or moves; nil for a new note.
+func (d *draft) previousNote(ch Change, old *File) *Note {
 	if n := old.parsed(); n != nil {
 		return n
 	}
 	return d.moved[ch.From].parsed()
 }
 
-// recognise sets the times and ids of a note and of everything in it. was is the note before the
+// setIdentity sets the times and ids of a note and of everything in it. was is the note before the
 // change; nil for a new one, whose times come from the commit and from audit logs. It must run
 // before the note is in the lookups.
-func (d *draft) recognise(n, was *Note, ch Change) {
-	d.nameNodes(n, was, ch.Nodes)
+func (d *draft) setIdentity(n, was *Note, ch Change) {
+	d.assignUIDs(n, was, ch.Nodes)
 	if was != nil {
 		n.Created, n.Modified = was.Created, d.time
 		n.dateSections(was, d.time)
-		d.identify(n, identity{formerOf(was), ch.TraitIDs, d.time})
+		d.identify(n, identity{prevTraitsOf(was), ch.TraitIDs, d.time})
 		return
 	}
 	came := d.time
 	if !ch.Since.IsZero() && ch.Since.Before(came) {
 		came = ch.Since.UTC()
 	}
-	told, ok := d.seeds.Get(n.ID)
+	told, ok := d.importedTimes.Get(n.ID)
 	if !ok {
 		told.span = span{came, came}
 	}
-	n.Created, n.Modified = told.before(d.time, d.time)
+	n.Created, n.Modified = told.backdate(d.time, d.time)
 	told.dateSections(n, came)
-	d.identify(n, identity{told.formers(n.ID, came), ch.TraitIDs, came})
+	d.identify(n, identity{told.prevTraits(n.ID, came), ch.TraitIDs, came})
 }
 
 // dateSections sets the times of the sections. A section with the same slug as before is the same
@@ -192,7 +192,7 @@ func (n *Note) dateSections(was *Note, now time.Time) {
 		switch {
 		case w == nil:
 			s.Times = fresh
-		case w.own == s.own:
+		case w.ownDigest == s.ownDigest:
 			s.Times = w.Times
 		default:
 			s.Times = &Times{w.Created, now}

@@ -306,7 +306,7 @@ func (b *bed) follow(t *testing.T) {
 	}
 	for more := true; more; {
 		var err error
-		more, err = f.Bring(t.Context(), 0)
+		more, err = f.Sync(t.Context(), 0)
 		require.NoError(t, err)
 	}
 }

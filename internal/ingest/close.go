@@ -52,11 +52,11 @@ func (v Vault) Close(ctx context.Context) (again time.Duration, err error) {
 // Reindex ingests all noticed edits without waiting. t.Pending is the decision about the held
 // batch, if there is one. With t.DryRun it changes nothing, and returns the planned result. It
 // returns UNAVAILABLE while another process ingests edits of the vault.
-func (v Vault) Reindex(ctx context.Context, t checkout.Ingesting) (checkout.Taken, error) {
+func (v Vault) Reindex(ctx context.Context, t checkout.IngestOptions) (checkout.IngestResult, error) {
 	if t.Pending != "" && t.Prefix != "" {
-		return checkout.Taken{}, eventlog.OutsidePrefix(t.Prefix)
+		return checkout.IngestResult{}, eventlog.OutsidePrefix(t.Prefix)
 	}
-	b := &batch{Vault: v, word: t.Pending, who: t.Who, asked: true}
+	b := &batch{Vault: v, decision: t.Pending, who: t.Who, asked: true}
 	if t.DryRun {
 		return b.done, b.tryOut(ctx)
 	}
@@ -82,20 +82,20 @@ func (v Vault) Reindex(ctx context.Context, t checkout.Ingesting) (checkout.Take
 // repeated commit finds the files as in the log.
 type batch struct {
 	Vault
-	lease *lease
-	word  checkout.Pending // the decision about the held batch; empty if there is none
-	who   eventlog.Who     // the author of the decision
-	asked bool             // a caller is waiting for the result
+	lease    *lease
+	decision checkout.Pending // the decision about the held batch; empty if there is none
+	who      eventlog.Who     // the author of the decision
+	asked    bool             // a caller is waiting for the result
 
 	idx     *index.Index
 	control repo.Control // at the beginning
 	edits   map[string]*edit
-	whole   bool            // edits contains all of the held batch
-	found   []*intake.Found // the outside edits
-	held    []*intake.Found // those that need confirmation
-	left    map[string]left // skipped files
-	stay    []string        // files that must be written again
-	waits   []*edit         // edits that are not due
+	whole   bool                   // edits contains all of the held batch
+	found   []*intake.Found        // the outside edits
+	held    []*intake.Found        // those that need confirmation
+	skipped map[string]skippedFile // skipped files
+	rewrite []string               // files that must be written again
+	waits   []*edit                // edits that are not due
 	again   time.Duration
 	done    intake.Taken
 }
@@ -107,7 +107,7 @@ func (b *batch) close(ctx context.Context) error {
 	if err := b.gather(ctx); err != nil {
 		return err
 	}
-	if b.word == checkout.Discard {
+	if b.decision == checkout.Discard {
 		if err := b.discard(ctx); err != nil {
 			return err
 		}
@@ -139,7 +139,7 @@ func (b *batch) tryOut(ctx context.Context) error {
 	if err := b.gather(ctx); err != nil {
 		return err
 	}
-	if b.word == checkout.Discard {
+	if b.decision == checkout.Discard {
 		b.done.Restored = len(b.keptOf(b.found))
 		return nil
 	}
@@ -157,7 +157,7 @@ func (b *batch) tryOut(ctx context.Context) error {
 			return err
 		}
 	}
-	b.done.Held = b.heldNow(b.control)
+	b.done.Held = b.heldForControl(b.control)
 	return nil
 }
 
@@ -182,11 +182,11 @@ func (b *batch) gather(ctx context.Context) error {
 	if err := b.choose(ctx, all, take); err != nil || len(b.edits) == 0 {
 		return err
 	}
-	var sights []*sight
+	var sights []*fileState
 	for _, e := range b.edits {
-		sights = append(sights, &sight{path: e.path, gone: e.Gone})
+		sights = append(sights, &fileState{path: e.path, gone: e.Gone})
 	}
-	slices.SortFunc(sights, func(x, y *sight) int { return strings.Compare(x.path, y.path) })
+	slices.SortFunc(sights, func(x, y *fileState) int { return strings.Compare(x.path, y.path) })
 	w, err := b.look(ctx, s, sights)
 	if err != nil {
 		return err
@@ -212,7 +212,7 @@ func (b *batch) gather(ctx context.Context) error {
 // others wait. An edit of a file that was skipped before is bounded by the item of the skipped
 // file, because the file has differed from the log since.
 func (b *batch) choose(ctx context.Context, all, take []*edit) error {
-	b.edits, b.left = make(map[string]*edit, len(take)), map[string]left{}
+	b.edits, b.skipped = make(map[string]*edit, len(take)), map[string]skippedFile{}
 	for _, e := range take {
 		b.edits[e.path] = e
 	}
@@ -229,7 +229,7 @@ func (b *batch) choose(ctx context.Context, all, take []*edit) error {
 	if b.control.Left == nil || len(take) == 0 {
 		return nil
 	}
-	lefts, err := b.lefts(ctx)
+	lefts, err := b.skippedFiles(ctx)
 	if err != nil {
 		return err
 	}
@@ -252,7 +252,7 @@ func (b *batch) resume(ctx context.Context) error {
 	for path, h := range held {
 		if e := b.edits[path]; e != nil {
 			e.held, b.whole = true, true
-			e.bound(h.note)
+			e.bound(h.noticedItem)
 		}
 	}
 	if !b.whole {
@@ -269,12 +269,12 @@ func (b *batch) resume(ctx context.Context) error {
 // add adds the outside edit of a file to the batch, unless the file is as in the log, is skipped or
 // must wait. A file that was just emptied waits, unless a caller asked, because many programs empty
 // a file before they write it.
-func (b *batch) add(s *sight) {
+func (b *batch) add(s *fileState) {
 	e := b.edits[s.path]
 	switch {
-	case s.ours:
+	case s.upToDate:
 	case s.why != "":
-		b.left[s.path] = left{repo.LeftFile{Path: s.path, Why: s.why}, e.note}
+		b.skipped[s.path] = skippedFile{repo.LeftFile{Path: s.path, Why: s.why}, e.noticedItem}
 	case !b.asked && !s.gone && len(s.text) == 0 && s.before != nil && s.before.Size > 0 &&
 		age(e.At, b.Now()) < emptied: // most likely by a program that will write it next
 		b.postpone(e, busyPause)
@@ -302,7 +302,7 @@ const seenAfter = time.Minute
 // that the author can have seen: for a text, the version when the edit was noticed; for a removal,
 // only the version that was certainly in the file. Seen reports whether a revision was in the file
 // long enough to have been seen.
-func (e *edit) found(s *sight) *intake.Found {
+func (e *edit) found(s *fileState) *intake.Found {
 	f := &intake.Found{
 		Path: s.path, Before: s.before, UpTo: max(e.Head, 1), At: e.At, Modified: e.Saved, Kept: e.held,
 	}
@@ -343,8 +343,8 @@ func (b *batch) respell() {
 // call returns the call that ingests edits. Its author is Outside, or the person who decided about
 // the held batch.
 func (b *batch) call() eventlog.Call {
-	c := eventlog.Call{Who: eventlog.Who{Principal: Outside}, Tool: intake.Tool, Outside: true}
-	if b.word != "" {
+	c := eventlog.Call{Who: eventlog.Who{Principal: Principal}, Tool: intake.Tool, Outside: true}
+	if b.decision != "" {
 		c.Who = b.who
 	}
 	return c
@@ -358,10 +358,10 @@ func (b *batch) commit(ctx context.Context, part []*intake.Found) error {
 	}
 	b.done.Add(e.Taken)
 	for path, f := range e.Left {
-		b.left[path] = left{f, b.edits[path].note}
+		b.skipped[path] = skippedFile{f, b.edits[path].noticedItem}
 	}
 	for _, f := range e.Stay {
-		b.stay = append(b.stay, f.Path)
+		b.rewrite = append(b.rewrite, f.Path)
 	}
 	return nil
 }

@@ -39,7 +39,7 @@ func (b *batch) date(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s, err := b.Vault.Vault.CommitsAfter(ctx, from, furthest)
+	s, err := b.Vault.Vault.CommitsAfter(ctx, from, maxLag)
 	if err != nil {
 		return err
 	}

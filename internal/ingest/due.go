@@ -26,7 +26,7 @@ func due(all []*edit, now time.Time) (take []*edit, again time.Duration) {
 		return nil, 0
 	}
 	newest := quiet
-	removals := waits{newest: removalsLongest}
+	removals := removalAges{newest: removalsLongest}
 	for _, e := range all {
 		newest = min(newest, age(e.At, now))
 		if e.Gone {
@@ -44,17 +44,17 @@ func due(all []*edit, now time.Time) (take []*edit, again time.Duration) {
 	return take, max(quiet-newest, time.Second)
 }
 
-// A waits contains the times since the first and since the newest of some removals were noticed.
-type waits struct{ oldest, newest time.Duration }
+// A removalAges contains the times since the first and since the newest of some removals were noticed.
+type removalAges struct{ oldest, newest time.Duration }
 
 // add adds the times since a removal was noticed for the first time and for the last time.
-func (w *waits) add(first, at time.Duration) {
+func (w *removalAges) add(first, at time.Duration) {
 	w.oldest, w.newest = max(w.oldest, first), min(w.newest, at)
 }
 
 // over reports whether removals no longer wait for others: the first has waited for
 // removalsLongest, or none was noticed for a while and the first has waited for longest.
-func (w *waits) over() bool {
+func (w *removalAges) over() bool {
 	return w.oldest >= removalsLongest || w.oldest >= longest && w.newest >= removalsQuiet
 }
 

@@ -12,7 +12,7 @@ import (
 func TestDue(t *testing.T) {
 	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	ago := func(path string, gone bool, first, at time.Duration) *edit {
-		return &edit{path: path, note: note{At: now.Add(-at), Gone: gone}, first: now.Add(-first)}
+		return &edit{path: path, noticedItem: noticedItem{At: now.Add(-at), Gone: gone}, first: now.Add(-first)}
 	}
 	const s = time.Second
 	for name, c := range map[string]struct {

@@ -15,7 +15,7 @@ import (
 // last. Edits that were noticed while the batch was closed have items of their own, so finish looks
 // for them once more and sets again.
 func (b *batch) finish(ctx context.Context) error {
-	if err := b.restore(ctx, b.stay); err != nil {
+	if err := b.restore(ctx, b.rewrite); err != nil {
 		return err
 	}
 	held := map[string]bool{}
@@ -43,24 +43,24 @@ func (b *batch) finish(ctx context.Context) error {
 // before the control item changes, so that a repeated call finds the rest of the work. held
 // contains the paths that are held now.
 func (b *batch) keep(ctx context.Context, held map[string]bool) error {
-	err := together(slices.Sorted(maps.Keys(held)), func(path string) error {
+	err := forEach(slices.Sorted(maps.Keys(held)), func(path string) error {
 		if b.edits[path].held {
 			return nil // the item exists
 		}
-		return b.set(ctx, heldPrefix+path, b.edits[path].note)
+		return b.set(ctx, heldPrefix+path, b.edits[path].noticedItem)
 	})
 	if err != nil {
 		return err
 	}
-	err = together(slices.Sorted(maps.Keys(b.left)), func(path string) error {
-		return b.set(ctx, leftPrefix+path, b.left[path])
+	err = forEach(slices.Sorted(maps.Keys(b.skipped)), func(path string) error {
+		return b.set(ctx, leftPrefix+path, b.skipped[path])
 	})
 	if err != nil {
 		return err
 	}
 	var over []string
 	for path, e := range b.edits {
-		if _, still := b.left[path]; !still && b.control.Left != nil {
+		if _, still := b.skipped[path]; !still && b.control.Left != nil {
 			over = append(over, leftPrefix+path)
 		}
 		if e.held && !held[path] {
@@ -76,15 +76,15 @@ func (b *batch) keep(ctx context.Context, held map[string]bool) error {
 // the first paths only; the items have all. It is not written if nothing in it changes.
 func (b *batch) change(ctx context.Context) (stays bool, err error) {
 	now := b.control.Left
-	if len(b.left) > 0 || now != nil && len(b.edits) > 0 {
-		if now, err = b.leftNow(ctx); err != nil {
+	if len(b.skipped) > 0 || now != nil && len(b.edits) > 0 {
+		if now, err = b.skippedForControl(ctx); err != nil {
 			return false, err
 		}
 	}
-	noticed := b.noticedNow()
+	noticed := b.noticedForControl()
 	err = b.Vault.Vault.Change(ctx, func(c *repo.Control) bool {
 		was := *c
-		c.Held, c.Left, c.Noticed = b.heldNow(was), now, noticed
+		c.Held, c.Left, c.Noticed = b.heldForControl(was), now, noticed
 		// The time of the newest waiting edit is not worth a write of its own.
 		if c.Noticed != nil && was.Noticed != nil && was.Noticed.Count == noticed.Count {
 			c.Noticed = was.Noticed
@@ -97,9 +97,9 @@ func (b *batch) change(ctx context.Context) (stays bool, err error) {
 	return noticed != nil, err
 }
 
-// noticedNow returns the waiting edits for the control item; nil if there are none. Only the first
+// noticedForControl returns the waiting edits for the control item; nil if there are none. Only the first
 // paths in sorted order are named.
-func (b *batch) noticedNow() *repo.Noticed {
+func (b *batch) noticedForControl() *repo.Noticed {
 	if len(b.waits) == 0 {
 		return nil
 	}
@@ -115,10 +115,10 @@ func (b *batch) noticedNow() *repo.Noticed {
 	return n
 }
 
-// leftNow returns the skipped files for the control item; nil if there are none. It reads all items
+// skippedForControl returns the skipped files for the control item; nil if there are none. It reads all items
 // of skipped files, because other processes can have added some.
-func (v Vault) leftNow(ctx context.Context) (*repo.Left, error) {
-	lefts, err := v.lefts(ctx)
+func (v Vault) skippedForControl(ctx context.Context) (*repo.Left, error) {
+	lefts, err := v.skippedFiles(ctx)
 	if err != nil || len(lefts) == 0 {
 		return nil, err
 	}
@@ -170,7 +170,7 @@ func (b *batch) discard(ctx context.Context) error {
 		}
 	}
 	for _, f := range kept {
-		b.stay = append(b.stay, f.Path)
+		b.rewrite = append(b.rewrite, f.Path)
 	}
 	return b.track(ctx)
 }

@@ -22,7 +22,7 @@ func (v Vault) Forget(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	left, err := v.leftNow(ctx)
+	left, err := v.skippedForControl(ctx)
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ func (b *batch) guard(ctx context.Context) error {
 	}
 	// Too much is a share of the notes of the vault; see intake.TooMany.
 	notes := b.idx.Totals().Notes
-	b.found, b.held = intake.Guard(b.found, b.word == checkout.Accept, func(all []*intake.Found) bool {
+	b.found, b.held = intake.Guard(b.found, b.decision == checkout.Accept, func(all []*intake.Found) bool {
 		n, _ := intake.Away(all)
 		return n > 0 && intake.TooMany(n+earlier, notes)
 	})
@@ -56,7 +56,7 @@ func (b *batch) streak(ctx context.Context) (s streak, err error) {
 		err = json.Unmarshal(it.Data, &s)
 	}
 	if err != nil {
-		return s, unread(err)
+		return s, readError(err)
 	}
 	if b.Now().Sub(s.Last) > streakLife {
 		return streak{}, nil
@@ -70,7 +70,7 @@ func (b *batch) streak(ctx context.Context) (s streak, err error) {
 // Without removals and without a decision it changes nothing. The item expires streakLife after the
 // last removal, which ends the streak.
 func (b *batch) track(ctx context.Context) error {
-	if b.word != "" {
+	if b.decision != "" {
 		return b.remove(ctx, []string{streakKey})
 	}
 	n := 0
@@ -93,15 +93,15 @@ func (b *batch) track(ctx context.Context) error {
 	}
 	it := table.Item{Key: b.key(streakKey), Data: data, Expires: now.Add(streakLife)}
 	if err := b.Table.Commit(ctx, table.Set(it)); err != nil {
-		return unwritten(err)
+		return writeError(err)
 	}
 	return nil
 }
 
-// heldNow returns the description of edits that need confirmation for the control item c; nil if
+// heldForControl returns the description of edits that need confirmation for the control item c; nil if
 // there are none. If the batch did not examine the whole held batch, the counts of the two are
 // added. Since and Version are those of the first edit that was held.
-func (b *batch) heldNow(c repo.Control) *repo.Held {
+func (b *batch) heldForControl(c repo.Control) *repo.Held {
 	if len(b.held) == 0 && !b.whole {
 		return c.Held
 	}

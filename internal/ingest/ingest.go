@@ -45,18 +45,18 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/stream"
 	"github.com/rookeryhq/rookery/internal/table"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 )
 
 // CloseKind is the kind of the message that asks to ingest the noticed edits of a vault.
 const CloseKind = "close"
 
-// Outside is the principal of commits that ingest edits. S3 does not report which person made an
+// Principal is the principal of commits that ingest edits. S3 does not report which person made an
 // edit.
-const Outside = "outside"
+const Principal = "outside"
 
-// mostFiles is how many objects or items are read or written at once.
-const mostFiles = 16
+// maxConcurrent is how many objects or items are read or written at once.
+const maxConcurrent = 16
 
 // A Vault is a vault whose files in a bucket have outside edits. Its methods can be called by
 // several processes at once, except Rollback; those that ingest edits exclude each other by a
@@ -69,8 +69,8 @@ type Vault struct {
 	Now   func() time.Time
 }
 
-// Of returns the Vault of an open vault; see team.Edited.
-func Of(f team.Followed, now func() time.Time) (Vault, error) {
+// NewVault returns the Vault of an open vault; see tenant.Edited.
+func NewVault(f tenant.FollowedVault, now func() time.Time) (Vault, error) {
 	files, err := stream.FilesOf(f.Notes)
 	return Vault{Vault: f.Vault, Notes: files, Table: f.Table, Part: f.Part, Now: now}, err
 }
@@ -78,9 +78,9 @@ func Of(f team.Followed, now func() time.Time) (Vault, error) {
 // An Ingester notices and ingests the outside edits of the vaults of a deployment. It is safe for
 // concurrent use.
 type Ingester struct {
-	Teams *team.Teams
-	Queue job.Queue
-	Now   func() time.Time
+	Tenants *tenant.Registry
+	Queue   job.Queue
+	Now     func() time.Time
 }
 
 // A Name is the name of a vault with that of its tenant.
@@ -89,7 +89,7 @@ type Name struct{ Tenant, Vault string }
 // Notice notices the outside edits among the files of some events, and queues a message to ingest
 // them. It ignores the files of a vault that does not exist, or that is in the trash.
 func (i *Ingester) Notice(ctx context.Context, n Name, changes []Change) error {
-	return i.with(ctx, n, func(f team.Followed, v Vault) error {
+	return i.with(ctx, n, func(f tenant.FollowedVault, v Vault) error {
 		return v.Notice(ctx, changes, func(ctx context.Context, after time.Duration) error {
 			return i.ask(ctx, f, after)
 		})
@@ -99,7 +99,7 @@ func (i *Ingester) Notice(ctx context.Context, n Name, changes []Change) error {
 // Close handles a message of the kind CloseKind. It queues another one if edits are left. An error
 // makes the queue deliver the message again, which does no harm.
 func (i *Ingester) Close(ctx context.Context, m job.Message) error {
-	return i.with(ctx, Name{m.Tenant, m.Vault}, func(f team.Followed, v Vault) error {
+	return i.with(ctx, Name{m.Tenant, m.Vault}, func(f tenant.FollowedVault, v Vault) error {
 		if f.Incarnation != m.Incarnation {
 			return nil // the edits were deleted with the earlier vault of this name
 		}
@@ -115,25 +115,25 @@ func (i *Ingester) Close(ctx context.Context, m job.Message) error {
 // not have yet, and compares all files with the log. A message about an earlier vault of the same
 // name is ignored.
 func (i *Ingester) Sweep(ctx context.Context, m job.Message) error {
-	return i.with(ctx, Name{m.Tenant, m.Vault}, func(f team.Followed, v Vault) error {
+	return i.with(ctx, Name{m.Tenant, m.Vault}, func(f tenant.FollowedVault, v Vault) error {
 		if f.Incarnation != m.Incarnation {
 			return nil
 		}
-		follower := stream.Follower{Teams: i.Teams, Queue: i.Queue, Now: i.Now}
-		if err := follower.Bring(ctx, f); err != nil {
+		follower := stream.Follower{Teams: i.Tenants, Queue: i.Queue, Now: i.Now}
+		if err := follower.Sync(ctx, f); err != nil {
 			return err
 		}
 		return v.Sweep(ctx, func(ctx context.Context, after time.Duration) error { return i.ask(ctx, f, after) })
 	})
 }
 
-// Forget removes the items about a file whose note's history is erased; see team.Options.
-func (i *Ingester) Forget(ctx context.Context, own *team.Team, vault, path string) error {
+// Forget removes the items about a file whose note's history is erased; see tenant.Options.
+func (i *Ingester) Forget(ctx context.Context, own *tenant.Tenant, vault, path string) error {
 	f, ok, err := own.Edited(ctx, vault)
 	if err != nil || !ok {
 		return err
 	}
-	v, err := Of(f, i.Now)
+	v, err := NewVault(f, i.Now)
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (i *Ingester) Forget(ctx context.Context, own *team.Team, vault, path strin
 
 // ask queues a message to ingest the noticed edits after a time. The message names the incarnation
 // of the vault, so that it cannot affect a later vault of the same name.
-func (i *Ingester) ask(ctx context.Context, f team.Followed, after time.Duration) error {
+func (i *Ingester) ask(ctx context.Context, f tenant.FollowedVault, after time.Duration) error {
 	return i.Queue.Send(ctx, job.Message{
 		V: 1, Kind: CloseKind, Tenant: f.Tenant, Vault: f.Name, Incarnation: f.Incarnation, After: after,
 	})
@@ -151,8 +151,8 @@ func (i *Ingester) ask(ctx context.Context, f team.Followed, after time.Duration
 // with calls do with a vault. It returns nil if the vault or the tenant does not exist, because the
 // message is then about data that is gone. The cached state of the tenant may be a minute old, so
 // it is read again if the vault seems to be gone; do is then called once more.
-func (i *Ingester) with(ctx context.Context, n Name, do func(team.Followed, Vault) error) error {
-	own, err := i.Teams.Team(ctx, n.Tenant)
+func (i *Ingester) with(ctx context.Context, n Name, do func(tenant.FollowedVault, Vault) error) error {
+	own, err := i.Tenants.Tenant(ctx, n.Tenant)
 	if err == nil {
 		err = i.attempt(ctx, own, n, do)
 		if repo.Gone(err) {
@@ -169,7 +169,7 @@ func (i *Ingester) with(ctx context.Context, n Name, do func(team.Followed, Vaul
 
 // attempt calls do with a vault of a tenant. It returns an error if the files of the deployment's
 // vaults are not in a bucket, because then nothing can have sent the message.
-func (i *Ingester) attempt(ctx context.Context, own *team.Team, n Name, do func(team.Followed, Vault) error) error {
+func (i *Ingester) attempt(ctx context.Context, own *tenant.Tenant, n Name, do func(tenant.FollowedVault, Vault) error) error {
 	f, ok, err := own.Edited(ctx, n.Vault)
 	if err != nil {
 		return err
@@ -177,19 +177,19 @@ func (i *Ingester) attempt(ctx context.Context, own *team.Team, n Name, do func(
 	if !ok {
 		return errors.New("the files of vaults are not in a bucket that is followed")
 	}
-	v, err := Of(f, i.Now)
+	v, err := NewVault(f, i.Now)
 	if err != nil {
 		return err
 	}
 	return do(f, v)
 }
 
-// together calls do with each of some values, at most mostFiles at once. It returns the first
+// forEach calls do with each of some values, at most maxConcurrent at once. It returns the first
 // error.
-func together[T any](all []T, do func(T) error) error { return stream.Together(mostFiles, all, do) }
+func forEach[T any](all []T, do func(T) error) error { return stream.ForEach(maxConcurrent, all, do) }
 
-// unwritten returns the UNAVAILABLE fault for an item that could not be written. The caller tries
+// writeError returns the UNAVAILABLE fault for an item that could not be written. The caller tries
 // again after a second.
-func unwritten(err error) error {
+func writeError(err error) error {
 	return fault.New(fault.Unavailable, "the noticed changes cannot be written now").After(time.Second).Because(err)
 }

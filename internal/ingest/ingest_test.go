@@ -40,7 +40,7 @@ func TestTakesIn(t *testing.T) {
 		require.NoError(t, err)
 		last = c
 	}
-	require.Equal(t, eventlog.Who{Principal: ingest.Outside}, last.Who)
+	require.Equal(t, eventlog.Who{Principal: ingest.Principal}, last.Who)
 	for _, n := range last.Notes {
 		if n.Path == "moved/c.md" {
 			require.Equal(t, "c.md", n.From, "a note that moved is the same note")
@@ -293,9 +293,9 @@ func TestMassRemovalIsHeld(t *testing.T) {
 		b.write(t, "001.md", "agent\n")
 		b.follow(t)
 		who := eventlog.Who{Principal: "freya"}
-		would, err := b.process(t, b.shared).Reindex(t.Context(), checkout.Ingesting{Pending: checkout.Accept, Who: who, DryRun: true})
+		would, err := b.process(t, b.shared).Reindex(t.Context(), checkout.IngestOptions{Pending: checkout.Accept, Who: who, DryRun: true})
 		require.NoError(t, err)
-		done, err := b.process(t, b.shared).Reindex(t.Context(), checkout.Ingesting{Pending: checkout.Accept, Who: who})
+		done, err := b.process(t, b.shared).Reindex(t.Context(), checkout.IngestOptions{Pending: checkout.Accept, Who: who})
 		require.NoError(t, err)
 		require.Equal(t, []int{n - 11, 1, 1}, []int{done.Removed, done.Created, done.Restored})
 		require.Equal(t, []int{done.Removed, done.Created, 1}, []int{would.Removed, would.Created, would.Restored})
@@ -313,7 +313,7 @@ func TestMassRemovalIsHeld(t *testing.T) {
 		b, before := setup(t)
 		b.save(t, "fresh.md", "fresh\n")
 		b.notice(t)
-		_, err := b.process(t, b.shared).Reindex(t.Context(), checkout.Ingesting{Pending: checkout.Discard})
+		_, err := b.process(t, b.shared).Reindex(t.Context(), checkout.IngestOptions{Pending: checkout.Discard})
 		require.NoError(t, err)
 		b.settle(t)
 		log := b.inLog(t)

@@ -28,9 +28,9 @@ const (
 	last = "\U0010FFFF"
 )
 
-// A note is the content of an item about an outside edit, as JSON. It does not contain the text:
+// A noticedItem is the content of an item about an outside edit, as JSON. It does not contain the text:
 // the file is read when the edit is ingested, and may have changed again by then.
-type note struct {
+type noticedItem struct {
 	At     time.Time `json:"at"`               // when the edit was noticed
 	Saved  time.Time `json:"saved,omitzero"`   // when the file was changed, as the bucket reports; zero if unknown
 	Gone   bool      `json:"gone,omitempty"`   // there was no file
@@ -41,11 +41,11 @@ type note struct {
 // An edit is the sum of the items about one file: the newest one, with the smallest versions of
 // all. Several items of a file are one edit, because only its present text can be read.
 type edit struct {
-	path  string
-	note  // the newest one
-	first time.Time
-	sorts []string // keys of the items
-	held  bool
+	path        string
+	noticedItem // the newest one
+	first       time.Time
+	sorts       []string // keys of the items
+	held        bool
 }
 
 // noticed returns the noticed edits, sorted by path. It reads all items with the prefix in one
@@ -54,7 +54,7 @@ func (v Vault) noticed(ctx context.Context) ([]*edit, error) {
 	byPath := map[string]*edit{}
 	for it, err := range v.Table.Query(ctx, v.Part, noticedPrefix, noticedPrefix+last) {
 		if err != nil {
-			return nil, unread(err)
+			return nil, readError(err)
 		}
 		path := strings.TrimPrefix(it.Sort, noticedPrefix)
 		path = path[:max(strings.LastIndexByte(path, '#'), 0)]
@@ -64,7 +64,7 @@ func (v Vault) noticed(ctx context.Context) ([]*edit, error) {
 		}
 		e := byPath[path]
 		if e == nil {
-			e = &edit{path: path, note: n, first: n.At}
+			e = &edit{path: path, noticedItem: n, first: n.At}
 			byPath[path] = e
 		}
 		e.add(n, it.Sort)
@@ -78,14 +78,14 @@ func (v Vault) noticed(ctx context.Context) ([]*edit, error) {
 }
 
 // add adds an item with its sort key.
-func (e *edit) add(n note, sort string) {
+func (e *edit) add(n noticedItem, sort string) {
 	e.sorts = append(e.sorts, sort)
 	if n.At.Before(e.first) {
 		e.first = n.At
 	}
-	was := e.note
+	was := e.noticedItem
 	if n.At.After(e.At) {
-		e.note = n
+		e.noticedItem = n
 	}
 	e.bound(was)
 	e.bound(n)
@@ -93,7 +93,7 @@ func (e *edit) add(n note, sort string) {
 
 // bound applies an earlier item of the file: the file has differed from the log since, and contains
 // no later commits. The versions of an edit therefore only become smaller.
-func (e *edit) bound(n note) { e.Head, e.Cursor = min(e.Head, n.Head), min(e.Cursor, n.Cursor) }
+func (e *edit) bound(n noticedItem) { e.Head, e.Cursor = min(e.Head, n.Head), min(e.Cursor, n.Cursor) }
 
 // heldEdits returns the held batch by path. An edit of it has no items in sorts: its held item is
 // removed by batch.keep.
@@ -101,21 +101,21 @@ func (v Vault) heldEdits(ctx context.Context) (map[string]*edit, error) {
 	all := map[string]*edit{}
 	for it, err := range v.Table.Query(ctx, v.Part, heldPrefix, heldPrefix+last) {
 		if err != nil {
-			return nil, unread(err)
+			return nil, readError(err)
 		}
 		n, err := noteOf(it)
 		if err != nil {
 			return nil, err
 		}
 		path := strings.TrimPrefix(it.Sort, heldPrefix)
-		all[path] = &edit{path: path, note: n, first: n.At, held: true}
+		all[path] = &edit{path: path, noticedItem: n, first: n.At, held: true}
 	}
 	return all, nil
 }
 
 // noteOf decodes an item. An item that does not decode is an error and is not skipped, because the
 // edit would be lost.
-func noteOf(it table.Item) (n note, err error) {
+func noteOf(it table.Item) (n noticedItem, err error) {
 	if err := json.Unmarshal(it.Data, &n); err != nil {
 		return n, fmt.Errorf("read what was noticed: %w", err)
 	}
@@ -129,16 +129,16 @@ func (v Vault) set(ctx context.Context, sort string, value any) error {
 		return fmt.Errorf("write an item: %w", err)
 	}
 	if err := v.Table.Commit(ctx, table.Set(table.Item{Key: v.key(sort), Data: data})); err != nil {
-		return unwritten(err)
+		return writeError(err)
 	}
 	return nil
 }
 
 // remove removes items, several at once. Items that do not exist are no error.
 func (v Vault) remove(ctx context.Context, sorts []string) error {
-	return together(sorts, func(sort string) error {
+	return forEach(sorts, func(sort string) error {
 		if err := v.Table.Commit(ctx, table.Remove(v.key(sort))); err != nil {
-			return unwritten(err)
+			return writeError(err)
 		}
 		return nil
 	})
@@ -160,26 +160,26 @@ func (v Vault) key(sort string) table.Key { return table.Key{Part: v.Part, Sort:
 // processes never overwrite each other's items.
 func noticedKey(path string) string { return noticedPrefix + path + "#" + rand.Text()[:13] }
 
-// unread returns the error for items that cannot be read.
-func unread(err error) error { return fmt.Errorf("read what was noticed: %w", err) }
+// readError returns the error for items that cannot be read.
+func readError(err error) error { return fmt.Errorf("read what was noticed: %w", err) }
 
-// A left is a skipped file, with the edit that was noticed. The edit bounds a later one of the
+// A skippedFile is a skipped file, with the edit that was noticed. The edit bounds a later one of the
 // file; see batch.choose.
-type left struct {
+type skippedFile struct {
 	repo.LeftFile
-	Noticed note `json:"noticed"`
+	Noticed noticedItem `json:"noticed"`
 }
 
-// lefts returns the skipped files by their keys in the bucket.
-func (v Vault) lefts(ctx context.Context) (map[string]left, error) {
-	all := map[string]left{}
+// skippedFiles returns the skipped files by their keys in the bucket.
+func (v Vault) skippedFiles(ctx context.Context) (map[string]skippedFile, error) {
+	all := map[string]skippedFile{}
 	for it, err := range v.Table.Query(ctx, v.Part, leftPrefix, leftPrefix+last) {
 		if err != nil {
-			return nil, unread(err)
+			return nil, readError(err)
 		}
-		var f left
+		var f skippedFile
 		if err := json.Unmarshal(it.Data, &f); err != nil {
-			return nil, unread(err)
+			return nil, readError(err)
 		}
 		all[f.Path] = f
 	}

@@ -38,7 +38,7 @@ func (v Vault) lease(ctx context.Context) (*lease, error) {
 	case errors.As(err, &taken):
 		return nil, errBusy
 	case err != nil:
-		return nil, unwritten(err)
+		return nil, writeError(err)
 	}
 	return l, nil
 }
@@ -59,7 +59,7 @@ func (l *lease) renew(ctx context.Context) error {
 	case errors.As(err, &taken):
 		return errLost
 	case err != nil:
-		return unwritten(err)
+		return writeError(err)
 	}
 	l.it = next
 	return nil

@@ -13,28 +13,28 @@ import (
 	"github.com/rookeryhq/rookery/internal/stream"
 )
 
-// furthest bounds the part of the log that files may be behind while outside edits can still be
+// maxLag bounds the part of the log that files may be behind while outside edits can still be
 // recognised: the texts of these commits are compared with the files, so they must be read.
-var furthest = eventlog.Most{Commits: 10_000, Bytes: 64 << 20}
+var maxLag = eventlog.Most{Commits: 10_000, Bytes: 64 << 20}
 
 // A view is the content of some files, and the state of the log. The index is not older than the
 // files. ours is set for each file, unless behind is.
 type view struct {
 	idx    *index.Index
 	cursor uint64 // the version up to which the files were written before they were read
-	all    []*sight
+	all    []*fileState
 	behind bool // the files are so far behind the log that outside edits cannot be recognised
 }
 
-// A sight is the content of a file, or its absence, together with the result of comparing it with
+// A fileState is the content of a file, or its absence, together with the result of comparing it with
 // the log.
-type sight struct {
-	path   string
-	gone   bool        // there is no file
-	text   []byte      // only the beginning of a file that is too large
-	why    repo.Reason // why it is skipped; empty if it is not
-	ours   bool        // it is as in the log, or an earlier state that will be updated
-	before *index.File // the file in the log; nil if there is none
+type fileState struct {
+	path     string
+	gone     bool        // there is no file
+	text     []byte      // only the beginning of a file that is too large
+	why      repo.Reason // why it is skipped; empty if it is not
+	upToDate bool        // it is as in the log, or an earlier state that will be updated
+	before   *index.File // the file in the log; nil if there is none
 }
 
 // A snapshot is the state of the vault before files are examined.
@@ -55,21 +55,21 @@ func (v Vault) snapshot(ctx context.Context) (s snapshot, err error) {
 // The index must not be older than the files, or a text that was just written from the log would
 // look like an outside edit. So the index is read again after the files, and only if a file
 // differs. Texts of the commits after the cursor are compared last.
-func (v Vault) look(ctx context.Context, s snapshot, all []*sight) (*view, error) {
+func (v Vault) look(ctx context.Context, s snapshot, all []*fileState) (*view, error) {
 	w := &view{idx: s.idx, cursor: s.control.Cursors[repo.FilesCursor].Seq, all: all}
 	// The index is from before the files were read. If every file is as in it, nothing else is
 	// needed, which is the usual case.
-	err := together(all, func(s *sight) error { return v.read(ctx, w.idx, s) })
-	if err != nil || w.judge() {
+	err := forEach(all, func(s *fileState) error { return v.read(ctx, w.idx, s) })
+	if err != nil || w.compare() {
 		return w, err
 	}
 	if w.idx, err = v.Vault.Read(ctx); err != nil { // the files that were read may be newer
 		return w, err
 	}
-	if w.judge() || w.cursor >= w.idx.Version() {
+	if w.compare() || w.cursor >= w.idx.Version() {
 		return w, nil
 	}
-	stretch, err := v.Vault.CommitsAfter(ctx, w.cursor, furthest)
+	stretch, err := v.Vault.CommitsAfter(ctx, w.cursor, maxLag)
 	if err != nil {
 		return w, err
 	}
@@ -79,7 +79,7 @@ func (v Vault) look(ctx context.Context, s snapshot, all []*sight) (*view, error
 	}
 	w.behind = !stretch.Ended
 	for _, s := range all {
-		s.ours = s.ours || known.Ours(s.path, s.text, !s.gone)
+		s.upToDate = s.upToDate || known.Ours(s.path, s.text, !s.gone)
 	}
 	return w, nil
 }
@@ -87,7 +87,7 @@ func (v Vault) look(ctx context.Context, s snapshot, all []*sight) (*view, error
 // read reads a file, up to one byte more than a note can have, so that a longer one is recognized.
 // It does not read the text of a file that the vault cannot have. It sets s.gone and s.text. A key
 // that is not valid stays as the event reported it.
-func (v Vault) read(ctx context.Context, idx *index.Index, s *sight) error {
+func (v Vault) read(ctx context.Context, idx *index.Index, s *fileState) error {
 	most := int64(repo.MaxNote + 1)
 	switch path, p := intake.PlaceOf(idx, s.path); {
 	case p == intake.NotOurs:
@@ -109,36 +109,36 @@ func (v Vault) read(ctx context.Context, idx *index.Index, s *sight) error {
 	return nil
 }
 
-// judge compares all files with the index, and reports whether all are the same.
-func (w *view) judge() bool {
+// compare compares all files with the index, and reports whether all are the same.
+func (w *view) compare() bool {
 	same := true
 	for _, s := range w.all {
-		s.judge(w.idx)
-		same = same && s.ours
+		s.compare(w.idx)
+		same = same && s.upToDate
 	}
 	return same
 }
 
-// judge compares a file with the index, and sets why, ours and before. ours reports that there is
+// compare compares a file with the index, and sets why, ours and before. ours reports that there is
 // nothing to ingest: the file is not part of the vault, or it is as in the index. why is the reason
 // why the file cannot be ingested, or "". before is the note at that path in the index, if there is
 // one.
-func (s *sight) judge(idx *index.Index) {
+func (s *fileState) compare(idx *index.Index) {
 	s.why, s.before = "", nil
 	path, p := intake.PlaceOf(idx, s.path)
 	if p == intake.NotOurs {
-		s.ours = true
+		s.upToDate = true
 		return
 	}
 	if p == intake.Misnamed || path != s.path { // in a bucket, a name has only one spelling
-		s.why, s.ours = repo.LeftName, s.gone
+		s.why, s.upToDate = repo.LeftName, s.gone
 		return
 	}
 	f, note := idx.File(s.path)
 	if note {
 		s.before = f
 	}
-	s.ours = s.gone != note && (s.gone || index.DigestOf(s.text) == f.Digest)
+	s.upToDate = s.gone != note && (s.gone || index.DigestOf(s.text) == f.Digest)
 	if !s.gone {
 		s.why = intake.Unfit(s.text)
 	}

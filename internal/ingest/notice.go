@@ -13,8 +13,8 @@ const (
 	// batch is due.
 	closeAfter = 3 * time.Second
 
-	// lost is the age of a noticed edit at which the message to ingest it counts as lost.
-	lost = time.Minute
+	// messageLife is the age of a noticed edit at which the message to ingest it counts as lost.
+	messageLife = time.Minute
 )
 
 // A Change is an event of a file. The file may have changed again when the event arrives, so only
@@ -39,9 +39,9 @@ func (v Vault) Notice(ctx context.Context, changes []Change, ask Ask) error {
 			newest[c.Path] = c
 		}
 	}
-	var all []*sight
+	var all []*fileState
 	for path, c := range newest {
-		all = append(all, &sight{path: path, gone: c.Gone})
+		all = append(all, &fileState{path: path, gone: c.Gone})
 	}
 	s, err := v.snapshot(ctx)
 	if err != nil {
@@ -51,56 +51,56 @@ func (v Vault) Notice(ctx context.Context, changes []Change, ask Ask) error {
 	if err != nil {
 		return err
 	}
-	news, err := v.news(ctx, s.control, w.all)
+	news, err := v.differing(ctx, s.control, w.all)
 	if err != nil || len(news) == 0 {
 		return err
 	}
 	now := v.Now().UTC()
-	err = together(news, func(s *sight) error {
-		return v.set(ctx, noticedKey(s.path), note{
+	err = forEach(news, func(s *fileState) error {
+		return v.set(ctx, noticedKey(s.path), noticedItem{
 			At: now, Saved: newest[s.path].At, Gone: s.gone, Head: w.idx.Version(), Cursor: w.cursor,
 		})
 	})
 	if err != nil {
 		return err
 	}
-	return v.tell(ctx, news, ask)
+	return v.recordEdits(ctx, news, ask)
 }
 
-// news returns the files that need an item: those that are not as in the log, and those that are
+// differing returns the files that need an item: those that are not as in the log, and those that are
 // again but are in the held batch or among the skipped files, so that closing removes them there.
-func (v Vault) news(ctx context.Context, c repo.Control, all []*sight) (news []*sight, err error) {
+func (v Vault) differing(ctx context.Context, c repo.Control, all []*fileState) (news []*fileState, err error) {
 	for _, s := range all {
 		known := false
-		if s.ours && c.Held.Count() > 0 {
+		if s.upToDate && c.Held.Count() > 0 {
 			if known, err = v.has(ctx, heldPrefix+s.path); err != nil {
 				return nil, err
 			}
 		}
-		if s.ours && !known && c.Left != nil {
+		if s.upToDate && !known && c.Left != nil {
 			if known, err = v.has(ctx, leftPrefix+s.path); err != nil {
 				return nil, err
 			}
 		}
-		if !s.ours || known {
+		if !s.upToDate || known {
 			news = append(news, s)
 		}
 	}
 	return news, nil
 }
 
-// tell records in the control item that there are edits, at the first one and if a batch has many,
+// recordEdits records in the control item that there are edits, at the first one and if a batch has many,
 // and asks to ingest them. It reads the control item after the items were written, and a process
 // that ingests edits looks for more after it has changed the control item, so one of them notices
 // the other. Most events change nothing in it, so that a large sync does not write the control item
 // for each file. A message that was lost is asked for again after a minute.
-func (v Vault) tell(ctx context.Context, all []*sight, ask Ask) error {
+func (v Vault) recordEdits(ctx context.Context, all []*fileState, ask Ask) error {
 	c, err := v.Vault.Control(ctx)
 	if err != nil {
 		return err
 	}
 	now := v.Now().UTC()
-	asks := c.Noticed == nil || age(c.Noticed.At, now) >= lost
+	asks := c.Noticed == nil || age(c.Noticed.At, now) >= messageLife
 	if most := v.Vault.MaxNamed(); !asks && (len(all) < most || len(c.Noticed.Paths) >= most) {
 		return nil
 	}

@@ -147,7 +147,7 @@ func TestDiscardCrashed(t *testing.T) {
 		b.save(t, "new.md", "new\n")
 		b.settle(t)
 		require.Equal(t, 26, b.control(t).Held.Count())
-		word := checkout.Ingesting{Pending: checkout.Discard}
+		word := checkout.IngestOptions{Pending: checkout.Discard}
 		ctx, c := killed(t, at)
 		_, err := b.process(t, c).Reindex(ctx, word)
 		b.pass(6 * time.Minute)

@@ -18,7 +18,7 @@ const restores = 5
 // restore restores files of the batch from the log. Only texts of the batch are replaced.
 // b.done.Restored becomes the number of files that were written.
 func (b *batch) restore(ctx context.Context, paths []string) (err error) {
-	known := known{}
+	known := replaceable{}
 	for _, path := range paths {
 		known[path] = map[index.Digest]bool{}
 	}
@@ -31,15 +31,15 @@ func (b *batch) restore(ctx context.Context, paths []string) (err error) {
 	return err
 }
 
-// A known contains, by path, the digests of texts that may be overwritten. Every other text of a
+// A replaceable contains, by path, the digests of texts that may be overwritten. Every other text of a
 // file is an edit that must not be lost.
-type known map[string]map[index.Digest]bool
+type replaceable map[string]map[index.Digest]bool
 
 // restore writes files as they are in the log, and returns how many it wrote. A file with another
-// text than those in known has another edit, and stays. The log may continue meanwhile, and a
+// text than those in replaceable has another edit, and stays. The log may continue meanwhile, and a
 // process that follows it does not write such a file, so restore examines the file again until it
 // is as in the log, or until another process has changed it.
-func (v Vault) restore(ctx context.Context, paths []string, known known) (int, error) {
+func (v Vault) restore(ctx context.Context, paths []string, known replaceable) (int, error) {
 	restored := map[string]bool{}
 	for range restores {
 		if len(paths) == 0 {
@@ -50,8 +50,8 @@ func (v Vault) restore(ctx context.Context, paths []string, known known) (int, e
 			return len(restored), err
 		}
 		written := make([]bool, len(paths))
-		err = together(indices(paths), func(i int) (err error) {
-			written[i], err = v.bring(ctx, idx, paths[i], known[paths[i]])
+		err = forEach(indices(paths), func(i int) (err error) {
+			written[i], err = v.writeFile(ctx, idx, paths[i], known[paths[i]])
 			return err
 		})
 		if err != nil {
@@ -80,11 +80,11 @@ func indices[T any](all []T) []int {
 	return n
 }
 
-// bring writes one file as it is in an index, and reports whether it wrote. known contains the
+// writeFile writes one file as it is in an index, and reports whether it wrote. known contains the
 // digests of texts that may be overwritten; bring adds that of its own text. It writes only if the
 // file has not changed since it was read; if it has, bring reports true, so that the file is
 // examined again.
-func (v Vault) bring(
+func (v Vault) writeFile(
 	ctx context.Context, idx *index.Index, path string, known map[index.Digest]bool,
 ) (written bool, err error) {
 	want, note := idx.File(path)
@@ -105,7 +105,7 @@ func (v Vault) bring(
 		}
 		known[want.Digest] = true
 	}
-	err = stream.Replace(ctx, v.Notes, path, stream.Was{Tag: tag, There: !gone}, text)
+	err = stream.Replace(ctx, v.Notes, path, stream.FileState{Tag: tag, There: !gone}, text)
 	if errors.Is(err, blob.ErrCondition) {
 		return true, nil // the file is examined again
 	}

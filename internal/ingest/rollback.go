@@ -10,12 +10,12 @@ import (
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/intake"
 	"github.com/rookeryhq/rookery/internal/stream"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// A RolledBack is the result of Rollback, for the operator.
-type RolledBack struct {
+// A RollbackResult is the result of Rollback, for the operator.
+type RollbackResult struct {
 	Version  string `json:"version"`  // of the log
 	Written  int    `json:"written"`  // files that were written or removed
 	Kept     int    `json:"kept"`     // texts that the log does not have, which were moved to .trash/
@@ -27,8 +27,8 @@ type RolledBack struct {
 // text than its note is copied to .trash/rollback-TIME/ first, where it is not a note, so that no
 // text is lost and none returns as an edit. Meanwhile no other process may write the vault or
 // ingest its files. A second call does nothing.
-func (i *Ingester) Rollback(ctx context.Context, n Name) (done RolledBack, err error) {
-	err = i.with(ctx, n, func(_ team.Followed, v Vault) error {
+func (i *Ingester) Rollback(ctx context.Context, n Name) (done RollbackResult, err error) {
+	err = i.with(ctx, n, func(_ tenant.FollowedVault, v Vault) error {
 		done, err = v.rollback(ctx)
 		return err
 	})
@@ -40,7 +40,7 @@ func (i *Ingester) Rollback(ctx context.Context, n Name) (done RolledBack, err e
 // other texts are below one folder of the trash, named after the time. It can be called again after
 // a failure: the files that are right already are skipped. The counts are valid also if it returns
 // an error.
-func (v Vault) rollback(ctx context.Context) (done RolledBack, err error) {
+func (v Vault) rollback(ctx context.Context) (done RollbackResult, err error) {
 	if done.Segments, err = v.Vault.Rollback(ctx); err != nil {
 		return done, err
 	}
@@ -56,7 +56,7 @@ func (v Vault) rollback(ctx context.Context) (done RolledBack, err error) {
 		return done, err
 	}
 	b.written, b.kept = make([]bool, len(paths)), make([]bool, len(paths))
-	err = together(indices(paths), func(i int) error { return b.file(ctx, i, paths[i]) })
+	err = forEach(indices(paths), func(i int) error { return b.file(ctx, i, paths[i]) })
 	for i := range paths {
 		done.Written += count(b.written[i])
 		done.Kept += count(b.kept[i])
@@ -121,7 +121,7 @@ func (b *rollback) file(ctx context.Context, i int, path string) error {
 			return err
 		}
 	}
-	if err := stream.Replace(ctx, b.Notes, path, stream.Was{Tag: tag, There: !gone}, restored); err != nil {
+	if err := stream.Replace(ctx, b.Notes, path, stream.FileState{Tag: tag, There: !gone}, restored); err != nil {
 		return fmt.Errorf("write a file again: %w", err)
 	}
 	b.written[i] = true

@@ -32,8 +32,8 @@ const (
 	// has removed.
 	writeLag = 24 * time.Hour
 
-	// atOnce is how many files of a sweep are read, compared or noticed as one group.
-	atOnce = 1000
+	// groupSize is how many files of a sweep are read, compared or noticed as one group.
+	groupSize = 1000
 )
 
 // Sweep compares all files that are up to date with the log, and notices files that differ and
@@ -42,19 +42,19 @@ const (
 // costs one LIST per 1,000 objects, and reads only texts that were changed since the last sweep. It
 // may be repeated: the control item is changed at the end.
 func (v Vault) Sweep(ctx context.Context, ask Ask) error {
-	s := &sweep{Vault: v, began: v.Now().UTC(), stale: known{}}
+	s := &sweep{Vault: v, began: v.Now().UTC(), stale: replaceable{}}
 	if err := s.begin(ctx); err != nil {
 		return err
 	}
 	if err := s.list(ctx); err != nil {
 		return err
 	}
-	for group := range slices.Chunk(s.same, atOnce) {
+	for group := range slices.Chunk(s.same, groupSize) {
 		if err := s.compare(ctx, group); err != nil {
 			return err
 		}
 	}
-	for group := range slices.Chunk(s.differ, atOnce) {
+	for group := range slices.Chunk(s.differ, groupSize) {
 		if err := s.judge(ctx, group); err != nil {
 			return err
 		}
@@ -65,7 +65,7 @@ func (v Vault) Sweep(ctx context.Context, ask Ask) error {
 	if _, err := v.restore(ctx, s.older, s.stale); err != nil {
 		return err
 	}
-	for group := range slices.Chunk(s.news, atOnce) {
+	for group := range slices.Chunk(s.news, groupSize) {
 		if err := v.Notice(ctx, group, ask); err != nil {
 			return err
 		}
@@ -78,18 +78,18 @@ func (v Vault) Sweep(ctx context.Context, ask Ask) error {
 // read texts to decide about those that remain.
 type sweep struct {
 	Vault
-	began  time.Time
-	idx    *index.Index
-	upTo   uint64          // the version up to which the files were written
-	last   repo.Sweep      // the last comparison; zero if there was none
-	waits  map[string]bool // paths of edits that are noticed or held already
-	left   map[string]left // skipped files
-	same   []*pair         // files with the size of their notes
-	differ []*pair         // files whose text may differ from that of their notes
-	absent []*pair         // files without a note
-	older  []string        // files that must be restored or removed
-	stale  known           // the texts of the files in older
-	news   []Change        // files that must be noticed
+	began   time.Time
+	idx     *index.Index
+	upTo    uint64                 // the version up to which the files were written
+	last    repo.Sweep             // the last comparison; zero if there was none
+	waits   map[string]bool        // paths of edits that are noticed or held already
+	skipped map[string]skippedFile // skipped files
+	same    []*pair                // files with the size of their notes
+	differ  []*pair                // files whose text may differ from that of their notes
+	absent  []*pair                // files without a note
+	older   []string               // files that must be restored or removed
+	stale   replaceable            // the texts of the files in older
+	news    []Change               // files that must be noticed
 }
 
 // A pair is a file and its note in the log.
@@ -121,7 +121,7 @@ func (s *sweep) begin(ctx context.Context) error {
 		}
 	}
 	if at.control.Left != nil {
-		if s.left, err = s.lefts(ctx); err != nil {
+		if s.skipped, err = s.skippedFiles(ctx); err != nil {
 			return err
 		}
 	}
@@ -184,8 +184,8 @@ func (s *sweep) file(o blob.Object) {
 	}
 }
 
-// young reports whether the event of a file may still arrive.
-func (s *sweep) young(o blob.Object) bool { return s.began.Sub(o.Modified) < eventLag }
+// mayHaveEvent reports whether the event of a file may still arrive.
+func (s *sweep) mayHaveEvent(o blob.Object) bool { return s.began.Sub(o.Modified) < eventLag }
 
 // sumOf returns the MD5 sum in a tag of S3, in hexadecimal digits; empty if the tag has another
 // form, such as that of an object that was uploaded in parts. The tag of an object that S3 encrypts
@@ -222,12 +222,12 @@ func (s *sweep) compare(ctx context.Context, group []*pair) error {
 
 // texts reads the files whose events cannot arrive any more, and returns them with their contents,
 // in the same order. A file that is gone has no text.
-func (s *sweep) texts(ctx context.Context, group []*pair) (settled []*pair, sights []*sight, err error) {
-	settled = slices.DeleteFunc(slices.Clone(group), func(p *pair) bool { return s.young(p.Object) })
+func (s *sweep) texts(ctx context.Context, group []*pair) (settled []*pair, sights []*fileState, err error) {
+	settled = slices.DeleteFunc(slices.Clone(group), func(p *pair) bool { return s.mayHaveEvent(p.Object) })
 	for _, p := range settled {
-		sights = append(sights, &sight{path: p.Key})
+		sights = append(sights, &fileState{path: p.Key})
 	}
-	return settled, sights, together(sights, func(f *sight) error { return s.read(ctx, s.idx, f) })
+	return settled, sights, forEach(sights, func(f *fileState) error { return s.read(ctx, s.idx, f) })
 }
 
 // judge reads files, and separates those with an earlier text of their notes from those with
@@ -267,7 +267,7 @@ func (s *sweep) lookBack(ctx context.Context, from map[string]uint64, texts map[
 	err := s.Vault.Vault.Trail(ctx, from, func(path string, r repo.Revision) bool {
 		was := !r.Deleted && !r.Erased && r.Digest == texts[path]
 		if was || r.Theirs != nil && index.DigestOf(r.Theirs) == texts[path] {
-			s.again(path, texts[path])
+			s.addOutdated(path, texts[path])
 			return false
 		}
 		looked[path]++
@@ -293,7 +293,7 @@ func (s *sweep) judgeNew(ctx context.Context) error {
 			return err
 		}
 	}
-	stretch, err := s.Vault.Vault.CommitsAfter(ctx, from, furthest)
+	stretch, err := s.Vault.Vault.CommitsAfter(ctx, from, maxLag)
 	if err != nil {
 		return err
 	}
@@ -303,7 +303,7 @@ func (s *sweep) judgeNew(ctx context.Context) error {
 	}
 	for i, f := range sights {
 		if !f.gone && known.Ours(f.path, f.text, true) {
-			s.again(f.path, index.DigestOf(f.text))
+			s.addOutdated(f.path, index.DigestOf(f.text))
 		} else {
 			s.news = append(s.news, Change{Path: f.path, At: absent[i].Modified})
 		}
@@ -311,10 +311,10 @@ func (s *sweep) judgeNew(ctx context.Context) error {
 	return nil
 }
 
-// again adds a file that must be restored, unless it is a skipped file. text is the digest of its
+// addOutdated adds a file that must be restored, unless it is a skipped file. text is the digest of its
 // present text, which alone may be overwritten.
-func (s *sweep) again(path string, text index.Digest) {
-	if _, left := s.left[path]; left {
+func (s *sweep) addOutdated(path string, text index.Digest) {
+	if _, left := s.skipped[path]; left {
 		return
 	}
 	s.stale[path] = map[index.Digest]bool{text: true}

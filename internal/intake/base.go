@@ -23,7 +23,7 @@ func LookBack(ctx context.Context, v *repo.Vault, all []*Found) error {
 		if !f.Gone() && f.Before != nil {
 			from[f.Path] = f.Before.Version
 			near[f.Path] = &Nearest{
-				measure: merge.From(f.Text), text: f.Text, upTo: f.UpTo, came: f.Seen,
+				measure: merge.NewMeasure(f.Text), text: f.Text, upTo: f.UpTo, came: f.Seen,
 			}
 		}
 	}
@@ -76,7 +76,7 @@ type Nearest struct {
 
 // NearestTo returns a search for the base of a text that was in the file at a time, but not later.
 func NearestTo(text []byte, written time.Time) *Nearest {
-	return &Nearest{measure: merge.From(text), text: text, written: written}
+	return &Nearest{measure: merge.NewMeasure(text), text: text, written: written}
 }
 
 // Was returns the base, or nil if there is none.
@@ -174,7 +174,7 @@ func (n *Nearest) weigh(r repo.Revision) {
 
 // consider makes text the base if it is nearer than the present one.
 func (n *Nearest) consider(text []byte) {
-	if apart := n.measure.To(text); n.was == nil || apart < n.apart {
+	if apart := n.measure.Distance(text); n.was == nil || apart < n.apart {
 		n.was, n.apart = bytes.Clone(text), apart
 	}
 }

@@ -94,7 +94,7 @@ func countsOf(ctx context.Context, tx *repo.Tx) (told index.Counts, err error) {
 	for _, s := range staged {
 		path := string(s.Path)
 		events := index.Events(tx.Before(), tx.Index(), path, index.Texts{
-			Old: s.Old, New: s.New, From: s.From, Left: s.Left,
+			Old: s.Old, New: s.New, From: s.From, MovedAway: s.Left,
 		})
 		told.Add(index.Reindexed(path, events).Counts())
 	}
@@ -151,10 +151,10 @@ func (e *Effect) merge(ctx context.Context, tx *repo.Tx, f *Found, ours []byte) 
 // merged merges two texts, of which base is the common ancestor. If the result is larger than a
 // note may be, it returns ours as the text and reports an overlap, so that theirs is kept as a
 // copy.
-func merged(base, ours, theirs []byte) merge.Merged {
+func merged(base, ours, theirs []byte) merge.Result {
 	m := merge.Texts(base, ours, theirs)
 	if len(m.Text) > repo.MaxNote {
-		m = merge.Merged{Text: ours, Overlaps: true}
+		m = merge.Result{Text: ours, Overlaps: true}
 	}
 	return m
 }
@@ -195,7 +195,7 @@ func (e *Effect) move(ctx context.Context, tx *repo.Tx, f *Found) error {
 		return err
 	}
 	e.Taken.Moved++
-	m, o := merge.Merged{Text: f.Text}, repo.Outside{Found: f.Text, Since: f.Modified}
+	m, o := merge.Result{Text: f.Text}, repo.Outside{Found: f.Text, Since: f.Modified}
 	if exists {
 		base, err := tx.TextOf(ctx, f.From.Before)
 		if err != nil {

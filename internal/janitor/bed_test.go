@@ -23,7 +23,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/stream"
 	"github.com/rookeryhq/rookery/internal/table"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
@@ -160,21 +160,23 @@ func newBed(t *testing.T) *bed {
 	b.db, b.files = db, taker{dir}
 	teams := b.teams(t, b.db, b.files)
 	b.worker = &stream.Follower{Teams: teams, Queue: &b.queue, Log: slog.New(slog.DiscardHandler), Now: b.time}
-	b.ingest = &ingest.Ingester{Teams: teams, Queue: &b.queue, Now: b.time}
+	b.ingest = &ingest.Ingester{Tenants: teams, Queue: &b.queue, Now: b.time}
 	return b
 }
 
 func (b *bed) time() time.Time { return b.now }
 
 // teams are the tenants as one more process has them.
-func (b *bed) teams(t *testing.T, over table.Table, in blob.Bucket) *team.Teams {
+func (b *bed) teams(t *testing.T, over table.Table, in blob.Bucket) *tenant.Registry {
 	t.Helper()
-	o := team.Options{
+	o := tenant.Options{
 		Table: over, Bucket: in, Texts: repo.NewTexts(1 << 20), Log: slog.New(slog.DiscardHandler),
 		Now: b.time, Followers: stream.Cursors(), Queue: &b.queue,
-		Follow: func(ctx context.Context, own *team.Team, vault string) error { return b.worker.Follow(ctx, own, vault) },
+		Follow: func(ctx context.Context, own *tenant.Tenant, vault string) error {
+			return b.worker.Follow(ctx, own, vault)
+		},
 	}
-	all := team.NewTeams(o)
+	all := tenant.NewRegistry(o)
 	t.Cleanup(all.Close)
 	return all
 }
@@ -210,20 +212,20 @@ func kinds(all []job.Message, vault string) (kinds []string) {
 }
 
 // open is a tenant, which is made if there is none, and its vaults.
-func (b *bed) open(t *testing.T, tenant string, vaults ...string) *team.Team {
+func (b *bed) open(t *testing.T, name string, vaults ...string) *tenant.Tenant {
 	t.Helper()
-	require.NoError(t, b.worker.Teams.Make(t.Context(), tenant))
-	own, err := b.worker.Teams.Team(t.Context(), tenant)
+	require.NoError(t, b.worker.Teams.Make(t.Context(), name))
+	own, err := b.worker.Teams.Tenant(t.Context(), name)
 	require.NoError(t, err)
-	for _, name := range vaults {
-		_, err = own.Create(t.Context(), eventlog.Call{Tool: "t"}, team.NewVault{Name: name}, func(team.Entry) any { return nil })
+	for _, v := range vaults {
+		_, err = own.Create(t.Context(), eventlog.Call{Tool: "t"}, tenant.NewVault{Name: v}, func(tenant.Entry) any { return nil })
 		require.NoError(t, err)
 	}
 	return own
 }
 
 // write makes a commit of a note. Nothing follows the log.
-func write(t *testing.T, own *team.Team, name, path, text string) {
+func write(t *testing.T, own *tenant.Tenant, name, path, text string) {
 	t.Helper()
 	v, err := own.Vault(t.Context(), name)
 	require.NoError(t, err)
@@ -234,7 +236,7 @@ func write(t *testing.T, own *team.Team, name, path, text string) {
 }
 
 // change changes the control item of a vault.
-func change(t *testing.T, own *team.Team, name string, do func(*repo.Control)) {
+func change(t *testing.T, own *tenant.Tenant, name string, do func(*repo.Control)) {
 	t.Helper()
 	v, err := own.Vault(t.Context(), name)
 	require.NoError(t, err)
@@ -248,7 +250,7 @@ func change(t *testing.T, own *team.Team, name string, do func(*repo.Control)) {
 func (b *bed) work(t *testing.T, all []job.Message) {
 	t.Helper()
 	handlers := map[string]job.Handler{
-		stream.FilesKind: b.worker.Files, stream.FoldKind: b.worker.FoldMessage, stream.ClearKind: b.worker.Clear,
+		stream.FilesKind: b.worker.Files, stream.CompactKind: b.worker.CompactMessage, stream.ClearKind: b.worker.Clear,
 		ingest.CloseKind: b.ingest.Close, ingest.SweepKind: b.ingest.Sweep,
 		janitor.TenantKind: func(context.Context, job.Message) error { return nil },
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/job"
 	"github.com/rookeryhq/rookery/internal/stream"
 	"github.com/rookeryhq/rookery/internal/table"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 )
 
 // TenantKind is the kind of the message that asks to archive the refused calls of a tenant, and to
@@ -39,7 +39,7 @@ const (
 // A Janitor examines the tenants of a deployment. It is safe for concurrent use; two runs at once
 // send messages twice.
 type Janitor struct {
-	Teams *team.Teams
+	Teams *tenant.Registry
 	Table table.Table // of the deployment; it stores the position of a run
 	Queue job.Queue
 	Log   *slog.Logger
@@ -50,7 +50,7 @@ type Janitor struct {
 // vault that cannot be examined, and continues. It returns errors of the queue and of the table.
 func (j *Janitor) Run(ctx context.Context) error {
 	began := j.Now()
-	all, err := j.Teams.Registered(ctx)
+	all, err := j.Teams.Tenants(ctx)
 	if all == nil && err != nil {
 		return err
 	}
@@ -86,8 +86,8 @@ func (j *Janitor) Run(ctx context.Context) error {
 }
 
 // behind returns all tenants, beginning with the first one after a name.
-func behind(all []team.Registered, name string) []team.Registered {
-	i, found := slices.BinarySearchFunc(all, name, func(r team.Registered, name string) int {
+func behind(all []tenant.RegisteredTenant, name string) []tenant.RegisteredTenant {
+	i, found := slices.BinarySearchFunc(all, name, func(r tenant.RegisteredTenant, name string) int {
 		return cmp.Compare(r.Name, name)
 	})
 	if found {
@@ -124,13 +124,13 @@ func (r *run) send(ctx context.Context, m job.Message) error {
 
 // group examines some tenants. It returns how many of them, from the first on, the next run need
 // not examine again, and the error of the queue.
-func (r *run) group(ctx context.Context, all []team.Registered) (done int, err error) {
+func (r *run) group(ctx context.Context, all []tenant.RegisteredTenant) (done int, err error) {
 	ended := make([]error, len(all))
 	at := make([]int, len(all))
 	for i := range all {
 		at[i] = i
 	}
-	_ = stream.Together(atOnce, at, func(i int) error {
+	_ = stream.ForEach(atOnce, at, func(i int) error {
 		ended[i] = r.look(ctx, all[i])
 		return nil
 	})
@@ -146,7 +146,7 @@ func (r *run) group(ctx context.Context, all []team.Registered) (done int, err e
 }
 
 // look examines a tenant. It returns errFull or an error of the queue, and logs other errors.
-func (r *run) look(ctx context.Context, at team.Registered) (err error) {
+func (r *run) look(ctx context.Context, at tenant.RegisteredTenant) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fault.Panicked("while a tenant is looked at", p)

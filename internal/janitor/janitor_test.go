@@ -13,7 +13,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/job"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/table"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 )
 
 // TestRequests holds what a run costs: three Queries for each tenant, a Get and a Query for each vault, and nothing of a
@@ -223,11 +223,11 @@ func TestJobs(t *testing.T) {
 		require.NoError(t, err)
 		open = append(open, it)
 	}
-	require.NotContains(t, b.run(t), team.JobsMessage("acme"), "its job waits for the second look")
+	require.NotContains(t, b.run(t), tenant.JobsMessage("acme"), "its job waits for the second look")
 	for _, it := range open {
 		require.NoError(t, own.Table().Commit(t.Context(), table.Remove(it.Key)))
 	}
-	require.Contains(t, b.run(t), team.JobsMessage("acme"))
+	require.Contains(t, b.run(t), tenant.JobsMessage("acme"))
 }
 
 // TestTrash holds that the files of a vault are asked to be removed when its time in the trash is over, once.
@@ -237,7 +237,7 @@ func TestTrash(t *testing.T) {
 	write(t, own, "main", "a.md", "A\n")
 	b.now = b.now.Add(time.Hour)
 	b.work(t, b.run(t))
-	_, err := own.Trash(t.Context(), eventlog.Call{Tool: "t"}, "main", func(team.Entry) any { return nil })
+	_, err := own.Trash(t.Context(), eventlog.Call{Tool: "t"}, "main", func(tenant.Entry) any { return nil })
 	require.NoError(t, err)
 	b.now = b.now.Add(29 * 24 * time.Hour)
 	require.Empty(t, kinds(b.run(t), "main"))

@@ -11,7 +11,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/job"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/stream"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 )
 
 // Delays after which the message for a piece of work counts as lost.
@@ -26,9 +26,9 @@ const (
 const sweepEvery = 24 * time.Hour
 
 // tenant examines one tenant and its vaults.
-func (r *run) tenant(ctx context.Context, at team.Registered) error {
+func (r *run) tenant(ctx context.Context, at tenant.RegisteredTenant) error {
 	if at.Erasing {
-		if err := r.send(ctx, team.JobsMessage(at.Name)); err != nil {
+		if err := r.send(ctx, tenant.JobsMessage(at.Name)); err != nil {
 			return err
 		}
 	}
@@ -46,7 +46,7 @@ func (r *run) tenant(ctx context.Context, at team.Registered) error {
 	if err != nil {
 		return err
 	}
-	if due || s.FoldDue {
+	if due || s.CompactDue {
 		if err := r.send(ctx, job.Message{V: 1, Kind: TenantKind, Tenant: at.Name}); err != nil {
 			return err
 		}
@@ -60,9 +60,9 @@ func (r *run) tenant(ctx context.Context, at team.Registered) error {
 }
 
 // jobs queues the overdue jobs of a tenant, and its erasures without jobs.
-func (r *run) jobs(ctx context.Context, at team.Registered, s *team.Survey) error {
+func (r *run) jobs(ctx context.Context, at tenant.RegisteredTenant, s *tenant.Survey) error {
 	if s.Adopts && !at.Erasing {
-		if err := r.send(ctx, team.JobsMessage(at.Name)); err != nil {
+		if err := r.send(ctx, tenant.JobsMessage(at.Name)); err != nil {
 			return err
 		}
 	}
@@ -80,7 +80,7 @@ func (r *run) jobs(ctx context.Context, at team.Registered, s *team.Survey) erro
 }
 
 // entry examines one vault. It returns errors of send, and logs others.
-func (r *run) entry(ctx context.Context, s *team.Survey, e team.Entry) error {
+func (r *run) entry(ctx context.Context, s *tenant.Survey, e tenant.Entry) error {
 	f, err := s.Followed(e)
 	var kinds []string
 	if err == nil {
@@ -100,7 +100,7 @@ func (r *run) entry(ctx context.Context, s *team.Survey, e team.Entry) error {
 
 // due returns the kinds of the messages that a vault needs, from its control item, and from whether
 // the log is ahead of the cursor of the files.
-func (r *run) due(ctx context.Context, f team.Followed, e team.Entry) (kinds []string, err error) {
+func (r *run) due(ctx context.Context, f tenant.FollowedVault, e tenant.Entry) (kinds []string, err error) {
 	now := r.Now().UTC()
 	if e.ClearDue(now) {
 		return []string{stream.ClearKind}, nil
@@ -120,7 +120,7 @@ func (r *run) due(ctx context.Context, f team.Followed, e team.Entry) (kinds []s
 		kinds = append(kinds, stream.FilesKind)
 	}
 	if foldDue(&c, now) {
-		kinds = append(kinds, stream.FoldKind)
+		kinds = append(kinds, stream.CompactKind)
 	}
 	if c.Noticed != nil && now.Sub(c.Noticed.At) >= closeLate {
 		kinds = append(kinds, ingest.CloseKind)

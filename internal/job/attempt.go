@@ -15,11 +15,11 @@ import (
 // them if it is not nil. The returned error is that of a failed step, or of writing the outcome. A
 // job whose first was refused is removed; every other outcome is written by settle. The hold must
 // not be used afterwards, except by known.
-func (h *hold) attempt(ctx context.Context, first func(context.Context, *Run) error) error {
+func (h *leasedJob) attempt(ctx context.Context, first func(context.Context, *Run) error) error {
 	defer h.leave()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	r := &Run{hold: h, Item: h.known()}
+	r := &Run{job: h, Item: h.known()}
 	r.result = r.Item.Result
 	stop := h.keep(ctx, cancel)
 	refused, err := h.steps(ctx, r, first)
@@ -29,10 +29,10 @@ func (h *hold) attempt(ctx context.Context, first func(context.Context, *Run) er
 	if cause := context.Cause(ctx); cause != nil && err != nil {
 		err = cause
 	}
-	if refused && err != nil && !passing(err) {
+	if refused && err != nil && !isTemporary(err) {
 		return errors.Join(err, h.drop(ctx))
 	}
-	return h.settle(ctx, r, err)
+	return h.finish(ctx, r, err)
 }
 
 // An attempt is one execution of a job by this process.
@@ -41,10 +41,10 @@ type attempt struct {
 	over   chan struct{} // closed when the attempt ends
 }
 
-// enter registers a new attempt of a job, and returns its lease holder. leave ends the attempt,
+// beginAttempt registers a new attempt of a job, and returns its lease holder. leave ends the attempt,
 // also if its end could not be written to the table: then this process knows at least that the
 // lease is void; see held.
-func (j *Jobs) enter(id string) (holder string, leave func()) {
+func (j *Jobs) beginAttempt(id string) (holder string, leave func()) {
 	now := &attempt{holder: j.name + rand.Text()[:8], over: make(chan struct{})}
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -60,8 +60,8 @@ func (j *Jobs) enter(id string) (holder string, leave func()) {
 	}
 }
 
-// attempting reports whether the attempt with this holder is registered in this process.
-func (j *Jobs) attempting(id, holder string) bool {
+// isAttempting reports whether the attempt with this holder is registered in this process.
+func (j *Jobs) isAttempting(id, holder string) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return slices.ContainsFunc(j.attempts[id], func(a *attempt) bool { return a.holder == holder })
@@ -82,7 +82,7 @@ func (j *Jobs) attempt(id string) <-chan struct{} {
 // attempt with errLost if the lease is lost, or with errCancelled if a caller cancelled the job. A
 // renewal that fails for another reason is tried again after renewEvery, so three can fail before
 // the lease ends.
-func (h *hold) keep(ctx context.Context, cancel context.CancelCauseFunc) (stop func()) {
+func (h *leasedJob) keep(ctx context.Context, cancel context.CancelCauseFunc) (stop func()) {
 	over, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -104,11 +104,11 @@ func (h *hold) keep(ctx context.Context, cancel context.CancelCauseFunc) (stop f
 }
 
 // stopped reports whether the attempt must end because a caller cancelled the job.
-func (h *hold) stopped() bool { return h.kind.Stops == Anytime && h.known().Cancel }
+func (h *leasedJob) stopped() bool { return h.kind.Stops == Anytime && h.known().Cancel }
 
 // steps runs the remaining steps, and records each when it is complete, with the result so far.
 // refused is true if the error is that of first.
-func (h *hold) steps(
+func (h *leasedJob) steps(
 	ctx context.Context, r *Run, first func(context.Context, *Run) error,
 ) (refused bool, err error) {
 	for n := r.Item.Progress.Done; n < len(h.kind.Steps); n++ {
@@ -120,7 +120,7 @@ func (h *hold) steps(
 			do = first
 		}
 		r.Item = h.known()
-		if err := safely(ctx, do, r); err != nil {
+		if err := runStep(ctx, do, r); err != nil {
 			return first != nil, err
 		}
 		first = nil
@@ -140,8 +140,8 @@ func (h *hold) steps(
 	return false, nil
 }
 
-// safely runs a step. A panic becomes an error.
-func safely(ctx context.Context, do func(context.Context, *Run) error, r *Run) (err error) {
+// runStep runs a step. A panic becomes an error.
+func runStep(ctx context.Context, do func(context.Context, *Run) error, r *Run) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = panicked(p)
@@ -153,15 +153,15 @@ func safely(ctx context.Context, do func(context.Context, *Run) error, r *Run) (
 // panicked returns the error of a panic: its type and position, but not its value.
 func panicked(p any) error { return fault.Panicked("in a job", p) }
 
-// settle writes the outcome of an attempt, even if its context has ended: the job is done or
+// finish writes the outcome of an attempt, even if its context has ended: the job is done or
 // cancelled, it waits until a time that a step named, it is queued again because the process or the
 // call ended, or it failed. It returns the error of the attempt if the job failed or waits because
 // of it, joined with an error of writing. If nothing can be written, the lease ends by itself, and
 // the job continues then.
-func (h *hold) settle(ctx context.Context, r *Run, err error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settling)
+func (h *leasedJob) finish(ctx context.Context, r *Run, err error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
 	defer cancel()
-	var pause later
+	var pause laterError
 	switch {
 	case err == nil:
 		return h.end(ctx, Done, nil)
@@ -170,11 +170,11 @@ func (h *hold) settle(ctx context.Context, r *Run, err error) error {
 	case errors.Is(err, errCancelled):
 		return h.end(ctx, Cancelled, nil)
 	case errors.As(err, &pause):
-		return h.rest(ctx, func(it *Item) {
+		return h.release(ctx, func(it *Item) {
 			it.State, it.RetryAt, it.Error, it.Result = Waiting, pause.at.UTC(), nil, r.result
 		})
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return h.rest(ctx, func(it *Item) { it.State = Queued })
+		return h.release(ctx, func(it *Item) { it.State = Queued })
 	}
 	return h.failed(ctx, err)
 }
@@ -182,20 +182,20 @@ func (h *hold) settle(ctx context.Context, r *Run, err error) error {
 // failed writes that an attempt failed: the job ends as Failed, or waits for the next attempt if
 // the error is temporary. A job of an Endless kind waits after any error but Fail. Other jobs give
 // up a day (patience) after their first attempt.
-func (h *hold) failed(ctx context.Context, err error) error {
+func (h *leasedJob) failed(ctx context.Context, err error) error {
 	why, it, now := fault.Of(err), h.known(), h.jobs.opt.Now().UTC()
-	over := !h.kind.Endless && (!passing(err) || now.Sub(it.Started) >= patience)
-	if over || errors.As(err, &failed{}) {
+	over := !h.kind.Endless && (!isTemporary(err) || now.Sub(it.Started) >= maxRetryTime)
+	if over || errors.As(err, &permanentError{}) {
 		return errors.Join(err, h.end(ctx, Failed, why))
 	}
 	at := now.Add(pause(it.Attempts))
-	return errors.Join(err, h.rest(ctx, func(it *Item) { it.State, it.RetryAt, it.Error = Waiting, at, why }))
+	return errors.Join(err, h.release(ctx, func(it *Item) { it.State, it.RetryAt, it.Error = Waiting, at, why }))
 }
 
-// rest releases the lease. The job continues later: it is Queued or Waiting, as change sets. A
+// release releases the lease. The job continues later: it is Queued or Waiting, as change sets. A
 // message for that time is sent to the queue. If a caller cancelled the job meanwhile, it ends
 // instead.
-func (h *hold) rest(ctx context.Context, change func(*Item)) error {
+func (h *leasedJob) release(ctx context.Context, change func(*Item)) error {
 	if h.stopped() {
 		return h.end(ctx, Cancelled, nil)
 	}
@@ -209,12 +209,12 @@ func (h *hold) rest(ctx context.Context, change func(*Item)) error {
 	if err != nil {
 		return err
 	}
-	return h.jobs.tell(ctx, h.known())
+	return h.jobs.send(ctx, h.known())
 }
 
 // drop removes a job that was refused before it changed anything.
-func (h *hold) drop(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settling)
+func (h *leasedJob) drop(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
 	defer cancel()
 	it := h.known()
 	return unknown(h.jobs.opt.Table.Commit(ctx, table.Remove(jobKey(it.ID)),
@@ -230,7 +230,7 @@ func (j *Jobs) Cancel(ctx context.Context, id string, dryRun bool) (Item, error)
 	if err != nil {
 		return it, err
 	}
-	h := &hold{jobs: j, item: it, row: row}
+	h := &leasedJob{jobs: j, item: it, row: row}
 	for {
 		if h.kind, err = j.kind(h.item.Kind); err != nil {
 			return h.item, err
@@ -238,7 +238,7 @@ func (j *Jobs) Cancel(ctx context.Context, id string, dryRun bool) (Item, error)
 		if h.item.State == Cancelled {
 			return h.item, nil
 		}
-		if err := h.mayStop(); err != nil || dryRun {
+		if err := h.checkCancellable(); err != nil || dryRun {
 			return h.item, err
 		}
 		err := h.cancel(ctx, j.opt.Now().UTC())
@@ -252,15 +252,15 @@ func (j *Jobs) Cancel(ctx context.Context, id string, dryRun bool) (Item, error)
 	}
 }
 
-// mayStop returns CONFLICT if the job cannot be cancelled now.
-func (h *hold) mayStop() error {
+// checkCancellable returns CONFLICT if the job cannot be cancelled now.
+func (h *leasedJob) checkCancellable() error {
 	it := h.item
 	f := fault.New(fault.Conflict, "the job is %s: it cannot be cancelled any more", it.State).
 		With("job", BriefOf(it)).Try("team_job_get", fault.Args{"id": it.ID})
 	switch {
 	case it.State.Ended(), h.kind.Stops == Never:
 		return f
-	case h.kind.Stops == Unbegun && (it.State != Queued || it.Attempts > 0):
+	case h.kind.Stops == BeforeStart && (it.State != Queued || it.Attempts > 0):
 		return f
 	}
 	return nil
@@ -268,8 +268,8 @@ func (h *hold) mayStop() error {
 
 // cancel ends a job that no process runs, and sets Cancel on one that is running. It returns a
 // *table.Conflict if the job has changed meanwhile.
-func (h *hold) cancel(ctx context.Context, now time.Time) error {
-	if h.jobs.held(&h.item, now) {
+func (h *leasedJob) cancel(ctx context.Context, now time.Time) error {
+	if h.jobs.isLeased(&h.item, now) {
 		return h.replace(ctx, func(it *Item) { it.Cancel = true })
 	}
 	open := table.Remove(table.Key{Part: Part, Sort: h.item.Open})

@@ -373,7 +373,7 @@ func TestACallLeavesItsJob(t *testing.T) {
 				require.NoError(t, err)
 				answered <- it
 			}()
-			b.clock.wake(t, job.InCall)
+			b.clock.wake(t, job.CallWait)
 			it := <-answered
 			close(leave)
 			if background {

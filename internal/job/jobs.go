@@ -83,8 +83,8 @@ const (
 	last       = "\U0010FFFF" // sorts after every key with a prefix
 )
 
-// Kept is how long an ended job is kept.
-const Kept = 30 * 24 * time.Hour
+// Retention is how long an ended job is kept.
+const Retention = 30 * 24 * time.Hour
 
 // A Request describes a job to be created.
 type Request struct {
@@ -98,15 +98,15 @@ type Request struct {
 // Add creates a job. It returns IN_PROGRESS, with details about the other job, if there is an open
 // job of the same kind and target, and DUPLICATE_ID if the id exists.
 func (j *Jobs) Add(ctx context.Context, n Request) (Item, error) {
-	it, err := j.made(n)
+	it, err := j.newItem(n)
 	if err != nil {
 		return it, err
 	}
 	return it, j.create(ctx, it)
 }
 
-// made returns the item of a new job.
-func (j *Jobs) made(n Request) (Item, error) {
+// newItem returns the item of a new job.
+func (j *Jobs) newItem(n Request) (Item, error) {
 	k, err := j.kind(n.Kind)
 	if err != nil {
 		return Item{}, err
@@ -254,7 +254,7 @@ func rowOf(it Item) (table.Item, error) {
 	}
 	row := table.Item{Key: jobKey(it.ID), Data: data}
 	if it.State.Ended() {
-		row.Expires = it.Ended.Add(Kept)
+		row.Expires = it.Ended.Add(Retention)
 	}
 	return row, nil
 }
@@ -271,14 +271,14 @@ func read(row table.Item) (Item, error) {
 // unknown returns the STORAGE_ERROR of a table that failed. It returns nil, context errors and
 // faults unchanged.
 func unknown(err error) error {
-	if err == nil || ended(err) || fault.Of(err).Code != fault.Internal {
+	if err == nil || isContextError(err) || fault.Of(err).Code != fault.Internal {
 		return err
 	}
 	return fault.New(fault.StorageError, "the jobs cannot be read or written").Because(err)
 }
 
-// Keeps reports whether a table item belongs to the job with this id: whether it is the job, or the
+// Owns reports whether a table item belongs to the job with this id: whether it is the job, or the
 // item that reserves its target.
-func (j *Jobs) Keeps(row table.Item, id string) bool {
+func (j *Jobs) Owns(row table.Item, id string) bool {
 	return row.Sort == jobPrefix+id || strings.HasPrefix(row.Sort, openPrefix) && string(row.Data) == id
 }

@@ -36,9 +36,9 @@ type Stops int
 
 // The values of Stops.
 const (
-	Unbegun Stops = iota // before the first attempt
-	Anytime              // also while it runs or waits
-	Never                // never
+	BeforeStart Stops = iota // before the first attempt
+	Anytime                  // also while it runs or waits
+	Never                    // never
 )
 
 // progress returns the progress of a job after some steps.
@@ -54,7 +54,7 @@ func (k *Kind) progress(done int) Progress {
 type Run struct {
 	Item Item // as of the beginning of the step
 
-	hold   *hold
+	job    *leasedJob
 	result json.RawMessage
 }
 
@@ -90,43 +90,43 @@ func (r *Run) Set(v any) error {
 // Forget deletes the path, the item and the input of the job immediately, because they may be part
 // of the data that the job erases.
 func (r *Run) Forget(ctx context.Context) error {
-	err := r.hold.update(ctx, func(it *Item) { it.Target.forget(); it.Input = nil })
-	r.Item = r.hold.known()
+	err := r.job.update(ctx, func(it *Item) { it.Target.forget(); it.Input = nil })
+	r.Item = r.job.known()
 	return err
 }
 
 // Later returns an error with which a step reports that it must continue at a later time. The job
 // waits until then; this does not count as a failure.
-func Later(at time.Time) error { return later{at} }
+func Later(at time.Time) error { return laterError{at} }
 
-// A later is the error that Later returns.
-type later struct{ at time.Time }
+// A laterError is the error that Later returns.
+type laterError struct{ at time.Time }
 
 // Error implements error.
-func (later) Error() string { return "the job is waiting" }
+func (laterError) Error() string { return "the job is waiting" }
 
 // IsLater reports whether an error was returned by Later, and the time.
 func IsLater(err error) (at time.Time, is bool) {
-	var l later
+	var l laterError
 	is = errors.As(err, &l)
 	return l.at, is
 }
 
 // Fail returns an error with which a step reports that the job can never succeed. The job fails,
 // even if its kind is Endless.
-func Fail(why *fault.Fault) error { return failed{why} }
+func Fail(why *fault.Fault) error { return permanentError{why} }
 
-// A failed is the error that Fail returns.
-type failed struct{ error }
+// A permanentError is the error that Fail returns.
+type permanentError struct{ error }
 
 // Unwrap returns the fault.
-func (f failed) Unwrap() error { return f.error }
+func (f permanentError) Unwrap() error { return f.error }
 
 // Limits of retries.
 const (
-	firstPause = 5 * time.Second
-	mostPause  = 10 * time.Minute
-	patience   = 24 * time.Hour // a job that has not succeeded by then fails
+	firstPause   = 5 * time.Second
+	maxPause     = 10 * time.Minute
+	maxRetryTime = 24 * time.Hour // a job that has not succeeded by then fails
 )
 
 // pause returns how long a job waits after its n-th attempt has failed.
@@ -135,13 +135,13 @@ func pause(attempts int) time.Duration {
 	for range min(attempts, 10) - 1 {
 		d *= 2
 	}
-	return min(d, mostPause)
+	return min(d, maxPause)
 }
 
-// passing reports whether an error is temporary, so that a retry may succeed: a store or an issuer
+// isTemporary reports whether an error is temporary, so that a retry may succeed: a store or an issuer
 // does not respond, a limit is exceeded, the index is busy, the context ended, or an error that
 // no one classified.
-func passing(err error) bool {
+func isTemporary(err error) bool {
 	if code := fault.Of(err).Code; code == fault.IndexBusy || code == fault.Internal {
 		return true
 	}
@@ -149,10 +149,10 @@ func passing(err error) bool {
 	case fault.StatusUnavailable, fault.StatusRateLimited:
 		return true
 	}
-	return ended(err)
+	return isContextError(err)
 }
 
-// ended reports whether an error is that of an ended context.
-func ended(err error) bool {
+// isContextError reports whether an error is that of an ended context.
+func isContextError(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }

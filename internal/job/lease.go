@@ -25,10 +25,10 @@ var (
 	errCancelled = errors.New("the job was cancelled")
 )
 
-// A hold is the lease of a job, held by an attempt. item and row are the current state of the job
+// A leasedJob is the lease of a job, held by an attempt. item and row are the current state of the job
 // in the table, unless another attempt has taken the lease. Steps and the goroutine that renews the
 // lease use it at the same time.
-type hold struct {
+type leasedJob struct {
 	jobs   *Jobs
 	kind   *Kind
 	holder string // Lease.Holder of the attempt
@@ -41,35 +41,35 @@ type hold struct {
 }
 
 // known returns the job in its last known state.
-func (h *hold) known() Item {
+func (h *leasedJob) known() Item {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.item
 }
 
-// held reports whether an attempt has a valid lease of the job. For a lease of this process, it
+// isLeased reports whether an attempt has a valid lease of the job. For a lease of this process, it
 // reports whether the attempt is still registered, even if its end could not be written.
-func (j *Jobs) held(it *Item, now time.Time) bool {
+func (j *Jobs) isLeased(it *Item, now time.Time) bool {
 	if it.Lease == nil || !now.Before(it.Lease.Until) {
 		return false
 	}
 	if strings.HasPrefix(it.Lease.Holder, j.name) {
-		return j.attempting(it.ID, it.Lease.Holder)
+		return j.isAttempting(it.ID, it.Lease.Holder)
 	}
 	return !j.opt.Alone
 }
 
 // due reports whether a job may run now.
 func (j *Jobs) due(it *Item, now time.Time) bool {
-	return !it.State.Ended() && !j.held(it, now) && (it.State != Waiting || !now.Before(it.RetryAt))
+	return !it.State.Ended() && !j.isLeased(it, now) && (it.State != Waiting || !now.Before(it.RetryAt))
 }
 
-// take takes the lease of a job. It returns errHeld if another attempt has it or the job is not
+// acquire takes the lease of a job. It returns errHeld if another attempt has it or the job is not
 // due. If asked is set, a caller asked for the job, and take does not wait for RetryAt. The caller
 // must run the attempt, or call leave.
-func (j *Jobs) take(ctx context.Context, id string, asked bool) (_ *hold, err error) {
-	h := &hold{jobs: j}
-	h.holder, h.leave = j.enter(id)
+func (j *Jobs) acquire(ctx context.Context, id string, asked bool) (_ *leasedJob, err error) {
+	h := &leasedJob{jobs: j}
+	h.holder, h.leave = j.beginAttempt(id)
 	defer func() {
 		if err != nil {
 			h.leave()
@@ -81,7 +81,7 @@ func (j *Jobs) take(ctx context.Context, id string, asked bool) (_ *hold, err er
 	for {
 		now := j.opt.Now().UTC()
 		// A caller that asks for the job does not have to wait for RetryAt.
-		free := asked && !h.item.State.Ended() && !j.held(&h.item, now)
+		free := asked && !h.item.State.Ended() && !j.isLeased(&h.item, now)
 		if !free && !j.due(&h.item, now) {
 			return nil, errHeld
 		}
@@ -111,7 +111,7 @@ func (it *Item) lease(now time.Time, holder string) {
 
 // adopt takes over the state of the job from a conflict. It returns errLost if the job no longer
 // exists.
-func (h *hold) adopt(c *table.Conflict) (err error) {
+func (h *leasedJob) adopt(c *table.Conflict) (err error) {
 	if !c.Found {
 		return errLost
 	}
@@ -122,7 +122,7 @@ func (h *hold) adopt(c *table.Conflict) (err error) {
 
 // replace writes the changed job in place of the last known state, together with other operations.
 // It returns a *table.Conflict if the job has changed in the table.
-func (h *hold) replace(ctx context.Context, change func(*Item), with ...table.Op) error {
+func (h *leasedJob) replace(ctx context.Context, change func(*Item), with ...table.Op) error {
 	next := h.item
 	change(&next)
 	row, err := rowOf(next)
@@ -140,7 +140,7 @@ func (h *hold) replace(ctx context.Context, change func(*Item), with ...table.Op
 // update changes the job. It returns errLost if this attempt no longer has the lease. Concurrent
 // changes of Cancel are kept, and the progress never decreases. change may run several times, each
 // time on the state that is in the table; with are operations of the same commit.
-func (h *hold) update(ctx context.Context, change func(*Item), with ...table.Op) error {
+func (h *leasedJob) update(ctx context.Context, change func(*Item), with ...table.Op) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.lost {
@@ -170,7 +170,7 @@ func (h *hold) update(ctx context.Context, change func(*Item), with ...table.Op)
 }
 
 // renew extends the lease.
-func (h *hold) renew(ctx context.Context) error {
+func (h *leasedJob) renew(ctx context.Context) error {
 	return h.update(ctx, func(it *Item) { it.extend(h.jobs.opt.Now().UTC()) })
 }
 
@@ -180,7 +180,7 @@ func (it *Item) extend(now time.Time) {
 }
 
 // end ends the job, and frees its target for another job.
-func (h *hold) end(ctx context.Context, s State, why *fault.Fault) error {
+func (h *leasedJob) end(ctx context.Context, s State, why *fault.Fault) error {
 	open := table.Remove(table.Key{Part: Part, Sort: h.item.Open})
 	return h.update(ctx, func(it *Item) { it.end(h.jobs.opt.Now().UTC(), s, why) }, open)
 }

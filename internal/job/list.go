@@ -8,15 +8,15 @@ import (
 
 // A Filter selects jobs. A job must satisfy all fields.
 type Filter struct {
-	State State           // empty: any
-	Kind  string          // empty: any
-	Seen  func(Item) bool // nil: all jobs
+	State   State           // empty: any
+	Kind    string          // empty: any
+	Visible func(Item) bool // nil: all jobs
 }
 
-// wants reports whether the filter selects a job.
-func (f Filter) wants(it Item) bool {
+// matches reports whether the filter selects a job.
+func (f Filter) matches(it Item) bool {
 	return (f.State == "" || it.State == f.State) && (f.Kind == "" || it.Kind == f.Kind) &&
-		(f.Seen == nil || f.Seen(it))
+		(f.Visible == nil || f.Visible(it))
 }
 
 // List returns up to limit jobs, newest first, with ids before `before` if that is not empty; more
@@ -78,7 +78,7 @@ func (j *Jobs) block(
 		if err != nil {
 			return nil, err
 		}
-		if (before == "" || it.ID < before) && f.wants(it) {
+		if (before == "" || it.ID < before) && f.matches(it) {
 			all = append(all, it)
 		}
 	}

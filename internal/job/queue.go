@@ -55,19 +55,19 @@ func (j *Jobs) message(it Item) Message {
 	}
 }
 
-// tell sends the message for a job. It returns an untold error if that fails.
-func (j *Jobs) tell(ctx context.Context, it Item) error {
+// send sends the message for a job. It returns an untold error if that fails.
+func (j *Jobs) send(ctx context.Context, it Item) error {
 	if j.opt.Queue == nil {
 		return nil
 	}
 	if err := j.opt.Queue.Send(ctx, j.message(it)); err != nil {
-		return untold{err}
+		return sendError{err}
 	}
 	return nil
 }
 
-// An untold is the error of a message that could not be sent.
-type untold struct{ error }
+// A sendError is the error of a message that could not be sent.
+type sendError struct{ error }
 
 // Unwrap returns the cause.
-func (u untold) Unwrap() error { return u.error }
+func (u sendError) Unwrap() error { return u.error }

@@ -8,11 +8,11 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 )
 
-// InCall is how long a call waits for the job that it started.
-const InCall = 20 * time.Second
+// CallWait is how long a call waits for the job that it started.
+const CallWait = 20 * time.Second
 
-// settling is the time limit for writing the end of an attempt whose context has ended.
-const settling = 4 * time.Second
+// finishTimeout is the time limit for writing the end of an attempt whose context has ended.
+const finishTimeout = 4 * time.Second
 
 // Start creates a job, runs it for as long as a call may take, and returns it in its state then. If
 // first is not nil, it runs in place of the first step, with data that only the call has. If first
@@ -21,12 +21,12 @@ const settling = 4 * time.Second
 func (j *Jobs) Start(
 	ctx context.Context, n Request, first func(context.Context, *Run) error,
 ) (Item, error) {
-	it, err := j.made(n)
+	it, err := j.newItem(n)
 	if err != nil {
 		return it, err
 	}
-	h := &hold{jobs: j, item: it}
-	h.holder, h.leave = j.enter(it.ID)
+	h := &leasedJob{jobs: j, item: it}
+	h.holder, h.leave = j.beginAttempt(it.ID)
 	// The job is created with its lease, so that no other process takes it before this one runs it.
 	h.item.lease(it.Created, h.holder)
 	if h.kind, err = j.kind(n.Kind); err != nil {
@@ -37,20 +37,20 @@ func (j *Jobs) Start(
 		h.leave()
 		return it, err
 	}
-	if err := j.settled(ctx, func(ctx context.Context) error { return j.create(ctx, h.item) }); err != nil {
+	if err := j.runDetached(ctx, func(ctx context.Context) error { return j.create(ctx, h.item) }); err != nil {
 		h.leave()
 		return it, err
 	}
 	if !j.opt.Background {
-		_ = j.tell(ctx, h.item) // in case the process exits during the call; without it the job is found later
+		_ = j.send(ctx, h.item) // in case the process exits during the call; without it the job is found later
 	}
-	return j.within(ctx, h, first)
+	return j.runInCall(ctx, h, first)
 }
 
-// settled runs a short function to its end, even if the context of its call ends meanwhile, but for
+// runDetached runs a short function to its end, even if the context of its call ends meanwhile, but for
 // settling at most. Otherwise a disconnected caller could leave a job with a lease and no attempt.
-func (j *Jobs) settled(ctx context.Context, do func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settling)
+func (j *Jobs) runDetached(ctx context.Context, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
 	defer cancel()
 	return do(ctx)
 }
@@ -59,25 +59,25 @@ func (j *Jobs) settled(ctx context.Context, do func(context.Context) error) erro
 // process is running the job, Go waits for it. If another process is running it, Go returns
 // IN_PROGRESS.
 func (j *Jobs) Go(ctx context.Context, id string) (Item, error) {
-	over := j.opt.After(InCall)
+	over := j.opt.After(CallWait)
 	for {
 		var it Item
-		var h *hold
-		err := j.settled(ctx, func(ctx context.Context) (err error) {
+		var h *leasedJob
+		err := j.runDetached(ctx, func(ctx context.Context) (err error) {
 			if it, err = j.Get(ctx, id); err == nil && !it.State.Ended() {
-				h, err = j.take(ctx, id, true)
+				h, err = j.acquire(ctx, id, true)
 			}
 			return err
 		})
 		if h != nil && err == nil {
-			return j.within(ctx, h, nil)
+			return j.runInCall(ctx, h, nil)
 		}
 		if !errors.Is(err, errHeld) {
 			return it, err
 		}
 		attempt := j.attempt(id)
 		if attempt == nil {
-			if it, err = j.Get(ctx, id); err == nil && j.held(&it, j.opt.Now()) {
+			if it, err = j.Get(ctx, id); err == nil && j.isLeased(&it, j.opt.Now()) {
 				return it, j.inProgress(ctx, id)
 			}
 			continue // it ended meanwhile
@@ -93,23 +93,23 @@ func (j *Jobs) Go(ctx context.Context, id string) (Item, error) {
 	}
 }
 
-// within runs an attempt while a call waits, for at most InCall. When the call ends, the attempt
+// runInCall runs an attempt while a call waits, for at most CallWait. When the call ends, the attempt
 // continues in the background if Options.Background is set; otherwise it ends and the job is queued
 // again. If the caller gave up, the error is the cause of its context.
-func (j *Jobs) within(
-	ctx context.Context, h *hold, first func(context.Context, *Run) error,
+func (j *Jobs) runInCall(
+	ctx context.Context, h *leasedJob, first func(context.Context, *Run) error,
 ) (Item, error) {
 	run, stop := j.attemptContext(ctx)
 	done := make(chan error, 1)
-	if !j.behind(func() { defer stop(); done <- h.attempt(run, first) }) {
+	if !j.goBackground(func() { defer stop(); done <- h.attempt(run, first) }) {
 		stop()
-		return h.known(), j.leave(ctx, h)
+		return h.known(), j.requeue(ctx, h)
 	}
 	id := h.known().ID
 	select {
 	case err := <-done:
 		return h.known(), h.explain(err)
-	case <-j.opt.After(InCall):
+	case <-j.opt.After(CallWait):
 	case <-ctx.Done():
 	}
 	if !j.opt.Background {
@@ -132,9 +132,9 @@ func (j *Jobs) attemptContext(ctx context.Context) (context.Context, context.Can
 	return run, func() { off(); stop() }
 }
 
-// behind runs a function in a goroutine that Close waits for. It returns false if the Jobs are
+// goBackground runs a function in a goroutine that Close waits for. It returns false if the Jobs are
 // closed.
-func (j *Jobs) behind(do func()) bool {
+func (j *Jobs) goBackground(do func()) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.closed {
@@ -151,10 +151,10 @@ func (j *Jobs) Busy() bool {
 	return len(j.attempts) > 0
 }
 
-// leave queues a job again that was not run, and returns UNAVAILABLE.
-func (j *Jobs) leave(ctx context.Context, h *hold) error {
+// requeue queues a job again that was not run, and returns UNAVAILABLE.
+func (j *Jobs) requeue(ctx context.Context, h *leasedJob) error {
 	defer h.leave()
-	if err := h.settle(ctx, nil, context.Canceled); err != nil {
+	if err := h.finish(ctx, nil, context.Canceled); err != nil {
 		return err
 	}
 	return fault.New(fault.Unavailable, "the server is stopping").After(time.Second)
@@ -170,7 +170,7 @@ func (j *Jobs) Work(ctx context.Context) (next time.Time, err error) {
 	}
 	for _, it := range all {
 		if j.due(&it, j.opt.Now()) {
-			h, failed := j.take(ctx, it.ID, false)
+			h, failed := j.acquire(ctx, it.ID, false)
 			if failed == nil {
 				failed = h.attempt(ctx, nil)
 				it = h.known()
@@ -194,12 +194,12 @@ func (j *Jobs) Work(ctx context.Context) (next time.Time, err error) {
 // its error is returned for the log. Run returns INDEX_INCOMPATIBLE if this release does not have
 // the kind of the job.
 func (j *Jobs) Run(ctx context.Context, id string) (next time.Time, err error) {
-	h, err := j.take(ctx, id, false)
+	h, err := j.acquire(ctx, id, false)
 	switch {
 	case err == nil:
 		err = h.attempt(ctx, nil)
 		it := h.known()
-		if j.opt.Queue == nil || it.State == Running || errors.As(err, &untold{}) {
+		if j.opt.Queue == nil || it.State == Running || errors.As(err, &sendError{}) {
 			return it.next(), err
 		}
 		return time.Time{}, err
@@ -237,7 +237,7 @@ func (it *Item) Overdue(now time.Time, by time.Duration) bool {
 }
 
 // explain adds the job to the error of a step, if the job continues later.
-func (h *hold) explain(err error) error {
+func (h *leasedJob) explain(err error) error {
 	it := h.known()
 	if err == nil || it.State.Ended() || it.State == Running {
 		return err

@@ -13,8 +13,8 @@ import (
 // documented for REST APIs, but not for HTTP APIs.
 var renamed = map[string]string{"Www-Authenticate": "X-Amzn-Remapped-Www-Authenticate"}
 
-// ours contains the headers that the gateway sets itself.
-var ours = map[string]bool{"Content-Length": true, "Date": true, "Server": true}
+// gatewayHeaders contains the headers that the gateway sets itself.
+var gatewayHeaders = map[string]bool{"Content-Length": true, "Date": true, "Server": true}
 
 // An answer is the response of a function to an event of version 2.0. A header has one value, as a
 // string or another scalar; several cookies have a field of their own, because their values cannot
@@ -66,7 +66,7 @@ func (g *Gateway) relay(w http.ResponseWriter, r *http.Request, text []byte) {
 // that the gateway sets itself, and those of a connection. Names are not case-sensitive.
 func setHeader(h http.Header, name, value string) {
 	name = http.CanonicalHeaderKey(name)
-	if hopByHop[name] || ours[name] {
+	if hopByHop[name] || gatewayHeaders[name] {
 		return
 	}
 	if other := renamed[name]; other != "" {

@@ -226,12 +226,12 @@ func (e *environment) over() bool {
 
 // freeze stops the process of the environment, as Lambda does between two invocations. thaw
 // continues it.
-func (e *environment) freeze() { e.hold(true) }
-func (e *environment) thaw()   { e.hold(false) }
+func (e *environment) freeze() { e.setFrozen(true) }
+func (e *environment) thaw()   { e.setFrozen(false) }
 
-// hold stops or continues the process, unless it has ended or is in that state. A stopped process
+// setFrozen stops or continues the process, unless it has ended or is in that state. A stopped process
 // does not run, but its connections stay open, as in Lambda.
-func (e *environment) hold(frozen bool) {
+func (e *environment) setFrozen(frozen bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.frozen != frozen && !e.over() {

@@ -2,5 +2,5 @@ package lambdahost
 
 import "time"
 
-// SetPatience sets how long the gateway waits for a function.
-func (g *Gateway) SetPatience(d time.Duration) { g.patience = d }
+// SetTimeout sets how long the gateway waits for a function.
+func (g *Gateway) SetTimeout(d time.Duration) { g.timeout = d }

@@ -32,7 +32,7 @@ var _ Invoker = (*Host)(nil)
 type Gateway struct {
 	routes   []route // in the order of byRank
 	fallback *route  // $default; nil: none
-	patience time.Duration
+	timeout  time.Duration
 
 	// Overwrites contains the response parameters of the integrations: by the status of an answer,
 	// the headers that are overwritten with the value of a header of the function. The gateway
@@ -47,7 +47,7 @@ var _ http.Handler = (*Gateway)(nil)
 // /v1/vaults/{vault}/objects/{rest+}" and "$default". A malformed key is an error. Without
 // "$default", a request that matches no route is 404. Several routes may have one function.
 func NewGateway(routes map[string]Invoker) (*Gateway, error) {
-	g := &Gateway{patience: integrationTimeout}
+	g := &Gateway{timeout: integrationTimeout}
 	for key, function := range routes {
 		if key == defaultRoute {
 			g.fallback = &route{key: key, function: function}
@@ -90,7 +90,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest)
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), g.patience)
+	ctx, cancel := context.WithTimeout(r.Context(), g.timeout)
 	defer cancel()
 	answer, err := to.function.Invoke(ctx, event)
 	if err != nil {

@@ -335,7 +335,7 @@ func TestGatewayOverProcesses(t *testing.T) {
 	for _, path := range []string{"/exit", "/panic", "/fail", "/hang"} {
 		code := http.StatusInternalServerError
 		if path == "/hang" {
-			g.SetPatience(200 * time.Millisecond)
+			g.SetTimeout(200 * time.Millisecond)
 			code = http.StatusServiceUnavailable
 		}
 		answer, _ := get(t, server.URL+path)

@@ -34,22 +34,22 @@ var forms = regexp.MustCompile(`(?i:` + Text + `|` + Field + `|` + Query + `)` +
 	`|rk_[0-9a-z-]+_[0-9a-z]+\.[0-9a-zA-Z]{8,}` +
 	`|eyJ[0-9A-Za-z_-]{8,}\.[0-9A-Za-z_-]{8,}\.`)
 
-// A Find is a leak: the text that leaked, and its line, counted from 1.
-type Find struct {
+// A Leak is one leak: the text that leaked, and its line, counted from 1.
+type Leak struct {
 	Line int
 	What string
 }
 
-func (f Find) String() string { return fmt.Sprintf("line %d: %s", f.Line, f.What) }
+func (f Leak) String() string { return fmt.Sprintf("line %d: %s", f.Line, f.What) }
 
 // Search returns all leaks in a text, in order.
-func Search(text io.Reader) ([]Find, error) {
-	var all []Find
+func Search(text io.Reader) ([]Leak, error) {
+	var all []Leak
 	lines := bufio.NewReader(text)
 	for n := 1; ; n++ {
 		line, err := lines.ReadBytes('\n')
 		for _, what := range forms.FindAll(line, -1) {
-			all = append(all, Find{n, string(what)})
+			all = append(all, Leak{n, string(what)})
 		}
 		if errors.Is(err, io.EOF) {
 			return all, nil
@@ -60,8 +60,8 @@ func Search(text io.Reader) ([]Find, error) {
 	}
 }
 
-// Absent fails the test if a text contains a leak. what describes the text.
-func Absent(t testing.TB, text, what string) {
+// RequireNone fails the test if a text contains a leak. what describes the text.
+func RequireNone(t testing.TB, text, what string) {
 	t.Helper()
 	found, err := Search(bytes.NewReader([]byte(text)))
 	require.NoError(t, err)

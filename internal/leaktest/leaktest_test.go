@@ -15,7 +15,7 @@ import (
 // TestSearch holds what counts as a leak, and where it is said to stand.
 func TestSearch(t *testing.T) {
 	secret := strings.Repeat("a1", 26)
-	for text, want := range map[string][]leaktest.Find{
+	for text, want := range map[string][]leaktest.Leak{
 		"nothing\nhere\n":                      nil,
 		"x\n\"a Zebrafinch\"":                  {{Line: 2, What: "Zebrafinch"}},
 		leaktest.Field + "\n" + leaktest.Query: {{Line: 1, What: leaktest.Field}, {Line: 2, What: leaktest.Query}},

@@ -19,7 +19,7 @@ type caller struct {
 }
 
 // An account is the state of an instance for a principal's calls of one kind. All fields but turn
-// are guarded by Limiter.mu; seen and asked are changed only by the holder of the turn, who may
+// are guarded by Limiter.mu; seen and isRead are changed only by the holder of the turn, who may
 // therefore read seen without mu. There is at most one write of an item in progress in each
 // instance.
 type account struct {
@@ -27,15 +27,15 @@ type account struct {
 	rate rate
 	turn chan struct{} // full while a goroutine writes the item
 
-	seen  seen
-	asked bool          // the item was read or written before
-	ahead time.Duration // how far the time of the item is ahead of our clock
+	seen   knownItem
+	isRead bool          // the item was read or written before
+	ahead  time.Duration // how far the time of the item is ahead of our clock
 
-	inHand  allotment       // leased calls of all agents together
-	tally   tally           // calls that are not in the item's counts yet
-	since   time.Time       // time of the first call in tally, if there is no rate
-	waiting int             // number of calls that need a write
-	wanting map[*lease]bool // leases with such calls
+	leased        allotment       // leased calls of all agents together
+	tally         tally           // calls that are not in the item's counts yet
+	since         time.Time       // time of the first call in tally, if there is no rate
+	waiting       int             // number of calls that need a write
+	waitingLeases map[*lease]bool // leases with such calls
 }
 
 // A lease contains the calls that an instance has leased for an agent. A call uses one leased call
@@ -43,7 +43,7 @@ type account struct {
 type lease struct {
 	account *account
 	digest  string // of the agent; see digest
-	inHand  allotment
+	leased  allotment
 	waiting int // calls of the agent that need a write
 }
 
@@ -54,9 +54,9 @@ type allotment struct {
 	taken time.Time
 }
 
-// good returns the number of calls that have not expired. If the clock was put back, they expire
+// valid returns the number of calls that have not expired. If the clock was put back, they expire
 // too.
-func (l allotment) good(now time.Time) int {
+func (l allotment) valid(now time.Time) int {
 	if age := now.Sub(l.taken); age < 0 || age >= Window {
 		return 0
 	}
@@ -65,7 +65,7 @@ func (l allotment) good(now time.Time) int {
 
 // plus returns the allotment with more calls. This extends the life of the existing ones.
 func (l allotment) plus(calls int, now time.Time) allotment {
-	return allotment{l.good(now) + calls, now}
+	return allotment{l.valid(now) + calls, now}
 }
 
 // leaseOf returns the lease of a caller, and creates it if necessary.
@@ -82,7 +82,7 @@ func (l *Limiter) leaseOf(who caller) *lease {
 	if !ok {
 		a = &account{
 			name: who.name, rate: l.rate(who.kind),
-			turn: make(chan struct{}, 1), wanting: map[*lease]bool{},
+			turn: make(chan struct{}, 1), waitingLeases: map[*lease]bool{},
 		}
 		l.accounts.Add(who.name, a)
 	}
@@ -108,13 +108,13 @@ func (a *account) time(now time.Time) int64 {
 // only have taken more. decided is false if the call needs a write.
 func (le *lease) decide(now time.Time) (left auth.Allowance, refused *refusal, decided bool) {
 	a := le.account
-	if le.inHand.good(now) > 0 && a.inHand.good(now) > 0 && a.counts(now) {
-		le.inHand.calls--
-		a.inHand.calls--
+	if le.leased.valid(now) > 0 && a.leased.valid(now) > 0 && a.counts(now) {
+		le.leased.calls--
+		a.leased.calls--
 		a.tally.calls++
-		return le.left(now), nil, true
+		return le.allowance(now), nil, true
 	}
-	left, refused = le.left(now), le.refusal(now)
+	left, refused = le.allowance(now), le.refusal(now)
 	if refused != nil {
 		left.Remaining = 0 // also if MaxAgents is reached
 	}
@@ -131,23 +131,23 @@ func (a *account) counts(now time.Time) bool {
 	return a.tally.day == today
 }
 
-// left returns the allowance of a caller: that of the agent or of the principal, whichever is
+// allowance returns the allowance of a caller: that of the agent or of the principal, whichever is
 // smaller.
-func (le *lease) left(now time.Time) auth.Allowance {
+func (le *lease) allowance(now time.Time) auth.Allowance {
 	a := le.account
 	at := a.time(now)
-	own := a.rate.agent.left(a.seen.later(a.seen.Agents[le.digest], at), le.inHand.good(now))
-	all := a.rate.principal.left(a.seen.later(a.seen.Principal, at), a.inHand.good(now))
+	own := a.rate.agent.allowance(a.seen.remaining(a.seen.Agents[le.digest], at), le.leased.valid(now))
+	all := a.rate.principal.allowance(a.seen.remaining(a.seen.Principal, at), a.leased.valid(now))
 	if all.Remaining < own.Remaining {
 		return all
 	}
 	return own
 }
 
-// left returns the allowance of a bucket of which an instance has leased some calls. debt is the
+// allowance returns the allowance of a bucket of which an instance has leased some calls. debt is the
 // time until the bucket is full. It is exact for the instance that asks; others may have used calls
 // since the item was seen.
-func (b bucket) left(debt time.Duration, inHand int) auth.Allowance {
+func (b bucket) allowance(debt time.Duration, inHand int) auth.Allowance {
 	remaining := min(b.calls, b.room(debt)+inHand)
 	return auth.Allowance{
 		Limit: b.calls, Remaining: remaining,

@@ -6,10 +6,10 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// Behind returns the interceptor that runs check before it counts a call. A call that check refuses
+// After returns the interceptor that runs check before it counts a call. A call that check refuses
 // is counted too, because the check has a cost, and refusals of mutations are stored. A call over
 // the rate is RATE_LIMITED, whatever the result of check.
-func (l *Limiter) Behind(check tool.Interceptor) tool.Interceptor {
+func (l *Limiter) After(check tool.Interceptor) tool.Interceptor {
 	return func(next tool.Handler) tool.Handler {
 		counted := l.Intercept(next)
 		return func(ctx context.Context, c *tool.Call) (tool.Reply, error) {

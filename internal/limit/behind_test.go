@@ -27,7 +27,7 @@ func TestBehind(t *testing.T) {
 		}
 	}
 	made := 0
-	i.handle = i.limiter.Behind(check)(func(context.Context, *tool.Call) (tool.Reply, error) {
+	i.handle = i.limiter.After(check)(func(context.Context, *tool.Call) (tool.Reply, error) {
 		made++
 		return tool.Reply{}, fault.New(fault.PermissionDenied, "not this note")
 	})

@@ -29,8 +29,8 @@ func newRate(perMinute, otherwise int) rate {
 	}
 }
 
-// off reports whether there is no limit.
-func (r rate) off() bool { return r.perMinute < 0 }
+// isUnlimited reports whether there is no limit.
+func (r rate) isUnlimited() bool { return r.perMinute < 0 }
 
 // A bucket describes a token bucket. Its fill level is represented as a debt: the time until it is
 // full again. So a bucket that is not stored is full.

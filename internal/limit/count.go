@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// closePatience is the time limit of Close.
-const closePatience = 2 * time.Second
+// closeTimeout is the time limit of Close.
+const closeTimeout = 2 * time.Second
 
 // count counts a call without a rate. It writes at most once a minute: the first call after a
 // minute writes the tally. If that fails the counts are lost, but the call is allowed.
@@ -60,7 +60,7 @@ func (l *Limiter) write(ctx context.Context, a *account, wanted func(*account, t
 			return
 		}
 		a.since = now
-		d := a.tallied(now)
+		d := a.tallyDraft(now)
 		l.mu.Unlock()
 		if won, err = l.commit(ctx, tab, d); !won {
 			pause(ctx, lost)
@@ -73,17 +73,17 @@ func (l *Limiter) write(ctx context.Context, a *account, wanted func(*account, t
 	}
 }
 
-// tallied returns a draft that takes no calls and only adds the tally.
-func (a *account) tallied(now time.Time) *draft {
+// tallyDraft returns a draft that takes no calls and only adds the tally.
+func (a *account) tallyDraft(now time.Time) *draft {
 	d := &draft{account: a, now: now, agents: map[*lease]int{}, counted: a.tally}
-	d.state = a.seen.moved(a.time(now))
+	d.state = a.seen.advancedTo(a.time(now))
 	d.state.count(a.tally, dayOf(now))
 	return d
 }
 
 // Close writes the calls that were counted but not written yet. It gives up after two seconds.
 func (l *Limiter) Close() {
-	ctx, cancel := context.WithTimeout(context.Background(), closePatience)
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	l.mu.Lock()
 	all := l.accounts.Values()

@@ -9,5 +9,5 @@ func (l *Limiter) Fill(c auth.Caller, calls int) {
 	defer l.mu.Unlock()
 	le := l.leaseOf(caller{name{c.Tenant, c.Principal, reads}, c.Agent})
 	now := l.opt.Now()
-	le.inHand, le.account.inHand = allotment{calls, now}, allotment{calls, now}
+	le.leased, le.account.leased = allotment{calls, now}, allotment{calls, now}
 }

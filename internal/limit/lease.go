@@ -20,7 +20,7 @@ func (l *Limiter) take(ctx context.Context, who caller) (auth.Allowance, error) 
 	switch {
 	case !decided:
 		le.enter()
-	case refused != nil && le.waiting == 0 && le.inHand.good(l.opt.Now()) == 0:
+	case refused != nil && le.waiting == 0 && le.leased.valid(l.opt.Now()) == 0:
 		l.callers.Remove(who) // refused callers must not evict others, however many names they use
 	}
 	l.mu.Unlock()
@@ -38,7 +38,7 @@ func (l *Limiter) take(ctx context.Context, who caller) (auth.Allowance, error) 
 func (le *lease) enter() {
 	le.waiting++
 	le.account.waiting++
-	le.account.wanting[le] = true
+	le.account.waitingLeases[le] = true
 }
 
 // leave undoes enter. Leased calls that were taken for calls no longer waiting are dropped, down to
@@ -50,10 +50,10 @@ func (l *Limiter) leave(le *lease) {
 	le.waiting--
 	a.waiting--
 	if le.waiting == 0 {
-		delete(a.wanting, le)
+		delete(a.waitingLeases, le)
 	}
-	le.inHand.calls = min(le.inHand.calls, a.rate.lease+le.waiting)
-	a.inHand.calls = min(a.inHand.calls, a.rate.lease+a.waiting)
+	le.leased.calls = min(le.leased.calls, a.rate.lease+le.waiting)
+	a.leased.calls = min(a.leased.calls, a.rate.lease+a.waiting)
 }
 
 // renew decides a call that needs a write. Writes of one account are made one after the other, and
@@ -70,7 +70,7 @@ func (l *Limiter) renew(ctx context.Context, le *lease) (auth.Allowance, error) 
 	}
 	tab, err := l.opt.Tables(ctx, a.name.tenant)
 	if err != nil {
-		return auth.Allowance{}, classed(err)
+		return auth.Allowance{}, asFault(err)
 	}
 	if err := l.ask(ctx, tab, a); err != nil {
 		return auth.Allowance{}, unavailable(err)
@@ -96,7 +96,7 @@ func (l *Limiter) renew(ctx context.Context, le *lease) (auth.Allowance, error) 
 // ask reads the item of an account that was not read yet, because a read costs less than a refused
 // write. The caller holds the turn.
 func (l *Limiter) ask(ctx context.Context, tab table.Table, a *account) error {
-	if a.asked {
+	if a.isRead {
 		return nil
 	}
 	it, err := tab.Get(ctx, a.name.key())
@@ -107,13 +107,13 @@ func (l *Limiter) ask(ctx context.Context, tab table.Table, a *account) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a.look(&table.Conflict{Item: it, Found: found}, l.opt.Now())
-	a.asked = true
+	a.isRead = true
 	return nil
 }
 
-// classed returns an error of Options.Tables as the caller of the tool gets it: a fault unchanged,
+// asFault returns an error of Options.Tables as the caller of the tool gets it: a fault unchanged,
 // and any other error as UNAVAILABLE.
-func classed(err error) error {
+func asFault(err error) error {
 	var f *fault.Fault
 	if errors.As(err, &f) {
 		return err
@@ -145,11 +145,11 @@ type draft struct {
 
 // draft returns a draft that leases calls for all waiting agents, based on the last known item.
 func (a *account) draft(now time.Time) *draft {
-	d := a.tallied(now)
+	d := a.tallyDraft(now)
 	b := a.rate.principal
-	d.all = b.lend(d.state.Principal, a.inHand.good(now), a.waiting)
+	d.all = b.lend(d.state.Principal, a.leased.valid(now), a.waiting)
 	d.state.Principal = b.after(d.state.Principal, d.all)
-	for le := range a.wanting {
+	for le := range a.waitingLeases {
 		d.lend(le)
 	}
 	return d
@@ -162,7 +162,7 @@ func (d *draft) lend(le *lease) {
 	if !known && len(agents) >= MaxAgents {
 		return
 	}
-	n := b.lend(debt, le.inHand.good(d.now), le.waiting)
+	n := b.lend(debt, le.leased.valid(d.now), le.waiting)
 	if n > 0 {
 		agents[le.digest] = b.after(debt, n)
 		d.agents[le] = n
@@ -194,23 +194,23 @@ func (l *Limiter) commit(ctx context.Context, tab table.Table, d *draft) (won bo
 		a.look(conflict, l.opt.Now())
 		return false, nil
 	}
-	d.done(it)
+	d.applyWritten(it)
 	return true, nil
 }
 
-// done hands out the leased calls of a draft that was written.
-func (d *draft) done(it table.Item) {
+// applyWritten hands out the leased calls of a draft that was written.
+func (d *draft) applyWritten(it table.Item) {
 	a := d.account
-	a.seen = seen{d.state, it}
+	a.seen = knownItem{d.state, it}
 	a.tally.calls -= d.counted.calls
-	a.inHand = a.inHand.plus(d.all, d.now)
+	a.leased = a.leased.plus(d.all, d.now)
 	for le, n := range d.agents {
-		le.inHand = le.inHand.plus(n, d.now)
+		le.leased = le.leased.plus(n, d.now)
 	}
 }
 
-// A seen is the last known content of an item.
-type seen struct {
+// A knownItem is the last known content of an item.
+type knownItem struct {
 	state
 	item table.Item // as stored; Data is nil if there is no item, or none is known
 }
@@ -220,7 +220,7 @@ type seen struct {
 func (a *account) look(c *table.Conflict, now time.Time) {
 	a.seen.item = table.Item{}
 	if c.Found {
-		a.seen = seen{readState(c.Item.Data, a.rate, now), c.Item}
+		a.seen = knownItem{readState(c.Item.Data, a.rate, now), c.Item}
 	}
 }
 

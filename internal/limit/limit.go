@@ -121,16 +121,16 @@ var _ tool.Interceptor = (*Limiter)(nil).Intercept
 
 // admit counts a call, or refuses it.
 func (l *Limiter) admit(ctx context.Context, c *tool.Call) error {
-	return l.let(ctx, c.Caller, kindOf(c))
+	return l.allow(ctx, c.Caller, kindOf(c))
 }
 
 // Visit counts a request that calls no tool as a read of its caller, with the errors of Intercept.
-func (l *Limiter) Visit(ctx context.Context, c auth.Caller) error { return l.let(ctx, c, reads) }
+func (l *Limiter) Visit(ctx context.Context, c auth.Caller) error { return l.allow(ctx, c, reads) }
 
-// let counts a call of a kind, or refuses it. Calls without a rate are only counted.
-func (l *Limiter) let(ctx context.Context, c auth.Caller, k kind) error {
+// allow counts a call of a kind, or refuses it. Calls without a rate are only counted.
+func (l *Limiter) allow(ctx context.Context, c auth.Caller, k kind) error {
 	who := caller{name{c.Tenant, c.Principal, k}, c.Agent}
-	if who.principal == auth.Local || l.rate(who.kind).off() {
+	if who.principal == auth.Local || l.rate(who.kind).isUnlimited() {
 		l.count(ctx, who.name)
 		return nil
 	}

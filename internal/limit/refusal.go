@@ -22,16 +22,16 @@ func (le *lease) refusal(now time.Time) *refusal {
 	a := le.account
 	at := a.time(now)
 	worst := refusal{kind: a.name.kind}
-	if a.inHand.good(now) == 0 {
+	if a.leased.valid(now) == 0 {
 		b := a.rate.principal
-		debt := a.seen.later(a.seen.Principal, at)
-		worst.over(refusal{scope: "principal", bucket: b, wait: b.wait(debt)})
+		debt := a.seen.remaining(a.seen.Principal, at)
+		worst.extend(refusal{scope: "principal", bucket: b, wait: b.wait(debt)})
 	}
-	if le.inHand.good(now) == 0 {
+	if le.leased.valid(now) == 0 {
 		b := a.rate.agent
-		debt := a.seen.later(a.seen.Agents[le.digest], at)
-		worst.over(refusal{scope: "agent", bucket: b, wait: b.wait(debt)})
-		worst.over(refusal{scope: "principal", agents: true, wait: a.seen.crowded(le.digest, at)})
+		debt := a.seen.remaining(a.seen.Agents[le.digest], at)
+		worst.extend(refusal{scope: "agent", bucket: b, wait: b.wait(debt)})
+		worst.extend(refusal{scope: "principal", agents: true, wait: a.seen.waitForAgent(le.digest, at)})
 	}
 	if worst.wait == 0 {
 		return nil
@@ -39,8 +39,8 @@ func (le *lease) refusal(now time.Time) *refusal {
 	return &worst
 }
 
-// over replaces the refusal by the other one if that lasts longer.
-func (r *refusal) over(other refusal) {
+// extend replaces the refusal by the other one if that lasts longer.
+func (r *refusal) extend(other refusal) {
 	if other.wait > r.wait {
 		other.kind = r.kind
 		*r = other

@@ -18,9 +18,9 @@ const part = "~rates"
 // Parts returns the partitions of a tenant that this package uses.
 func Parts() []string { return []string{part} }
 
-// kept is how long an item is kept after its last change. Its buckets are full after two minutes,
+// itemLife is how long an item is kept after its last change. Its buckets are full after two minutes,
 // and it counts two days; the rest allows for clocks that are wrong by days.
-const kept = 7 * 24 * time.Hour
+const itemLife = 7 * 24 * time.Hour
 
 // A state is the content of an item: the buckets and counts of one principal and kind.
 type state struct {
@@ -56,7 +56,7 @@ func (s state) encode(n name, now time.Time) (table.Item, error) {
 	if err != nil {
 		return table.Item{}, fmt.Errorf("encode a rate: %w", err)
 	}
-	return table.Item{Key: n.key(), Data: data, Expires: now.Add(kept)}, nil
+	return table.Item{Key: n.key(), Data: data, Expires: now.Add(itemLife)}, nil
 }
 
 // key returns the key of the item of an account. It is a hash, because ids of principals may be
@@ -74,34 +74,34 @@ func digest(agent string) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:12])
 }
 
-// later returns the part of a debt that remains at a time of the item.
-func (s state) later(debt time.Duration, at int64) time.Duration {
+// remaining returns the part of a debt that remains at a time of the item.
+func (s state) remaining(debt time.Duration, at int64) time.Duration {
 	return max(0, debt-time.Duration(at-s.At))
 }
 
-// moved returns a copy of the state at a later time, without the agents whose buckets are full
+// advancedTo returns a copy of the state at a later time, without the agents whose buckets are full
 // again. So an item stays small, whatever the number of agents over time.
-func (s state) moved(at int64) state {
+func (s state) advancedTo(at int64) state {
 	next := state{
-		At: at, Principal: s.later(s.Principal, at),
+		At: at, Principal: s.remaining(s.Principal, at),
 		Agents: map[string]time.Duration{}, Days: maps.Clone(s.Days),
 	}
 	for agent, debt := range s.Agents {
-		if d := s.later(debt, at); d > 0 {
+		if d := s.remaining(debt, at); d > 0 {
 			next.Agents[agent] = d
 		}
 	}
 	return next
 }
 
-// crowded returns the time until another agent may have a debt; 0 if it may now.
-func (s state) crowded(agent string, at int64) time.Duration {
+// waitForAgent returns the time until another agent may have a debt; 0 if it may now.
+func (s state) waitForAgent(agent string, at int64) time.Duration {
 	if _, known := s.Agents[agent]; known || len(s.Agents) < MaxAgents {
 		return 0
 	}
 	owed, soonest := 0, time.Duration(0)
 	for _, debt := range s.Agents {
-		if d := s.later(debt, at); d > 0 {
+		if d := s.remaining(debt, at); d > 0 {
 			if owed++; owed == 1 || d < soonest {
 				soonest = d
 			}

@@ -24,7 +24,7 @@ type Calls struct {
 func (l *Limiter) Usage(ctx context.Context, tenant string) (Usage, error) {
 	tab, err := l.opt.Tables(ctx, tenant)
 	if err != nil {
-		return Usage{}, classed(err)
+		return Usage{}, asFault(err)
 	}
 	now := l.opt.Now()
 	today, u := dayOf(now), Usage{}

@@ -152,9 +152,9 @@ func (a *App) leaveAddress(l net.Listener, key string, operator *Operator) (func
 	}, nil
 }
 
-// forget removes the address file of a server that was killed. The caller has the lock of the
+// removeStaleAddress removes the address file of a server that was killed. The caller has the lock of the
 // database, so no server runs.
-func (a *App) forget() error {
+func (a *App) removeStaleAddress() error {
 	err := os.Remove(filepath.Join(a.dir, addressFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove the address of an earlier server: %w", err)

@@ -24,21 +24,21 @@ import (
 	"github.com/rookeryhq/rookery/internal/localapp"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/repotest"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // Annals are a data directory with a random history of calls, and the answers to some questions at
 // the versions at which they were asked.
-type annals struct {
+type recordedHistory struct {
 	*drawer
-	t     *testing.T
-	dir   string
-	clock *shift
-	app   *localapp.App
-	told  map[uint64][]testimony
-	wrote map[string]int // calls that changed the vault, by tool
-	good  map[string]int // questions that were answered, by tool
+	t       *testing.T
+	dir     string
+	clock   *shift
+	app     *localapp.App
+	answers map[uint64][]recordedAnswer
+	wrote   map[string]int // calls that changed the vault, by tool
+	good    map[string]int // questions that were answered, by tool
 }
 
 // failedAnnals are the seeds of histories that found a defect.
@@ -51,7 +51,7 @@ var failedAnnals = []uint64{}
 func TestEveryToolAnswersAVersionAlike(t *testing.T) {
 	t.Parallel()
 	repotest.EachSeed(t, failedAnnals, func(t *testing.T, seed uint64) {
-		a := newAnnals(t, seed)
+		a := newRecordedHistory(t, seed)
 		defer func() { require.NoError(t, a.app.Close()) }()
 		a.record()
 		for n := range annalsLength() / recordEvery {
@@ -63,7 +63,7 @@ func TestEveryToolAnswersAVersionAlike(t *testing.T) {
 			a.compare(6)
 		}
 		must(t, a.via(), "raven_reindex", args{"full": true})
-		a.compare(len(a.told))
+		a.compare(len(a.answers))
 		t.Logf("v%d, wrote %v, answered %v", a.newest(), a.wrote, a.good)
 		for _, made := range readers() {
 			require.NotZero(t, a.good[made.Name], "no question of %s was answered", made.Name)
@@ -82,12 +82,12 @@ func annalsLength() int {
 	return 120
 }
 
-func newAnnals(t *testing.T, seed uint64) *annals {
+func newRecordedHistory(t *testing.T, seed uint64) *recordedHistory {
 	r := rand.New(rand.NewPCG(seed, 2))
-	a := &annals{
+	a := &recordedHistory{
 		drawer: &drawer{r: r, author: repotest.NewAuthor(r)}, t: t, dir: t.TempDir(),
-		clock: &shift{clock{now: time.Date(2026, 11, 21, 0, 5, 0, 0, time.UTC)}},
-		told:  map[uint64][]testimony{}, wrote: map[string]int{}, good: map[string]int{},
+		clock:   &shift{clock{now: time.Date(2026, 11, 21, 0, 5, 0, 0, time.UTC)}},
+		answers: map[uint64][]recordedAnswer{}, wrote: map[string]int{}, good: map[string]int{},
 	}
 	a.app = openAt(t, a.dir, a.clock.time)
 	must(t, a.via(), "team_vault_create", args{"name": "v"})
@@ -101,14 +101,14 @@ func newAnnals(t *testing.T, seed uint64) *annals {
 	return a
 }
 
-func (a *annals) via() tool.Invoker { return local{a.app} }
+func (a *recordedHistory) via() tool.Invoker { return local{a.app} }
 
-func (a *annals) newest() uint64 {
+func (a *recordedHistory) newest() uint64 {
 	return must(a.t, a.via(), "raven_stats", nil).version(a.t)
 }
 
 // write makes one call that changes the vault, or that is refused because of its random arguments.
-func (a *annals) write() {
+func (a *recordedHistory) write() {
 	a.clock.tick()
 	switch n := a.r.IntN(20); {
 	case n < 9:
@@ -131,7 +131,7 @@ func (a *annals) write() {
 }
 
 // files returns some files that the author wrote.
-func (a *annals) files() map[string]string {
+func (a *recordedHistory) files() map[string]string {
 	files := map[string]string{}
 	for range 1 + a.r.IntN(3) {
 		files[a.author.Path()] = a.author.Note()
@@ -148,7 +148,7 @@ func (a *annals) files() map[string]string {
 }
 
 // change makes a call, and reports whether it succeeded.
-func (a *annals) change(name string, in args) bool {
+func (a *recordedHistory) change(name string, in args) bool {
 	_, err := call(a.t.Context(), a.via(), name, in)
 	if err == nil {
 		a.wrote[name]++
@@ -161,16 +161,16 @@ func (a *annals) change(name string, in args) bool {
 }
 
 // record asks every tool that reads some questions, and stores the answers.
-func (a *annals) record() {
+func (a *recordedHistory) record() {
 	a.learn(a.t, a.via())
 	version := a.newest()
 	for _, made := range readers() {
 		for range 3 {
 			q := a.question(a.t, a.via(), made)
-			a.told[version] = append(a.told[version], q)
+			a.answers[version] = append(a.answers[version], q)
 			if q.good {
 				a.good[made.Name]++
-				a.told[version] = append(a.told[version], pagesBehind(a.t, a.via(), q)...)
+				a.answers[version] = append(a.answers[version], pagesBehind(a.t, a.via(), q)...)
 			}
 		}
 	}
@@ -179,13 +179,13 @@ func (a *annals) record() {
 
 // restart closes the data directory and opens it again, usually; between the two, another process
 // may compact it, and images may be removed.
-func (a *annals) restart(n int) {
+func (a *recordedHistory) restart(n int) {
 	if n%4 == 3 {
 		return
 	}
 	require.NoError(a.t, a.app.Close())
 	if n%4 != 1 && a.clock.time().Hour() < 23 { // what is asked of today is asked of one day
-		a.foldAll()
+		a.compactAll()
 	}
 	if n%4 == 2 {
 		a.loseImages()
@@ -193,19 +193,19 @@ func (a *annals) restart(n int) {
 	a.app = openAt(a.t, a.dir, a.clock.time)
 }
 
-// foldAll compacts the vault until the whole log has left the table.
-func (a *annals) foldAll() {
+// compactAll compacts the vault until the whole log has left the table.
+func (a *recordedHistory) compactAll() {
 	t := a.t
 	table, err := bolttable.Open(filepath.Join(a.dir, "rookery.db"),
 		bolttable.Options{Now: a.clock.time})
 	require.NoError(t, err)
 	bucket, err := fileblob.Open(a.dir)
 	require.NoError(t, err)
-	teams := team.NewTeams(team.Options{
+	teams := tenant.NewRegistry(tenant.Options{
 		Table: table, Bucket: bucket, Texts: repo.NewTexts(1 << 20), Now: a.clock.time,
 		Log: slog.New(slog.DiscardHandler), Background: !asleepNow(), Folders: !asleepNow(),
 	})
-	own, err := teams.Team(t.Context(), auth.Local)
+	own, err := teams.Tenant(t.Context(), auth.Local)
 	require.NoError(t, err)
 	v, err := own.Vault(t.Context(), "v")
 	require.NoError(t, err)
@@ -227,7 +227,7 @@ func (a *annals) foldAll() {
 }
 
 // loseImages removes the images of all logs.
-func (a *annals) loseImages() {
+func (a *recordedHistory) loseImages() {
 	found := 0
 	err := filepath.WalkDir(a.dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() || d.Name() != "image" {
@@ -243,22 +243,22 @@ func (a *annals) loseImages() {
 
 // compare asks the questions about some versions again: about the newest one as before, and about
 // the others as of their version.
-func (a *annals) compare(some int) {
-	versions := slices.Sorted(maps.Keys(a.told))
+func (a *recordedHistory) compare(some int) {
+	versions := slices.Sorted(maps.Keys(a.answers))
 	newest := a.newest()
 	for _, i := range a.r.Perm(len(versions))[:min(some, len(versions))] {
-		for _, was := range a.told[versions[i]] {
+		for _, was := range a.answers[versions[i]] {
 			if hasPast(was.made) {
 				a.requireSame(was, fmt.Sprintf("v%d", versions[i]))
 			}
 		}
 	}
-	for _, was := range a.told[newest] {
+	for _, was := range a.answers[newest] {
 		a.requireSame(was, "")
 	}
 }
 
-func (a *annals) requireSame(was testimony, asOf string) {
+func (a *recordedHistory) requireSame(was recordedAnswer, asOf string) {
 	is := ask(a.t, a.via(), was, asOf)
 	then := fmt.Sprintf(`,\"as_of\":\"%s\"`, asOf) // a fix is about the same version
 	require.Equal(a.t, was.answer, strings.ReplaceAll(is.answer, then, ""), "%s as of %s", was, asOf)

@@ -143,10 +143,10 @@ func (d *drawer) learn(t testing.TB, via tool.Invoker) {
 	}
 }
 
-// A testimony is a call of a reading tool and its answer, without the parts that may differ between
+// A recordedAnswer is a call of a reading tool and its answer, without the parts that may differ between
 // two answers about one version: the duration, the id of the request, and the freshness of the
 // files.
-type testimony struct {
+type recordedAnswer struct {
 	made   *tool.Tool
 	in     args
 	answer string
@@ -154,7 +154,7 @@ type testimony struct {
 }
 
 // ask calls a tool, as of a version if one is given and the tool supports that.
-func ask(t testing.TB, via tool.Invoker, q testimony, asOf string) testimony {
+func ask(t testing.TB, via tool.Invoker, q recordedAnswer, asOf string) recordedAnswer {
 	t.Helper()
 	in := args{}
 	for k, v := range q.in {
@@ -218,11 +218,11 @@ func hasPast(made *tool.Tool) bool {
 
 // question returns a random call of a reading tool: one that succeeds, if several attempts find
 // one.
-func (d *drawer) question(t testing.TB, via tool.Invoker, made *tool.Tool) testimony {
+func (d *drawer) question(t testing.TB, via tool.Invoker, made *tool.Tool) recordedAnswer {
 	t.Helper()
-	q := testimony{}
+	q := recordedAnswer{}
 	for range 20 {
-		if q = ask(t, via, testimony{made: made, in: d.call(made)}, ""); q.good {
+		if q = ask(t, via, recordedAnswer{made: made, in: d.call(made)}, ""); q.good {
 			break
 		}
 	}
@@ -230,9 +230,9 @@ func (d *drawer) question(t testing.TB, via tool.Invoker, made *tool.Tool) testi
 }
 
 // pagesBehind returns the pages after that of an answer, at most three.
-func pagesBehind(t testing.TB, via tool.Invoker, q testimony) []testimony {
+func pagesBehind(t testing.TB, via tool.Invoker, q recordedAnswer) []recordedAnswer {
 	t.Helper()
-	var all []testimony
+	var all []recordedAnswer
 	for range 3 {
 		var page struct {
 			Meta struct {
@@ -249,11 +249,11 @@ func pagesBehind(t testing.TB, via tool.Invoker, q testimony) []testimony {
 				in[k] = v
 			}
 		}
-		q = ask(t, via, testimony{made: q.made, in: in}, "")
+		q = ask(t, via, recordedAnswer{made: q.made, in: in}, "")
 		all = append(all, q)
 	}
 	return all
 }
 
 // String returns the call.
-func (q testimony) String() string { return fmt.Sprint(q.made.Name, " ", q.in) }
+func (q recordedAnswer) String() string { return fmt.Sprint(q.made.Name, " ", q.in) }

@@ -28,7 +28,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/repotest"
 	"github.com/rookeryhq/rookery/internal/table"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tooltest"
 )
@@ -56,7 +56,7 @@ type sleepStores struct {
 
 // A sleeper is one of them.
 type sleeper struct {
-	teams   *team.Teams
+	teams   *tenant.Registry
 	auditor *audit.Auditor
 	cat     *tool.Catalogue
 }
@@ -85,7 +85,7 @@ func newSleepers(t testing.TB, log *slog.Logger) *sleepers {
 		s.awake = append(s.awake, s.begin(atNoon))
 	}
 	require.NoError(t, s.janitor.teams.Make(t.Context(), auth.Local))
-	furnish(t, s.awake[0].invoker())
+	writeFixture(t, s.awake[0].invoker())
 	return s
 }
 
@@ -100,9 +100,9 @@ func newSleeper(t testing.TB, log *slog.Logger, s sleepStores, now func() time.T
 
 // openSleeper opens one process. end ends it.
 func openSleeper(log *slog.Logger, s sleepStores, now func() time.Time) (p *sleeper, end func(), err error) {
-	p = &sleeper{teams: team.NewTeams(team.Options{
-		Table: s.table, Bucket: s.bucket, Texts: repo.NewTexts(1 << 20), Pasts: repo.NewSnapshotCache(1 << 20),
-		Memory: team.NewMemory(s.memory), Limits: localapp.LimitsOf(localapp.Config{}), Log: log, Now: now,
+	p = &sleeper{teams: tenant.NewRegistry(tenant.Options{
+		Table: s.table, Bucket: s.bucket, Texts: repo.NewTexts(1 << 20), Snapshots: repo.NewSnapshotCache(1 << 20),
+		Memory: tenant.NewMemory(s.memory), Limits: localapp.LimitsOf(localapp.Config{}), Log: log, Now: now,
 		Compact: s.compact, Kinds: host.Jobs, Parts: host.Parts(),
 	})}
 	h, err := host.New(host.Options{Teams: p.teams, Tables: p.teams.Table, Log: log, Now: now})
@@ -173,7 +173,7 @@ func (s *sleepers) maintain(t testing.TB) {
 
 // pass runs one of the passes that a running process runs in the background, for a tenant.
 func (p *sleeper) pass(ctx context.Context, tenant string, which int) error {
-	own, err := p.teams.Team(ctx, tenant)
+	own, err := p.teams.Tenant(ctx, tenant)
 	if err != nil {
 		return err
 	}
@@ -182,14 +182,14 @@ func (p *sleeper) pass(ctx context.Context, tenant string, which int) error {
 		_, err = own.Work(ctx)
 		return errors.Join(err, own.CompactTenant(ctx))
 	case 1:
-		_, err = audit.Of(own).Archive(ctx, own.Now())
+		_, err = audit.RefusalsOf(own).Archive(ctx, own.Now())
 		return errors.Join(err, p.auditor.Archive(ctx))
 	}
 	return p.foldAll(ctx, own)
 }
 
 // foldAll compacts the vaults, as after 500 commits.
-func (p *sleeper) foldAll(ctx context.Context, own *team.Team) error {
+func (p *sleeper) foldAll(ctx context.Context, own *tenant.Tenant) error {
 	state, _, err := own.State(ctx)
 	if err != nil {
 		return err

@@ -21,7 +21,7 @@ func TestNothingRunsBehind(t *testing.T) {
 	}
 	call := func(round int) {
 		for i, made := range all {
-			in := knocks[(round+i)%len(knocks)]
+			in := transports[(round+i)%len(transports)]
 			vault := []string{"main", unseenVault, absentVault}[round%3]
 			if r, carried := in.request(t, made, askedOf(t, made, vault)); carried {
 				c.send(v, r)

@@ -160,7 +160,7 @@ func TestPageTokensAreBound(t *testing.T) {
 			t.Helper()
 			f := refused(t, fault.InvalidParameter, i, name, with(in, "page_token", token))
 			require.Contains(t, f.Message, says)
-			arg, _ := known(name).Meant(tool.MeansToken)
+			arg, _ := known(name).ArgFor(tool.MeansToken)
 			require.Equal(t, arg.Name, f.Details["argument"])
 			require.NotEmpty(t, f.Fixes)
 		}

@@ -45,7 +45,7 @@ func (a *App) Demo(ctx context.Context) error {
 // the demo vault if the tenant has no vault. A demo vault in the trash stays there: a person who
 // has deleted it does not want it.
 func (a *App) emptyDemo(ctx context.Context) (bool, error) {
-	names, err := access.Of(a.teams).Vaults(ctx, auth.LocalCaller(), true)
+	names, err := access.NewDirectory(a.teams).Vaults(ctx, auth.LocalCaller(), true)
 	if err != nil {
 		return false, err
 	}
@@ -60,7 +60,7 @@ func (a *App) emptyDemo(ctx context.Context) (bool, error) {
 	if len(names) > 1 || names[0] != demoVault {
 		return false, nil
 	}
-	t, err := a.teams.Team(ctx, auth.Local)
+	t, err := a.teams.Tenant(ctx, auth.Local)
 	if err != nil {
 		return false, err
 	}

@@ -29,7 +29,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/sqsqueue"
 	"github.com/rookeryhq/rookery/internal/stream"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tooltest"
 )
@@ -117,9 +117,9 @@ func embedded(t testing.TB, cfg config.Config, token string, c *shift) *underEng
 }
 
 // leaveTable moves the log of the vault out of the table.
-func leaveTable(t testing.TB, teams *team.Teams, c *shift) {
+func leaveTable(t testing.TB, teams *tenant.Registry, c *shift) {
 	t.Helper()
-	own, err := teams.Team(t.Context(), engineTenant)
+	own, err := teams.Tenant(t.Context(), engineTenant)
 	require.NoError(t, err)
 	v, err := own.Vault(t.Context(), "v")
 	require.NoError(t, err)
@@ -161,7 +161,7 @@ func inCloud(t testing.TB, cfg config.Config, token string, c *shift) cloudEngin
 		t.Helper()
 		worker := awsapp.NewWorker(o, queue)
 		defer worker.Close()
-		for _, kind := range []string{stream.FilesKind, stream.FoldKind} {
+		for _, kind := range []string{stream.FilesKind, stream.CompactKind} {
 			m := job.Message{V: 1, Kind: kind, Tenant: engineTenant, Vault: "v", Incarnation: 1}
 			answer, err := worker.Invoke(t.Context(), marshalled(t, events.SQSEvent{
 				Records: []events.SQSMessage{{MessageId: "1", Body: string(marshalled(t, m))}},
@@ -179,9 +179,9 @@ func inCloud(t testing.TB, cfg config.Config, token string, c *shift) cloudEngin
 		outward: func(t testing.TB) {
 			t.Helper()
 			settle(t)
-			teams := team.NewTeams(team.Options{
-				Table: tables, Bucket: files, Texts: repo.NewTexts(1 << 20), Pasts: repo.NewSnapshotCache(1 << 20),
-				Memory: team.NewMemory(1 << 30), Items: true, Log: slog.New(slog.DiscardHandler), Now: c.time,
+			teams := tenant.NewRegistry(tenant.Options{
+				Table: tables, Bucket: files, Texts: repo.NewTexts(1 << 20), Snapshots: repo.NewSnapshotCache(1 << 20),
+				Memory: tenant.NewMemory(1 << 30), Items: true, Log: slog.New(slog.DiscardHandler), Now: c.time,
 			})
 			defer teams.Close()
 			leaveTable(t, teams, c)

@@ -34,7 +34,7 @@ func functions() []wayIn {
 	over := func(name string, way func(t testing.TB, f function) tooltest.Way) wayIn {
 		return wayIn{name, func(t testing.TB) *entrance {
 			f := newFunction(t)
-			furnish(t, f.client())
+			writeFixture(t, f.client())
 			return &entrance{f.telling(way(t, f)), f.byName(), t.TempDir(), &lockedBuffer{}}
 		}}
 	}

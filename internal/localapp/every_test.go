@@ -142,7 +142,7 @@ func newPlace(t testing.TB) *place {
 	require.NoError(t, err)
 	p.app = app
 	t.Cleanup(func() { require.NoError(t, app.Close()) })
-	furnish(t, p.catalogue())
+	writeFixture(t, p.catalogue())
 	handler := app.Handler("1.2.3", nil)
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
@@ -155,8 +155,8 @@ func (p *place) catalogue() tool.Invoker {
 	return tooltest.As(p.app.Catalogue, auth.LocalCaller())
 }
 
-// furnish writes the fixture to a data directory.
-func furnish(t testing.TB, inv tool.Invoker) {
+// writeFixture writes the fixture to a data directory.
+func writeFixture(t testing.TB, inv tool.Invoker) {
 	t.Helper()
 	done(t, inv, "team_vault_create", map[string]any{"name": "main"})
 	done(t, inv, "team_vault_import", map[string]any{"vault": "main", "notes": notesOf(fixture)})
@@ -260,7 +260,7 @@ func openPackage(t testing.TB) *entrance {
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, r.Close()) })
-	furnish(t, r)
+	writeFixture(t, r)
 	way := tooltest.Invoking("package", r)
 	return &entrance{way, way, dir, logs}
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/hosted"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/table"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/vaultdir"
 )
 
@@ -303,11 +303,11 @@ func (e *examination) sound(ctx context.Context, db table.Checker) bool {
 	return true
 }
 
-// vaults examines the tenants and their vaults, through a team.Team that can only read. The stores
+// vaults examines the tenants and their vaults, through a team.Tenant that can only read. The stores
 // are those of a server, so that the examination has the same view as a server.
 func (e *examination) vaults(ctx context.Context, db table.Table) {
 	const check = "tenants"
-	o := team.Options{
+	o := tenant.Options{
 		Table: db, Texts: repo.NewTexts(1 << 20), Log: slog.New(slog.DiscardHandler), Now: e.Now,
 		Folders: true, Issuers: hosted.IssuersFor(e.Server),
 	}
@@ -325,15 +325,15 @@ func (e *examination) vaults(ctx context.Context, db table.Table) {
 			return
 		}
 		defer files.Close()
-		o.Served = &team.Served{Vault: e.folder.Vault, Files: files, ReadOnly: true}
+		o.Served = &tenant.Served{Vault: e.folder.Vault, Files: files, ReadOnly: true}
 	}
 	e.tenants(ctx, o)
 }
 
 // tenants examines the tenants of a deployment, and adds a failure if none has the vault e.Vault.
-func (e *examination) tenants(ctx context.Context, o team.Options) {
+func (e *examination) tenants(ctx context.Context, o tenant.Options) {
 	seen := false
-	for found := range team.Examine(ctx, o, team.Examination{Vault: e.Vault, Full: e.Full}) {
+	for found := range tenant.Examine(ctx, o, tenant.Examination{Vault: e.Vault, Full: e.Full}) {
 		seen = seen || found.Vault != ""
 		e.add(found)
 	}

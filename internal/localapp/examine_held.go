@@ -52,7 +52,7 @@ func (e *examination) ask(ctx context.Context, at Address) (*served, error) {
 			e.add(repo.Failure("login", err, ""))
 		}
 	}
-	s := &served{examination: e, call: asking(client)}
+	s := &served{examination: e, call: toolCaller(client)}
 	return s, s.list(ctx)
 }
 

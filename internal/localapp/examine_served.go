@@ -9,7 +9,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/httptool"
 	"github.com/rookeryhq/rookery/internal/repo"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
@@ -21,9 +21,9 @@ type served struct {
 	vaults []string
 }
 
-// asking returns a function that calls a tool of a server and decodes the data of its answer into
+// toolCaller returns a function that calls a tool of a server and decodes the data of its answer into
 // data. The fault of an answer is returned as an error.
-func asking(client *httptool.Client) func(ctx context.Context, name string, args, data any) error {
+func toolCaller(client *httptool.Client) func(ctx context.Context, name string, args, data any) error {
 	return func(ctx context.Context, name string, args, data any) error {
 		in, err := tool.Marshal(args)
 		if err != nil {
@@ -84,7 +84,7 @@ func (s *served) issuers(ctx context.Context) {
 	var all struct {
 		Items []struct{ Name, Disabled string }
 	}
-	err := s.call(ctx, "team_issuer_list", map[string]any{"limit": team.MaxIssuers}, &all)
+	err := s.call(ctx, "team_issuer_list", map[string]any{"limit": tenant.MaxIssuers}, &all)
 	switch {
 	case fault.Is(err, fault.PermissionDenied):
 		s.add(repo.Skipped(check, "the token does not have the role admin", ""))
@@ -93,7 +93,7 @@ func (s *served) issuers(ctx context.Context) {
 	}
 	for _, i := range all.Items {
 		if i.Disabled != "" {
-			s.add(team.DisabledFinding(i.Name))
+			s.add(tenant.DisabledFinding(i.Name))
 		}
 	}
 }

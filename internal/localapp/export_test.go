@@ -6,7 +6,7 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/blob"
 	"github.com/rookeryhq/rookery/internal/table"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
@@ -58,4 +58,4 @@ var ConnectionsOf = connectionsOf
 var LimitsOf = limitsOf
 
 // Teams returns the tenants of an App.
-func (a *App) Teams() *team.Teams { return a.teams }
+func (a *App) Teams() *tenant.Registry { return a.teams }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/checkout"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
@@ -54,7 +54,7 @@ func (a *App) partials(ctx context.Context, c *tool.Call) []partial {
 	if c.Malformed != nil || c.Tool.Makes || c.Tool.Anywhere {
 		return nil
 	}
-	t, err := a.teams.Team(ctx, c.Caller.Tenant)
+	t, err := a.teams.Tenant(ctx, c.Caller.Tenant)
 	if err != nil {
 		return nil
 	}
@@ -63,7 +63,7 @@ func (a *App) partials(ctx context.Context, c *tool.Call) []partial {
 		name = c.Text(c.Tool.Subject)
 	}
 	if name == "" {
-		return visible(t.BeingRead(), c)
+		return visible(t.FirstReadings(), c)
 	}
 	folder, err := t.Folder(ctx, name)
 	if err != nil || folder == nil {
@@ -74,7 +74,7 @@ func (a *App) partials(ctx context.Context, c *tool.Call) []partial {
 
 // visible returns those vaults that the caller may read. A caller must not learn from a warning
 // that a vault exists.
-func visible(all []team.BeingRead, c *tool.Call) []partial {
+func visible(all []tenant.FirstReading, c *tool.Call) []partial {
 	var seen []partial
 	for _, b := range all {
 		if c.Caller.Role(b.Vault).Allows(c.Needs().Role) {
@@ -91,7 +91,7 @@ func waitFor(
 ) (left []partial) {
 	var over <-chan time.Time
 	for _, p := range all {
-		if p.under() && over == nil {
+		if p.isReading() && over == nil {
 			over = after(firstWait)
 		}
 	}
@@ -101,16 +101,16 @@ func waitFor(
 			close(closed)
 			over = closed // do not wait for the others
 		}
-		if p.under() {
+		if p.isReading() {
 			left = append(left, p)
 		}
 	}
 	return left
 }
 
-// under reports whether the reading goes on, and records its progress in p.read, from which the
+// isReading reports whether the reading goes on, and records its progress in p.read, from which the
 // warning is made.
-func (p *partial) under() (under bool) {
+func (p *partial) isReading() (under bool) {
 	p.read, under = p.folder.Reading()
 	return under
 }

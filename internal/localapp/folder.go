@@ -11,7 +11,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/repo"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/vaultdir"
 )
@@ -20,7 +20,7 @@ import (
 // for the files of the folder: the checkout ingests them afterwards. The vault is opened by the
 // first call, or by warm.
 func (a *App) makeVault(ctx context.Context) error {
-	t, err := a.teams.Team(ctx, auth.Local)
+	t, err := a.teams.Tenant(ctx, auth.Local)
 	if err != nil {
 		return err
 	}
@@ -33,14 +33,14 @@ func (a *App) makeVault(ctx context.Context) error {
 	}
 	_, err = t.Create(ctx, eventlog.Call{
 		Who: eventlog.Who{Principal: auth.LocalCaller().Principal}, Tool: "team_vault_create",
-	}, team.NewVault{Name: a.folder.Vault}, func(team.Entry) any { return nil })
+	}, tenant.NewVault{Name: a.folder.Vault}, func(tenant.Entry) any { return nil })
 	return err
 }
 
-// unwritable returns an interceptor that refuses every mutation with READ_ONLY if the folder cannot
+// refuseWrites returns an interceptor that refuses every mutation with READ_ONLY if the folder cannot
 // be written. f is nil for a data directory. Without it, a write would be acknowledged, and its
 // file could not be written.
-func unwritable(f *vaultdir.Folder) tool.Interceptor {
+func refuseWrites(f *vaultdir.Folder) tool.Interceptor {
 	return func(next tool.Handler) tool.Handler {
 		return func(ctx context.Context, c *tool.Call) (tool.Reply, error) {
 			if f != nil && f.ReadOnly && c.Needs().Kind.Changes() {
@@ -92,7 +92,7 @@ func (a *App) CaughtUp(ctx context.Context) error {
 // checkout returns the vault of the folder that is served, and its checkout. It must not be called
 // for a data directory. The vault stays in use until ctx ends.
 func (a *App) checkout(ctx context.Context) (*repo.Vault, *checkout.Checkout, error) {
-	t, err := a.teams.Team(ctx, auth.Local)
+	t, err := a.teams.Tenant(ctx, auth.Local)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -104,9 +104,9 @@ func (a *App) checkout(ctx context.Context) (*repo.Vault, *checkout.Checkout, er
 	return v, c, err
 }
 
-// News returns the sentences that a server shows about its folder when it starts: its vault, where
+// StartMessages returns the sentences that a server shows about its folder when it starts: its vault, where
 // its history is, and the Changes. It returns nil for a data directory.
-func (a *App) News() []string {
+func (a *App) StartMessages() []string {
 	if a.folder == nil {
 		return nil
 	}

@@ -20,10 +20,10 @@ import (
 	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
-// A besieged is a server as for a team, but on loopback: it has a public address, every caller
+// A fuzzedServer is a server as for a team, but on loopback: it has a public address, every caller
 // needs a token, and its log has the lowest level. It has no rates, so that fuzzing is fast. The
 // fixture is its vault `main`.
-type besieged struct {
+type fuzzedServer struct {
 	dir     string
 	base    string // URL of the server
 	metrics string // URL of its metrics
@@ -34,10 +34,10 @@ type besieged struct {
 	closed []func() // called when the data directory is closed
 }
 
-// besiege starts one until the test ends.
-func besiege(t testing.TB) *besieged {
+// startFuzzedServer starts one until the test ends.
+func startFuzzedServer(t testing.TB) *fuzzedServer {
 	t.Helper()
-	b := &besieged{dir: t.TempDir(), logs: &lockedBuffer{}}
+	b := &fuzzedServer{dir: t.TempDir(), logs: &lockedBuffer{}}
 	t.Cleanup(func() {
 		for _, f := range b.closed {
 			f()
@@ -56,14 +56,14 @@ func besiege(t testing.TB) *besieged {
 	t.Cleanup(func() { require.NoError(t, app.Close()) })
 	b.app, b.metrics = app, "http://"+metrics+"/metrics"
 	local := tooltest.As(app.Catalogue, auth.LocalCaller())
-	furnish(t, local)
+	writeFixture(t, local)
 	b.token = b.newToken(t, map[string]any{"name": "besieger", "role": "admin"})
 	b.serve(t)
 	return b
 }
 
 // newToken creates an API token.
-func (b *besieged) newToken(t testing.TB, in map[string]any) string {
+func (b *fuzzedServer) newToken(t testing.TB, in map[string]any) string {
 	t.Helper()
 	local := tooltest.As(b.app.Catalogue, auth.LocalCaller())
 	var answer struct{ Data struct{ Token string } }
@@ -73,7 +73,7 @@ func (b *besieged) newToken(t testing.TB, in map[string]any) string {
 }
 
 // serve serves until the test ends.
-func (b *besieged) serve(t testing.TB) {
+func (b *fuzzedServer) serve(t testing.TB) {
 	t.Helper()
 	l, err := b.app.Listen(t.Context())
 	require.NoError(t, err)
@@ -97,7 +97,7 @@ func freeAddress(t testing.TB) string {
 }
 
 // measured returns the page of the metrics.
-func (b *besieged) measured(t testing.TB) string {
+func (b *fuzzedServer) measured(t testing.TB) string {
 	t.Helper()
 	res, err := http.Get(b.metrics)
 	require.NoError(t, err)
@@ -110,7 +110,7 @@ func (b *besieged) measured(t testing.TB) string {
 
 // requireUnharmed requires that no request has caused a 5xx or a panic, according to the log and
 // the metrics, and that the server still answers.
-func (b *besieged) requireUnharmed(t testing.TB) {
+func (b *fuzzedServer) requireUnharmed(t testing.TB) {
 	t.Helper()
 	lines := bufio.NewScanner(strings.NewReader(b.logs.String()))
 	lines.Buffer(nil, 16<<20)

@@ -80,7 +80,7 @@ func fuzzSeed(t *testing.T) int {
 }
 
 // fuzzed returns the ids of the operations that a run with this seed fuzzes.
-func (b *besieged) fuzzed(t *testing.T, seed int) []string {
+func (b *fuzzedServer) fuzzed(t *testing.T, seed int) []string {
 	t.Helper()
 	resp, err := http.Get(b.base + "/openapi.json") //nolint:noctx // the server is this test's
 	require.NoError(t, err)
@@ -112,7 +112,7 @@ func TestFuzzHTTP(t *testing.T) {
 	program, seed := fuzzer(t), fuzzSeed(t)
 	for _, round := range fuzzRounds() {
 		t.Run(round.name, func(t *testing.T) {
-			b := besiege(t)
+			b := startFuzzedServer(t)
 			round.run(t, b, program, seed)
 			b.requireUnharmed(t)
 		})
@@ -120,7 +120,7 @@ func TestFuzzHTTP(t *testing.T) {
 }
 
 // run runs the fuzzer against a server.
-func (r fuzzRound) run(t *testing.T, b *besieged, program string, seed int) {
+func (r fuzzRound) run(t *testing.T, b *fuzzedServer, program string, seed int) {
 	t.Helper()
 	dir, operations := t.TempDir(), b.fuzzed(t, seed)
 	config, report := filepath.Join(dir, "fuzz.toml"), filepath.Join(dir, "report.json")

@@ -27,7 +27,7 @@ import (
 // 5xx or an internal error. Valid calls work as before. A failure names its seed, for -rapid.seed;
 // with ROOKERY_SOAK the test takes ten minutes.
 func TestFuzzMCP(t *testing.T) {
-	b := besiege(t)
+	b := startFuzzedServer(t)
 	done(t, b.client(), "team_vault_create", map[string]any{"name": "aftermath"})
 	until := time.Now()
 	if os.Getenv("ROOKERY_SOAK") != "" {
@@ -55,7 +55,7 @@ func TestFuzzMCP(t *testing.T) {
 }
 
 // client returns a client that calls the server as its admin.
-func (b *besieged) client() *httptool.Client {
+func (b *fuzzedServer) client() *httptool.Client {
 	return &httptool.Client{Base: b.base, Token: b.token}
 }
 
@@ -85,7 +85,7 @@ var statuses = []int{200, 202, 400, 401, 403, 404, 405, 406, 409, 413, 415, 429,
 
 // receive sends a request, and requires a valid answer. It returns its status; 0 if no client can
 // send the request.
-func (b *besieged) receive(t *rapid.T, q mcpRequest) int {
+func (b *fuzzedServer) receive(t *rapid.T, q mcpRequest) int {
 	r, err := http.NewRequest(q.method, b.base+q.path, strings.NewReader(q.body))
 	if err != nil {
 		return 0

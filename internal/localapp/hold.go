@@ -21,13 +21,13 @@ const (
 	// yieldPath is the path of a Holder that a server calls to make it yield the place.
 	yieldPath = "/yield"
 
-	// takePatience is how long a server waits for a Holder to yield: the grace of its calls and a
+	// yieldTimeout is how long a server waits for a Holder to yield: the grace of its calls and a
 	// little longer.
-	takePatience = grace + 10*time.Second
+	yieldTimeout = grace + 10*time.Second
 
-	// silence is how long a server waits for a process that has the place open and has no address
+	// announceTimeout is how long a server waits for a process that has the place open and has no address
 	// file.
-	silence = 5 * time.Second
+	announceTimeout = 5 * time.Second
 
 	// takePause is the time between two attempts of a server to open the place.
 	takePause = 20 * time.Millisecond
@@ -140,7 +140,7 @@ func (h *Holder) Next() *InUse {
 	return h.app.inUseAt(at)
 }
 
-// Take opens a place as Open does, for a server. It makes a Holder that has the place yield it. It
+// OpenForServer opens a place as Open does, for a server. It makes a Holder that has the place yield it. It
 // waits a few seconds for a process without an address file, because such a process may be about to
 // announce itself, or to end. It returns an *InUse if another server has the place, and UNAVAILABLE
 // if ctx ends. It tries every takePause, because the lock of the database has no queue.
@@ -148,8 +148,8 @@ func (h *Holder) Next() *InUse {
 // The outcome depends on what the address file says. With a key, the process is a Holder and is
 // asked to yield, again and again until it has. With a URL and no key, it is another server, which
 // keeps the place. Without a file, the process is a command, which ends soon, or is just starting.
-func Take(ctx context.Context, cfg Config) (*App, error) {
-	end, silent := time.Now().Add(takePatience), time.Now().Add(silence)
+func OpenForServer(ctx context.Context, cfg Config) (*App, error) {
+	end, silent := time.Now().Add(yieldTimeout), time.Now().Add(announceTimeout)
 	for {
 		app, err := Open(ctx, cfg)
 		var busy *InUse
@@ -159,7 +159,7 @@ func Take(ctx context.Context, cfg Config) (*App, error) {
 			return app, err
 		case busy.Key != "":
 			busy.askToYield(ctx)
-			silent = time.Now().Add(silence)
+			silent = time.Now().Add(announceTimeout)
 		case busy.Server != "" || now.After(silent):
 			return app, err
 		}

@@ -25,7 +25,7 @@ import (
 	host "github.com/rookeryhq/rookery/internal/hosted"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tabletest"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
@@ -37,7 +37,7 @@ type counted struct {
 	table  *tabletest.Flaky
 	bucket *countedBucket
 	cat    *tool.Catalogue
-	teams  *team.Teams
+	teams  *tenant.Registry
 	later  *[]func() // work that calls leave; nil: they do it
 	stop   func()    // ends a process before the end of the test
 }
@@ -90,7 +90,7 @@ func (c *counted) reset() {
 	}
 }
 
-// newCounted opens a counted server, and writes the notes of its dens.
+// newCounted opens a counted server, and writes the notes of its guest vaults.
 func newCounted(t testing.TB) *counted {
 	t.Helper()
 	c := &counted{clock: &clock{now: time.Now()}}
@@ -106,7 +106,7 @@ func newCounted(t testing.TB) *counted {
 	t.Cleanup(func() { require.NoError(t, files.Close()) })
 	c.table, c.bucket = tabletest.NewFlaky(db, nil), &countedBucket{Bucket: files}
 	c.serve(t)
-	c.furnish(t)
+	c.writeGuestVaults(t)
 	return c
 }
 
@@ -115,11 +115,11 @@ func (c *counted) serve(t testing.TB) {
 	t.Helper()
 	c.compose(t)
 	t.Cleanup(c.teams.Close)
-	for _, tenant := range []string{"heronlabs", "lynxworks"} {
-		require.NoError(t, c.teams.Make(t.Context(), tenant))
-		own, err := c.teams.Team(t.Context(), tenant)
+	for _, name := range []string{"heronlabs", "lynxworks"} {
+		require.NoError(t, c.teams.Make(t.Context(), name))
+		own, err := c.teams.Tenant(t.Context(), name)
 		require.NoError(t, err)
-		require.NoError(t, own.Begin(t.Context(), team.Member{Issuer: c.issuer.URL, Subject: "root"}))
+		require.NoError(t, own.Begin(t.Context(), tenant.Member{Issuer: c.issuer.URL, Subject: "root"}))
 	}
 }
 
@@ -127,9 +127,9 @@ func (c *counted) serve(t testing.TB) {
 func (c *counted) compose(t testing.TB) {
 	t.Helper()
 	log := slog.New(slog.NewJSONHandler(c.logs, nil))
-	o := team.Options{
-		Table: c.table, Bucket: c.bucket, Texts: repo.NewTexts(1 << 20), Pasts: repo.NewSnapshotCache(1 << 20),
-		Memory: team.NewMemory(1 << 30), Log: log, Now: c.clock.time, PublicURL: hostedURL,
+	o := tenant.Options{
+		Table: c.table, Bucket: c.bucket, Texts: repo.NewTexts(1 << 20), Snapshots: repo.NewSnapshotCache(1 << 20),
+		Memory: tenant.NewMemory(1 << 30), Log: log, Now: c.clock.time, PublicURL: hostedURL,
 		Kinds: host.Jobs, Parts: host.Parts(),
 	}
 	server := c.server()
@@ -137,7 +137,7 @@ func (c *counted) compose(t testing.TB) {
 	if c.later != nil {
 		o.Later = func(do func()) { *c.later = append(*c.later, do) }
 	}
-	c.teams = team.NewTeams(o)
+	c.teams = tenant.NewRegistry(o)
 	h, err := host.New(host.Options{
 		Teams: c.teams, Tables: c.teams.Table, Server: server, Closed: true, Log: log, Now: c.clock.time,
 		Verifier: c.verifier(),
@@ -198,14 +198,14 @@ func TestHostedStoreCalls(t *testing.T) {
 	whole := os.Getenv("ROOKERY_SOAK") != ""
 	cases := 0
 	for n, v := range c.guests(t) {
-		if v.sees(dens[1]) {
+		if v.sees(guestVaults[1]) {
 			continue
 		}
 		for i, made := range c.cat.Tools() {
 			if !aboutVaults(made) || !whole && (n/4+i)%2 != 0 {
 				continue
 			}
-			in := knocks[(n+i)%len(knocks)]
+			in := transports[(n+i)%len(transports)]
 			var told []string
 			for k, vault := range []string{"nobodys", unseenVault, absentVault} {
 				r, carried := in.request(t, made, askedOf(t, made, vault))

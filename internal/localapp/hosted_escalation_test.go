@@ -49,7 +49,7 @@ func TestHostedEscalation(t *testing.T) {
 			{"team_token_list", args{}}, {"team_member_list", args{}}, {"team_issuer_list", args{}},
 			{"team_audit", args{}},
 		} {
-			for _, in := range knocks {
+			for _, in := range transports {
 				r := h.toolNamed(t, step.tool)
 				if v.name == "an admin under a folder" && !r.Kind.Mutates() {
 					continue // an admin, who may read
@@ -76,7 +76,7 @@ func TestHostedScope(t *testing.T) {
 	t.Parallel()
 	h := newHosted(t)
 	v := h.bearing("scoped", h.jwt("ann", args{"roles": "admin", "scope": "openid reader"}))
-	for _, in := range knocks {
+	for _, in := range transports {
 		_, code := h.over(t, in, v, "raven_read", args{"vault": "main", "path": "shared/plan.md"})
 		require.Empty(t, code, in.name)
 		for name, want := range map[string]string{
@@ -95,7 +95,7 @@ func TestHostedScope(t *testing.T) {
 		}
 	}
 	low := h.bearing("low", h.jwt("ann", args{"roles": roles{"main": auth.Reader}, "scope": "admin"}))
-	got, code := h.over(t, knocks[1], low, "raven_add", args{"vault": "main", "text": "x"})
+	got, code := h.over(t, transports[1], low, "raven_add", args{"vault": "main", "text": "x"})
 	require.Equal(t, fault.PermissionDenied, code, "a scope gives nothing")
 	require.Empty(t, got.header.Get("WWW-Authenticate"), "no token would do")
 }
@@ -117,12 +117,12 @@ func TestHostedAgents(t *testing.T) {
 		}
 		return given
 	}
-	_, code := h.over(t, knocks[1], first, "raven_add", named("scribe"))
+	_, code := h.over(t, transports[1], first, "raven_add", named("scribe"))
 	require.Empty(t, code)
 	for _, agent := range []string{
 		"scribe", me.Principal, "local", "user:root@x", "token:x", "workload:ci",
 	} {
-		for _, in := range knocks {
+		for _, in := range transports {
 			got, code := h.over(t, in, second, "raven_add", named(agent))
 			require.Equal(t, fault.PermissionDenied, code, "%s over %s: %s", agent, in.name, got.body)
 			by := second
@@ -134,13 +134,13 @@ func TestHostedAgents(t *testing.T) {
 				agent, in.name, got.body)
 		}
 	}
-	for _, in := range knocks {
+	for _, in := range transports {
 		_, code := h.over(t, in, first, "raven_add", named("scribe"))
 		require.Empty(t, code, "its own agent, over %s", in.name)
 		_, code = h.over(t, in, first, "raven_add", named(me.Principal))
 		require.Empty(t, code, "itself, over %s", in.name)
 	}
 	root := h.root("lynxworks")
-	_, code = h.over(t, knocks[1], root, "raven_add", named("scribe"))
+	_, code = h.over(t, transports[1], root, "raven_add", named("scribe"))
 	require.Empty(t, code, "each tenant has agents of its own")
 }

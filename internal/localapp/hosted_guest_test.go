@@ -142,7 +142,7 @@ func (v guest) refusal(made *tool.Tool, vault string) fault.Code {
 	if v.code != "" {
 		return v.code
 	}
-	if !v.who.May(made.Name) && made.Role != auth.Anyone {
+	if !v.who.MayCall(made.Name) && made.Role != auth.Anyone {
 		return fault.PermissionDenied
 	}
 	where := ""
@@ -168,20 +168,20 @@ func (v guest) refusal(made *tool.Tool, vault string) fault.Code {
 	return ""
 }
 
-// sees reports whether the guest may read a den.
-func (v guest) sees(d den) bool {
+// sees reports whether the guest may read a guest vault.
+func (v guest) sees(d guestVault) bool {
 	return v.code == "" && v.who.Tenant == d.tenant && v.who.Role(d.vault).Allows(auth.Reader)
 }
 
 // requireNothingForeign requires that a text contains nothing that the guest cannot see: no word of
-// a den, no name of a vault or a tenant. Text of the request itself is no secret, nor are the
+// a guest vault, no name of a vault or a tenant. Text of the request itself is no secret, nor are the
 // inputs of a tenant's people for its admins, who see them in the audit log.
 func (v guest) requireNothingForeign(t testing.TB, text, named, what string) {
 	t.Helper()
 	if named != "" {
 		text = strings.ReplaceAll(text, named, "")
 	}
-	for _, d := range dens {
+	for _, d := range guestVaults {
 		if !v.sees(d) {
 			require.NotContains(t, text, d.word, what)
 		}

@@ -56,8 +56,8 @@ func TestHostedIsolation(t *testing.T) {
 			t.Run(v.name, func(t *testing.T) {
 				t.Parallel()
 				for i, made := range h.app.Catalogue.Tools() {
-					for k, in := range knocks {
-						if whole || k == (n+i)%len(knocks) {
+					for k, in := range transports {
+						if whole || k == (n+i)%len(transports) {
 							cases.Add(int64(h.isolated(t, v, made, in)))
 						}
 					}
@@ -68,13 +68,13 @@ func TestHostedIsolation(t *testing.T) {
 	require.Greater(t, int(cases.Load()), 2*len(guests)*len(allTools()))
 	t.Logf("%d calls of %d tools by %d callers", cases.Load(), len(allTools()), len(guests))
 	require.Equal(t, before, filesIn(t, h.dir), "nothing is changed")
-	for _, d := range dens {
+	for _, d := range guestVaults {
 		require.NotContains(t, h.logs.String(), d.word)
 	}
 }
 
 // isolated makes the calls of one tool by one guest over one way, and counts them.
-func (h *hosted) isolated(t testing.TB, v guest, made *tool.Tool, in knock) (calls int) {
+func (h *hosted) isolated(t testing.TB, v guest, made *tool.Tool, in transport) (calls int) {
 	t.Helper()
 	vaults := []string{"main"}
 	if aboutVaults(made) {
@@ -93,7 +93,7 @@ func (h *hosted) isolated(t testing.TB, v guest, made *tool.Tool, in knock) (cal
 		v.requireNothingForeign(t, got.comparable(), vault, what)
 		replies[vault] = strings.ReplaceAll(got.comparable(), vault, "")
 	}
-	if _, asked := replies[unseenVault]; asked && !v.sees(dens[1]) {
+	if _, asked := replies[unseenVault]; asked && !v.sees(guestVaults[1]) {
 		require.Equal(t, replies[unseenVault], replies[absentVault],
 			"%s as %s over %s", made.Name, v.name, in.name)
 	}
@@ -137,9 +137,9 @@ func (v guest) requireCodeOf(t testing.TB, answer json.RawMessage, want fault.Co
 func TestHostedOwn(t *testing.T) {
 	t.Parallel()
 	h := newHosted(t)
-	for _, in := range knocks {
+	for _, in := range transports {
 		for range 2 { // the second time from what is cached
-			for _, d := range dens {
+			for _, d := range guestVaults {
 				v := h.root(d.tenant)
 				for name, given := range map[string]args{
 					"team_vault_export": {}, "raven_search": {"query": "Common"}, "raven_schema_types": {},
@@ -149,7 +149,7 @@ func TestHostedOwn(t *testing.T) {
 					got, code := h.over(t, in, v, name, given)
 					require.Empty(t, code, got.body)
 					require.Contains(t, got.body, d.word, name)
-					for _, other := range dens {
+					for _, other := range guestVaults {
 						if other != d {
 							require.NotContains(t, got.body, other.word, "%s of %s in %s over %s",
 								name, d.vault, d.tenant, in.name)
@@ -211,7 +211,7 @@ func TestHostedNothingForeign(t *testing.T) {
 			if a.Schema().Type != "string" || a.Name == "vault" || len(a.Schema().Enum) > 0 {
 				continue
 			}
-			for _, d := range dens[1:] {
+			for _, d := range guestVaults[1:] {
 				forms := foreignForms(d)
 				n++
 				for i, form := range forms {
@@ -227,9 +227,9 @@ func TestHostedNothingForeign(t *testing.T) {
 	t.Logf("%d pairs of calls", cases)
 }
 
-// foreignForms returns the forms in which a thing of a den can be named, with a placeholder for its
+// foreignForms returns the forms in which a thing of a guest vault can be named, with a placeholder for its
 // word.
-func foreignForms(d den) []string {
+func foreignForms(d guestVault) []string {
 	return []string{
 		"%s", "%s/note", "../" + d.vault + "/notes/%s/note.md", "%stag", "%skind", "%strait", "%squery",
 		"rookery://" + d.vault + "/notes/%s/note.md",
@@ -245,10 +245,10 @@ func (h *hosted) requireStrange(t testing.TB, v guest, made *tool.Tool, ask [3]s
 	for _, word := range []string{ask[2], nobodys} {
 		c := askedOf(t, made, "main")
 		c.Args[ask[0]] = marshalled(t, fmt.Sprintf(ask[1], word))
-		r, _ := knocks[1].request(t, made, c)
+		r, _ := transports[1].request(t, made, c)
 		got := strings.ReplaceAll(h.send(v, r).comparable(), word, "")
-		got = strings.ReplaceAll(got, dens[1].vault, "") // as the forms name it
-		got = strings.ReplaceAll(got, dens[3].vault, "")
+		got = strings.ReplaceAll(got, guestVaults[1].vault, "") // as the forms name it
+		got = strings.ReplaceAll(got, guestVaults[3].vault, "")
 		told = append(told, got)
 	}
 	require.Equal(t, told[1], told[0], "%s with %s %s", made.Name, ask[0], ask[1])
@@ -293,7 +293,7 @@ func (h *hosted) requireNoResource(t testing.TB, v guest) {
 			got := strings.ReplaceAll(h.send(v, r).comparable(), vault, "")
 			told = append(told, strings.ReplaceAll(got, "lampreyword/note", ""))
 		}
-		if !v.sees(dens[1]) {
+		if !v.sees(guestVaults[1]) {
 			require.Equal(t, told[1], told[0], "%s %s", v.name, uri)
 			v.requireNothingForeign(t, told[0], "", v.name)
 		} else if v.who.Tools == nil {
@@ -313,7 +313,7 @@ func (h *hosted) requireNoCompletion(t testing.TB, v guest) {
 	} {
 		got := h.send(v, message(t, "completion/complete", ask)).comparable()
 		v.requireNothingForeign(t, got, "", fmt.Sprint(v.name, ask))
-		if v.sees(dens[1]) && v.who.Tools == nil {
+		if v.sees(guestVaults[1]) && v.who.Tools == nil {
 			require.Regexp(t, "dimcellar|lampreyword", got, v.name)
 		}
 	}
@@ -329,7 +329,7 @@ func TestHostedReadOnly(t *testing.T) {
 	root := h.root("heronlabs")
 	root.who.ReadOnly = true
 	for _, made := range h.app.Catalogue.Tools() {
-		for _, in := range knocks {
+		for _, in := range transports {
 			if r, carried := in.request(t, made, askedOf(t, made, "main")); carried {
 				got := h.send(root, r)
 				root.requireCode(t, got, root.refusal(made, "main"), made.Name+" over "+in.name+": "+got.body)
@@ -353,7 +353,7 @@ func TestHostedImplied(t *testing.T) {
 				continue
 			}
 			delete(c.Args, "vault")
-			r, _ := knocks[1].request(t, made, c)
+			r, _ := transports[1].request(t, made, c)
 			got := h.send(v, r)
 			v.requireNothingForeign(t, got.comparable(), "", made.Name+" as "+v.name)
 			var alone struct{ OK bool }
@@ -367,7 +367,7 @@ func TestHostedImplied(t *testing.T) {
 
 // count returns the number of vaults that the guest sees.
 func (v guest) count() (n int) {
-	for _, d := range dens {
+	for _, d := range guestVaults {
 		if v.sees(d) {
 			n++
 		}

@@ -25,13 +25,13 @@ const (
 	hostedURL  = "https://" + hostedName
 )
 
-// A den is a vault of the hosted server. Its word is at every possible place: in texts, values,
+// A guestVault is a vault of the hosted server. Its word is at every possible place: in texts, values,
 // paths, names of types, traits, tags and queries. A caller that cannot read the vault must never
 // see the word.
-type den struct{ tenant, vault, word string }
+type guestVault struct{ tenant, vault, word string }
 
-// dens are all vaults. Two of them have the same name, in different tenants.
-var dens = []den{
+// guestVaults are all vaults. Two of them have the same name, in different tenants.
+var guestVaults = []guestVault{
 	{"heronlabs", "main", "robinword"}, {"heronlabs", "dimcellar", "lampreyword"},
 	{"lynxworks", "main", "narwhalword"}, {"lynxworks", "gloomvault", "okapiword"},
 }
@@ -42,8 +42,8 @@ const (
 	absentVault = "dimattics"
 )
 
-// denFiles are the notes of a den, with WORD for its word.
-var denFiles = map[string]string{
+// guestVaultFiles are the notes of a guest vault, with WORD for its word.
+var guestVaultFiles = map[string]string{
 	"schema.yaml": `version: 1
 types:
   WORDkind:
@@ -62,10 +62,10 @@ traits:
 		"# The WORD\n\nCommon WORDtext.\n\n- @WORDtrait(2026-01-01) do WORD\n",
 }
 
-// files returns the notes of a den.
-func (d den) files() map[string]string {
+// files returns the notes of a guest vault.
+func (d guestVault) files() map[string]string {
 	files := map[string]string{}
-	for path, text := range denFiles {
+	for path, text := range guestVaultFiles {
 		files[strings.ReplaceAll(path, "WORD", d.word)] = strings.ReplaceAll(text, "WORD", d.word)
 	}
 	return files
@@ -83,7 +83,7 @@ type hosted struct {
 	public  *authtest.Issuer
 }
 
-// newHosted opens a hosted server, and writes the notes of its dens.
+// newHosted opens a hosted server, and writes the notes of its guest vaults.
 func newHosted(t testing.TB) *hosted {
 	t.Helper()
 	h := &hosted{
@@ -104,7 +104,7 @@ func newHosted(t testing.TB) *hosted {
 	}
 	h.open(t)
 	t.Cleanup(func() { require.NoError(t, h.app.Close()) })
-	h.furnish(t)
+	h.writeGuestVaults(t)
 	return h
 }
 
@@ -121,10 +121,10 @@ func (h *hosted) open(t testing.TB) {
 	h.handler = h.app.Handler("1.2.3", []string{hostedName})
 }
 
-// furnish creates the dens, and the members of the tenant lynxworks.
-func (h *hosted) furnish(t testing.TB) {
+// writeGuestVaults creates the guest vaults, and the members of the tenant lynxworks.
+func (h *hosted) writeGuestVaults(t testing.TB) {
 	t.Helper()
-	for _, d := range dens {
+	for _, d := range guestVaults {
 		root := h.root(d.tenant)
 		h.done(t, root, "team_vault_create", args{"name": d.vault})
 		h.done(t, root, "team_vault_import", args{"vault": d.vault, "notes": notesOf(d.files())})

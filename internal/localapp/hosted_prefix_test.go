@@ -147,7 +147,7 @@ func TestHostedPrefix(t *testing.T) {
 			if _, takes := made.Arg("versionToken"); takes {
 				c.Args["versionToken"] = marshalled(t, now)
 			}
-			in := knocks[i%len(knocks)]
+			in := transports[i%len(transports)]
 			r, carried := in.request(t, made, c)
 			if !carried {
 				continue
@@ -174,7 +174,7 @@ func TestHostedPrefix(t *testing.T) {
 		assert.True(t, was, "%s found fault with all calls before it looked where they write", name)
 	}
 	for name, in := range nestedCalls {
-		r, carried := knocks[0].request(t, known(name), tooltest.NewCall(t, name, strings.ReplaceAll(in, "NOW", now)))
+		r, carried := transports[0].request(t, known(name), tooltest.NewCall(t, name, strings.ReplaceAll(in, "NOW", now)))
 		require.True(t, carried)
 		_, code := h.send(v, r).said(t)
 		require.Contains(t, []fault.Code{fault.PermissionDenied, fault.BatchFailed}, code, name)

@@ -18,14 +18,14 @@ import (
 	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
-// A knock is a way in to the hosted server: the request of a call, if the way supports it.
-type knock struct {
+// A transport is a way in to the hosted server: the request of a call, if the way supports it.
+type transport struct {
 	name    string
 	request func(t testing.TB, made *tool.Tool, c tooltest.Call) (r *http.Request, carried bool)
 }
 
-// knocks are all ways in.
-var knocks = []knock{
+// transports are all ways in.
+var transports = []transport{
 	{"route", byRoute},
 	{"by name", func(t testing.TB, made *tool.Tool, c tooltest.Call) (*http.Request, bool) {
 		return posted("/v1/tools/"+made.Name, c.JSON(t)), true
@@ -173,7 +173,7 @@ func (h *hosted) whoami(t testing.TB, v guest) (is struct{ Principal, Agent stri
 
 // over makes a call over a way in, and returns its code.
 func (h *hosted) over(
-	t testing.TB, in knock, v guest, name string, given args,
+	t testing.TB, in transport, v guest, name string, given args,
 ) (reply, fault.Code) {
 	t.Helper()
 	made := h.toolNamed(t, name)

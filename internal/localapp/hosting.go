@@ -29,7 +29,7 @@ func (a *App) host(cfg Config) error {
 		Teams: a.teams, Background: !cfg.sleeps,
 		Tables: a.teams.Table,
 		Server: a.server, Closed: !cfg.Server.Local(false), Verifier: cfg.Verifier, ReadOnly: cfg.ReadOnly,
-		Outer: append(slices.Clone(cfg.outer), unwritable(a.folder)),
+		Outer: append(slices.Clone(cfg.outer), refuseWrites(a.folder)),
 		Inner: []tool.Interceptor{a.firstReading(cfg.after)},
 		Meter: a.metrics, Log: cfg.Log, Now: cfg.Now,
 	})
@@ -79,7 +79,7 @@ func (a *App) Listen(ctx context.Context) (net.Listener, error) {
 // hasTokens reports whether the local tenant has valid API tokens. Then a server is not open to
 // everyone on loopback, and may listen on other addresses.
 func (a *App) hasTokens(ctx context.Context) (bool, error) {
-	t, err := a.teams.Team(ctx, auth.Local)
+	t, err := a.teams.Tenant(ctx, auth.Local)
 	if err != nil {
 		return false, err
 	}
@@ -142,7 +142,7 @@ func (a *App) gauge() {
 		return float64(free)
 	})
 	a.metrics.Gauge("unfolded_commits", "Commits that are in no segment yet, of the open vault that has most.",
-		func() float64 { return float64(a.teams.Unfolded()) })
+		func() float64 { return float64(a.teams.Uncompacted()) })
 	if a.door.tls == nil {
 		return
 	}

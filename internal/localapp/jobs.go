@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/rookeryhq/rookery/internal/job"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 )
 
 // workEvery is the longest time between two passes of a worker over the jobs of a tenant, and
@@ -21,7 +21,7 @@ const (
 // for concurrent use. A goroutine exists only while its tenant has open jobs, so that many idle
 // tenants cost nothing. A job that is slow delays only those of its tenant.
 type workers struct {
-	teams *team.Teams
+	teams *tenant.Registry
 	log   *slog.Logger
 	now   func() time.Time
 

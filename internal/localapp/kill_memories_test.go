@@ -105,9 +105,9 @@ func (w *work) write(t *testing.T, via tool.Invoker) bool {
 	return w.acked
 }
 
-// murderWorkers lets clients write memories to a child, and kills it when so many of their works
+// killDuringMemories lets clients write memories to a child, and kills it when so many of their works
 // are acknowledged.
-func murderWorkers(t *testing.T, dir string, round, atLeast int) []*work {
+func killDuringMemories(t *testing.T, dir string, round, atLeast int) []*work {
 	t.Helper()
 	c := startChild(t, dir)
 	via := client(c.url)
@@ -226,7 +226,7 @@ func TestKilledWithMemories(t *testing.T) {
 	require.NoError(t, app.Close())
 	var all []*work
 	for round := range rounds(40, 10) {
-		works := murderWorkers(t, dir, round, 1+rand.N(8))
+		works := killDuringMemories(t, dir, round, 1+rand.N(8))
 		all = append(all, works...)
 		app := open(t, dir)
 		for _, w := range works {

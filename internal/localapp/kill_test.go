@@ -116,8 +116,8 @@ func (c *child) stop(t *testing.T) {
 	require.NoError(t, c.cmd.Wait())
 }
 
-// A deed is one write by a client of a killed server. Its word is in no other deed.
-type deed struct {
+// A killedWrite is one write by a client of a killed server. Its word is in no other write.
+type killedWrite struct {
 	kind  string // set, add, edit, new, delete, import, batch
 	word  string
 	key   string
@@ -125,7 +125,7 @@ type deed struct {
 	acked bool
 }
 
-// kinds are the kinds of deeds, by frequency. A delete creates its note first.
+// kinds are the kinds of writes, by frequency. A delete creates its note first.
 var kinds = []string{"set", "set", "add", "add", "add", "edit", "new", "delete", "import", "batch", "batch"}
 
 // standing are the notes to which all rounds write.
@@ -135,8 +135,8 @@ var standing = []string{"items/a", "items/b", "items/c", "items/d"}
 // the table even when they are compressed, so a payload object must exist before the commit.
 const batchSize = 5
 
-// do makes the call of the deed; nil is an acknowledgement.
-func (d *deed) do(ctx context.Context, via tool.Invoker) error {
+// do makes the call of the write; nil is an acknowledgement.
+func (d *killedWrite) do(ctx context.Context, via tool.Invoker) error {
 	in := args{"id": d.note}
 	if d.key != "" {
 		in["idempotency_key"] = d.key
@@ -166,7 +166,7 @@ func (d *deed) do(ctx context.Context, via tool.Invoker) error {
 }
 
 // batch returns the notes of an import.
-func (d *deed) batch() map[string]string {
+func (d *killedWrite) batch() map[string]string {
 	files := map[string]string{}
 	for i := range batchSize {
 		text := d.word + "\n"
@@ -183,7 +183,7 @@ func (d *deed) batch() map[string]string {
 const batchNotes = 5
 
 // operations returns the operations of a batch.
-func (d *deed) operations() []args {
+func (d *killedWrite) operations() []args {
 	var all []args
 	for i := range batchNotes {
 		path := fmt.Sprintf("%s/%02d", d.note, i)
@@ -194,9 +194,9 @@ func (d *deed) operations() []args {
 	return all
 }
 
-// newDeed returns a random deed. Only the end of the server can make it fail.
-func newDeed(word string) *deed {
-	d := &deed{kind: kinds[rand.N(len(kinds))], word: word, note: "own/" + word}
+// newKilledWrite returns a random write. Only the end of the server can make it fail.
+func newKilledWrite(word string) *killedWrite {
+	d := &killedWrite{kind: kinds[rand.N(len(kinds))], word: word, note: "own/" + word}
 	switch d.kind {
 	case "set", "add", "edit":
 		d.note = standing[rand.N(len(standing))]
@@ -207,20 +207,20 @@ func newDeed(word string) *deed {
 	return d
 }
 
-// murder lets clients write to a child, and kills it when so many of their deeds are acknowledged,
+// killDuringWrites lets clients write to a child, and kills it when so many of their writes are acknowledged,
 // whatever the state of the others.
-func murder(t *testing.T, dir string, round int, atLeast int) []*deed {
+func killDuringWrites(t *testing.T, dir string, round int, atLeast int) []*killedWrite {
 	t.Helper()
 	c := startChild(t, dir)
 	via := client(c.url)
 	var mu sync.Mutex
-	var deeds []*deed
+	var deeds []*killedWrite
 	var clients sync.WaitGroup
 	acks := make(chan struct{}, 1000)
 	for id := range 4 {
 		clients.Go(func() {
 			for i := 0; ; i++ {
-				d := newDeed(fmt.Sprintf("r%02d-c%d-%03d", round, id, i))
+				d := newKilledWrite(fmt.Sprintf("r%02d-c%d-%03d", round, id, i))
 				mu.Lock()
 				deeds = append(deeds, d)
 				mu.Unlock()
@@ -239,8 +239,8 @@ func murder(t *testing.T, dir string, round int, atLeast int) []*deed {
 	return deeds
 }
 
-// write makes a deed, and reports whether the server is alive.
-func write(t *testing.T, via tool.Invoker, d *deed) bool {
+// write makes a write, and reports whether the server is alive.
+func write(t *testing.T, via tool.Invoker, d *killedWrite) bool {
 	if d.kind == "delete" {
 		made := *d
 		made.kind, made.key = "new", ""
@@ -273,9 +273,9 @@ func TestKilled(t *testing.T) {
 	}
 	put(t, local{app}, files)
 	require.NoError(t, app.Close())
-	var all []*deed
+	var all []*killedWrite
 	for round := range rounds {
-		deeds := murder(t, dir, round, 1+rand.N(8))
+		deeds := killDuringWrites(t, dir, round, 1+rand.N(8))
 		all = append(all, deeds...)
 		app := open(t, dir)
 		requireRepeated(t, local{app}, deeds)
@@ -298,9 +298,9 @@ func TestKilled(t *testing.T) {
 	requireInStep(t, dir)
 }
 
-// requireRepeated repeats the deeds that have a key and an unknown outcome. They are acknowledged
+// requireRepeated repeats the writes that have a key and an unknown outcome. They are acknowledged
 // then.
-func requireRepeated(t *testing.T, via tool.Invoker, deeds []*deed) {
+func requireRepeated(t *testing.T, via tool.Invoker, deeds []*killedWrite) {
 	t.Helper()
 	for _, d := range deeds {
 		if d.acked || d.key == "" {
@@ -311,8 +311,8 @@ func requireRepeated(t *testing.T, via tool.Invoker, deeds []*deed) {
 	}
 }
 
-// requireTold compares the log, the texts and the files with the acknowledged deeds.
-func requireTold(t *testing.T, via tool.Invoker, dir string, deeds []*deed) {
+// requireTold compares the log, the texts and the files with the acknowledged writes.
+func requireTold(t *testing.T, via tool.Invoker, dir string, deeds []*killedWrite) {
 	t.Helper()
 	told := export(t, via)
 	found := told
@@ -331,7 +331,7 @@ func requireTold(t *testing.T, via tool.Invoker, dir string, deeds []*deed) {
 		require.True(t, ok || strings.HasPrefix(path, ".trash/"), "%s is no file of a note", path)
 	}
 	for _, d := range deeds {
-		d.require(t, found, audit) // the findings are the acknowledged deeds
+		d.require(t, found, audit) // the findings are the acknowledged writes
 	}
 }
 
@@ -365,9 +365,9 @@ func auditOf(t *testing.T, log string) map[string]int {
 	return counts
 }
 
-// require requires that a deed took effect once if it was acknowledged; otherwise at most once, and
+// require requires that a write took effect once if it was acknowledged; otherwise at most once, and
 // completely.
-func (d *deed) require(t *testing.T, files map[string]string, audit map[string]int) {
+func (d *killedWrite) require(t *testing.T, files map[string]string, audit map[string]int) {
 	t.Helper()
 	n := 0
 	switch d.kind {

@@ -111,7 +111,7 @@ func unsound(t testing.TB, made *tool.Tool) []tooltest.Call {
 // server, with canaries in all texts, values and queries. No refusal, log line of the lowest level,
 // metric, audit entry or row of the table of refusals contains a canary or a token.
 func TestNothingLeaks(t *testing.T) {
-	b := besiege(t)
+	b := startFuzzedServer(t)
 	admin := auth.LocalCaller()
 	signed := &http.Client{Transport: bearer{b.token, http.DefaultTransport}}
 	mcp := tooltest.NewMCPClient(b.base+mcptool.Path+"/x/all", signed)
@@ -138,7 +138,7 @@ func TestNothingLeaks(t *testing.T) {
 }
 
 // leaksNothing makes all calls over one way, and returns how many were refused.
-func (b *besieged) leaksNothing(t testing.TB, way tooltest.Way) (refused int64) {
+func (b *fuzzedServer) leaksNothing(t testing.TB, way tooltest.Way) (refused int64) {
 	t.Helper()
 	for _, made := range b.app.Catalogue.Tools() {
 		if way.Name == "cli" && made.Input != nil {
@@ -150,7 +150,7 @@ func (b *besieged) leaksNothing(t testing.TB, way tooltest.Way) (refused int64) 
 			}
 			answer, carried := way.Call(t, c)
 			if carried && tooltest.CodeOf(t, answer) != "" {
-				leaktest.Absent(t, string(answer), "what "+made.Name+" answers over "+way.Name)
+				leaktest.RequireNone(t, string(answer), "what "+made.Name+" answers over "+way.Name)
 				refused++
 			}
 		}
@@ -159,7 +159,7 @@ func (b *besieged) leaksNothing(t testing.TB, way tooltest.Way) (refused int64) 
 }
 
 // showMalformed posts a body that is not a JSON object to every tool, and to the endpoint of MCP.
-func (b *besieged) showMalformed(t testing.TB, body string) {
+func (b *fuzzedServer) showMalformed(t testing.TB, body string) {
 	t.Helper()
 	for _, made := range b.app.Catalogue.Tools() {
 		b.show(t, "/v1/tools/"+made.Name, body, http.Header{"Authorization": {"Bearer " + b.token}})
@@ -168,7 +168,7 @@ func (b *besieged) showMalformed(t testing.TB, body string) {
 }
 
 // show posts a body, and requires an answer that leaks nothing.
-func (b *besieged) show(t testing.TB, path, body string, h http.Header) {
+func (b *fuzzedServer) show(t testing.TB, path, body string, h http.Header) {
 	t.Helper()
 	r, err := http.NewRequest(http.MethodPost, b.base+path, strings.NewReader(body))
 	require.NoError(t, err)
@@ -183,14 +183,14 @@ func (b *besieged) show(t testing.TB, path, body string, h http.Header) {
 	require.Less(t, answer.StatusCode, 500)
 	var head bytes.Buffer
 	require.NoError(t, answer.Header.Write(&head))
-	leaktest.Absent(t, head.String()+string(told), "the answer to POST with "+strings.Join(
+	leaktest.RequireNone(t, head.String()+string(told), "the answer to POST with "+strings.Join(
 		slices.Sorted(maps.Keys(h)), ", "))
 }
 
 // TestNoTokenLeaks sends valid, revoked and malformed tokens in the right and in wrong places: no
 // output contains one.
 func TestNoTokenLeaks(t *testing.T) {
-	b := besiege(t)
+	b := startFuzzedServer(t)
 	jwt := "eyJhbGciOiJub25lIiwidHlwIjoiSldUIn0.eyJzdWIiOiJhbGljZSIsImlzcyI6IngifQ.c2lnbmF0dXJl"
 	for _, token := range []string{
 		b.token, b.token + "x", b.token[:len(b.token)-4], strings.ToUpper(b.token),
@@ -212,7 +212,7 @@ func TestNoTokenLeaks(t *testing.T) {
 }
 
 // showAll sends a token in headers, paths, queries and bodies, with and without a valid one.
-func (b *besieged) showAll(t testing.TB, token string, h http.Header) {
+func (b *fuzzedServer) showAll(t testing.TB, token string, h http.Header) {
 	t.Helper()
 	add := `{"vault":"main","text":"x","to":"inbox"}`
 	message := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"raven_add","arguments":` +
@@ -234,10 +234,10 @@ func (b *besieged) showAll(t testing.TB, token string, h http.Header) {
 
 // requireTight requires that the log, the metrics, the audit log, the table of refusals and the
 // address file of the server contain neither a canary nor a token.
-func (b *besieged) requireTight(t testing.TB) {
+func (b *fuzzedServer) requireTight(t testing.TB) {
 	t.Helper()
-	leaktest.Absent(t, b.logs.String(), "the log")
-	leaktest.Absent(t, b.measured(t), "the metrics")
+	leaktest.RequireNone(t, b.logs.String(), "the log")
+	leaktest.RequireNone(t, b.measured(t), "the metrics")
 	entries := 0
 	for token := ""; ; {
 		in := map[string]any{"limit": 200}
@@ -253,7 +253,7 @@ func (b *besieged) requireTight(t testing.TB) {
 		answer := done(t, b.client(), "team_audit", in)
 		require.NoError(t, json.Unmarshal(answer, &page))
 		for _, entry := range page.Data.Entries {
-			leaktest.Absent(t, string(entry), "the audit")
+			leaktest.RequireNone(t, string(entry), "the audit")
 			entries++
 		}
 		if token = page.Meta.Next; token == "" {
@@ -266,7 +266,7 @@ func (b *besieged) requireTight(t testing.TB) {
 
 // requireTightTable requires the same of the database: the rows of refusals contain none, and no
 // row contains the secret of a token.
-func (b *besieged) requireTightTable(t testing.TB) {
+func (b *fuzzedServer) requireTightTable(t testing.TB) {
 	path := filepath.Join(b.dir, "rookery.db")
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
@@ -278,7 +278,7 @@ func (b *besieged) requireTightTable(t testing.TB) {
 	kept := 0
 	for item, err := range table.Sub(db, auth.Local).Query(context.Background(), "refusals", "", "~") {
 		require.NoError(t, err)
-		leaktest.Absent(t, item.Sort+string(item.Data), "a refusal that is kept")
+		leaktest.RequireNone(t, item.Sort+string(item.Data), "a refusal that is kept")
 		kept++
 	}
 	require.NotZero(t, kept, "refusals are kept")

@@ -30,7 +30,7 @@ func (a *App) limitServer(c config.Config) {
 // limited limits the connections of a listener, so that enough open files are left for the store.
 // One connection too many gets the answer 503, or is closed at once if the listener has TLS,
 // because an answer would need a handshake first. The limit also applies to each address
-// separately; see forwarded.NewCrowd.
+// separately; see forwarded.NewAddressLimiter.
 func (a *App) limited(l net.Listener) net.Listener {
 	most := a.server.MaxConnections
 	if files, known := maxFiles(); known {
@@ -40,7 +40,7 @@ func (a *App) limited(l net.Listener) net.Listener {
 	if a.door.tls != nil {
 		refusal = nil
 	}
-	return forwarded.Listen(l, forwarded.NewCrowd(most, a.server.Proxies()), refusal)
+	return forwarded.Listen(l, forwarded.NewAddressLimiter(most, a.server.Proxies()), refusal)
 }
 
 // connectionsOf returns the largest number of connections of a process that may have that many open

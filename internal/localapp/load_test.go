@@ -45,7 +45,7 @@ func TestLoad(t *testing.T) {
 	c.settle(t, s)
 	slow := hold(t, s, c.root())
 	end := c.call(t, s)
-	c.meet(t)
+	c.waitAllAnswered(t)
 	heap := sampleHeap(wide)
 	c.sees(t, fault.RateLimited, "nobody came to a limit")
 	flight := c.begin(t, s)
@@ -70,9 +70,9 @@ func TestLoad(t *testing.T) {
 	requireNoMore(t, before)
 }
 
-// meet waits until every client was answered once, or was asked to wait: clients then store more
+// waitAllAnswered waits until every client was answered once, or was asked to wait: clients then store more
 // about the server than the server stores about them, which would disturb the measurement.
-func (c *crowd) meet(t *testing.T) {
+func (c *crowd) waitAllAnswered(t *testing.T) {
 	t.Helper()
 	for _, v := range c.visitors {
 		select {

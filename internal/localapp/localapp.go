@@ -51,7 +51,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/metric"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/table"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/vaultdir"
 	"github.com/rookeryhq/rookery/internal/watch"
@@ -135,7 +135,7 @@ type App struct {
 	bucket *fileblob.Bucket
 	folder *vaultdir.Folder // nil if a data directory is open
 	files  *fileblob.Bucket // of the folder; nil if a data directory is open
-	teams  *team.Teams
+	teams  *tenant.Registry
 
 	watches watch.Hub // of all folders
 
@@ -178,7 +178,7 @@ func Open(ctx context.Context, cfg Config) (*App, error) {
 		space: cfg.space, waited: cfg.waited, log: cfg.Log, servers: cfg.Servers,
 		shown: cmp.Or(cfg.Folder, cfg.Data), version: cfg.Version,
 	}
-	err := a.enter(cfg)
+	err := a.claimPlace(cfg)
 	if err == nil && cfg.Private {
 		err = a.shield()
 	}
@@ -206,14 +206,14 @@ func (a *App) openTable(cfg Config) error {
 	db, err := bolttable.Open(filepath.Join(a.dir, database),
 		bolttable.Options{Now: cfg.Now, LockTimeout: lockPatience})
 	if err != nil {
-		return a.unopened(err)
+		return a.openFault(err)
 	}
 	a.table = db
 	return nil
 }
 
-// unopened returns the error for a database that cannot be opened.
-func (p place) unopened(err error) error {
+// openFault returns the error for a database that cannot be opened.
+func (p place) openFault(err error) error {
 	var system *fs.PathError
 	switch {
 	case errors.Is(err, bolttable.ErrLocked):
@@ -237,7 +237,7 @@ func (p place) unopened(err error) error {
 // configuration; Wake finally wakes the workers for the erasures that an earlier process did not
 // finish.
 func (a *App) compose(ctx context.Context, cfg Config) error {
-	if err := a.forget(); err != nil {
+	if err := a.removeStaleAddress(); err != nil {
 		return err
 	}
 	var err error
@@ -246,15 +246,15 @@ func (a *App) compose(ctx context.Context, cfg Config) error {
 		return fmt.Errorf("open the data directory: %w", err)
 	}
 	tables, bucket := a.stores(cfg)
-	o := team.Options{
+	o := tenant.Options{
 		Table: tables, Bucket: bucket,
-		Texts: repo.NewTexts(cfg.CacheBytes / 2), Pasts: repo.NewSnapshotCache(cfg.CacheBytes / 2),
+		Texts: repo.NewTexts(cfg.CacheBytes / 2), Snapshots: repo.NewSnapshotCache(cfg.CacheBytes / 2),
 		Memory: memoryOf(cfg), Limits: limitsOf(cfg),
 		Log: cfg.Log, Now: cfg.Now,
-		Makes: true, Background: !cfg.sleeps, Folders: !cfg.sleeps,
+		CreateMissing: true, Background: !cfg.sleeps, Folders: !cfg.sleeps,
 		Compact:   a.table.Compact,
 		PublicURL: cfg.Server.PublicURL, Issuers: hosted.IssuersFor(cfg.Server),
-		Kinds: hosted.Jobs, Parts: hosted.Parts(), Alone: !cfg.sleeps,
+		Kinds: hosted.Jobs, Parts: hosted.Parts(), SoleProcess: !cfg.sleeps,
 	}
 	a.workers = newWorkers(cfg)
 	if !cfg.sleeps {
@@ -263,7 +263,7 @@ func (a *App) compose(ctx context.Context, cfg Config) error {
 	if err := a.serveFolder(&o, cfg); err != nil {
 		return err
 	}
-	a.teams = team.NewTeams(o)
+	a.teams = tenant.NewRegistry(o)
 	a.workers.teams = a.teams
 	a.metrics = metric.New(cfg.Version)
 	if err := a.host(cfg); err != nil {
@@ -292,7 +292,7 @@ func (a *App) makeTeam(ctx context.Context, cfg Config) error {
 	if err := a.teams.Make(ctx, auth.Local); err != nil {
 		return err
 	}
-	if _, err := a.teams.Team(ctx, auth.Local); err != nil {
+	if _, err := a.teams.Tenant(ctx, auth.Local); err != nil {
 		return err
 	}
 	if a.folder == nil || cfg.rebuilds {
@@ -304,13 +304,13 @@ func (a *App) makeTeam(ctx context.Context, cfg Config) error {
 
 // Tools returns all tools of the product, for the tenants of t. If only their descriptions are
 // needed, t may be nil.
-func Tools(t *team.Teams) []*tool.Tool { return hosted.Tools(t, nil) }
+func Tools(t *tenant.Registry) []*tool.Tool { return hosted.Tools(t, nil) }
 
 // Ready returns an error if the data cannot be read, or if a disk has less than minSpace left. In
 // the second case the error is UNAVAILABLE with the reason "disk". It is the readiness check of the
 // server: it costs one read of the database. A disk whose space is unknown counts as ready.
 func (a *App) Ready(ctx context.Context) error {
-	t, err := a.teams.Team(ctx, auth.Local)
+	t, err := a.teams.Tenant(ctx, auth.Local)
 	if err == nil {
 		_, _, err = t.State(ctx)
 	}

@@ -67,7 +67,7 @@ func TestLostAnswerIsToldToWhoMayCall(t *testing.T) {
 	t.Parallel()
 	s := newPrepared(t, noon).stage(t)
 	s.calls["team_token_create"]["expires_in"] = "90 days" // as long as its maker is good
-	firsts := map[string]said{}
+	firsts := map[string]lineAnswer{}
 	for _, name := range s.tools() {
 		firsts[name] = s.must(t, s.lost(name))
 	}

@@ -24,13 +24,13 @@ func TestLostWithTheProcess(t *testing.T) {
 	c := newControl(t, time.Now())
 	chance := rand.New(rand.NewPCG(lostSeed(t), 3))
 	for range rounds(20, 2) {
-		c.murder(t, 1+chance.IntN(len(c.calls)-1))
+		c.killDuringAll(t, 1+chance.IntN(len(c.calls)-1))
 	}
 }
 
-// murder makes all changes concurrently, kills the server when so many are answered, and repeats
+// killDuringAll makes all changes concurrently, kills the server when so many are answered, and repeats
 // them.
-func (c control) murder(t *testing.T, enough int) {
+func (c control) killDuringAll(t *testing.T, enough int) {
 	t.Helper()
 	dir := t.TempDir()
 	require.NoError(t, os.CopyFS(dir, os.DirFS(c.dir)))

@@ -70,19 +70,19 @@ func (w *wired) Close() error {
 	return err
 }
 
-// A said is the answer of a server to one call.
-type said struct {
+// A lineAnswer is the answer of a server to one call.
+type lineAnswer struct {
 	status int
 	body   json.RawMessage
 }
 
 // ok reports whether the call was answered with a success.
-func (s said) ok() bool { return s.status == http.StatusOK }
+func (s lineAnswer) ok() bool { return s.status == http.StatusOK }
 
 // send sends a request over its own wire, disconnects when the wire says so, and waits until the
 // server has finished with it. It returns the answer of the server, which the client may not have
 // received.
-func (l *line) send(t testing.TB, raw []byte, w *wire) said {
+func (l *line) send(t testing.TB, raw []byte, w *wire) lineAnswer {
 	t.Helper()
 	l.start(t, raw, w, nil)
 	<-w.ended
@@ -112,16 +112,16 @@ func (l *line) start(t testing.TB, raw []byte, w *wire, hangUp <-chan struct{}) 
 }
 
 // answer returns the answer of the server over the wire, if there is one.
-func (w *wire) answer(t testing.TB) said {
+func (w *wire) answer(t testing.TB) lineAnswer {
 	t.Helper()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.said.Len() == 0 {
-		return said{}
+		return lineAnswer{}
 	}
 	r, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(w.said.Bytes())), nil)
 	require.NoError(t, err)
 	body, err := io.ReadAll(r.Body)
 	require.NoError(t, err)
-	return said{r.StatusCode, body}
+	return lineAnswer{r.StatusCode, body}
 }

@@ -73,7 +73,7 @@ func newPrepared(t testing.TB, now time.Time) prepared {
 // fill creates the targets of the calls, and the tokens.
 func (f *prepared) fill(t testing.TB, inv tool.Invoker) {
 	t.Helper()
-	furnish(t, inv)
+	writeFixture(t, inv)
 	remember(t, inv)
 	for _, name := range []string{"spare", "quiet", "old", "doomed"} {
 		done(t, inv, "team_vault_create", args{"name": name})
@@ -245,7 +245,7 @@ const twoParts = "# Tree\n\n## One\n\n## Two\n"
 
 // bigBatch returns notes that are too large for an item of the table even when they are compressed.
 func bigBatch() map[string]string {
-	d := deed{word: "w", note: "own"}
+	d := killedWrite{word: "w", note: "own"}
 	return d.batch()
 }
 
@@ -371,16 +371,16 @@ func (c lostCall) post(t testing.TB) *http.Request {
 }
 
 // ask makes a call whose answer arrives.
-func (s *stage) ask(t testing.TB, c lostCall) said {
+func (s *stage) ask(t testing.TB, c lostCall) lineAnswer {
 	t.Helper()
 	return c.said(t, s.line.send(t, c.request(t), newWire(everything, everything)))
 }
 
 // said returns the envelope of an answer.
-func (c lostCall) said(t testing.TB, a said) said {
+func (c lostCall) said(t testing.TB, a lineAnswer) lineAnswer {
 	t.Helper()
 	if len(a.body) == 0 {
-		return said{} // the client hung up before there was an answer
+		return lineAnswer{} // the client hung up before there was an answer
 	}
 	if !c.mcp || a.status != http.StatusOK {
 		return a
@@ -398,7 +398,7 @@ func (c lostCall) said(t testing.TB, a said) said {
 }
 
 // must is ask for a call that must succeed.
-func (s *stage) must(t testing.TB, c lostCall) said {
+func (s *stage) must(t testing.TB, c lostCall) lineAnswer {
 	t.Helper()
 	a := s.ask(t, c)
 	require.True(t, a.ok(), "%s: %d %s", c.tool, a.status, a.body)

@@ -43,15 +43,15 @@ const (
 
 var endings = []ending{goesOn, restarted, killed}
 
-// A ruin makes one call in such a way that its answer is lost. It returns the answer of the server,
+// A loseAnswer makes one call in such a way that its answer is lost. It returns the answer of the server,
 // if there is one.
-type ruin func(t testing.TB, s *stage, c lostCall) said
+type loseAnswer func(t testing.TB, s *stage, c lostCall) lineAnswer
 
 // A round makes every change on one server, loses the answers, and repeats the calls.
 type round struct {
 	ending ending
 	order  []string // of the tools
-	ruin   func(i int) ruin
+	ruin   func(i int) loseAnswer
 	early  bool // what is late comes before the repetition, not after it
 }
 
@@ -87,7 +87,7 @@ func (p prepared) tools() []string {
 
 // requireAgain requires that a repeated call has the same answer, and that its key cannot be used
 // for another call.
-func (s *stage) requireAgain(t testing.TB, c lostCall, first said) {
+func (s *stage) requireAgain(t testing.TB, c lostCall, first lineAnswer) {
 	t.Helper()
 	again := s.must(t, c)
 	require.True(t, replayed(again.body), "%s: %s", c.tool, again.body)
@@ -121,7 +121,7 @@ func (c lostCall) another() lostCall {
 // run makes a round: each change takes effect once, and a repeated call has the first answer.
 func (c control) run(t *testing.T, r round) {
 	s := c.stage(t)
-	firsts := map[string]said{}
+	firsts := map[string]lineAnswer{}
 	for i, name := range r.order {
 		call := c.lost(name)
 		call.mcp = i%5 == 4
@@ -157,7 +157,7 @@ func (s *stage) end(t testing.TB, r round) {
 }
 
 // settle repeats a call until its outcome is known, which takes one repetition.
-func (s *stage) settle(t testing.TB, r round, c lostCall, first said) {
+func (s *stage) settle(t testing.TB, r round, c lostCall, first lineAnswer) {
 	t.Helper()
 	if r.early {
 		s.stores.deliver(t.Context())
@@ -172,7 +172,7 @@ func (s *stage) settle(t testing.TB, r round, c lostCall, first said) {
 
 // ended repeats a call until its job, if it has one, has ended; the server runs the job in the
 // background.
-func (s *stage) ended(t testing.TB, c lostCall) said {
+func (s *stage) ended(t testing.TB, c lostCall) lineAnswer {
 	t.Helper()
 	for {
 		again := s.must(t, c)
@@ -204,8 +204,8 @@ func TestLostConnection(t *testing.T) {
 	chance := rand.New(rand.NewPCG(lostSeed(t), 1))
 	for _, end := range endings {
 		for turn := range rounds(len(cuts), 1) {
-			r := round{ending: end, order: shuffled(chance, c.tools()), ruin: func(i int) ruin {
-				return func(t testing.TB, s *stage, c lostCall) said {
+			r := round{ending: end, order: shuffled(chance, c.tools()), ruin: func(i int) loseAnswer {
+				return func(t testing.TB, s *stage, c lostCall) lineAnswer {
 					raw := c.request(t)
 					w := cuts[(turn+i)%len(cuts)].cut(len(raw))
 					return c.said(t, s.line.send(t, raw, w))
@@ -256,9 +256,9 @@ func TestLostInStores(t *testing.T) {
 				}
 			}
 			r := round{ending: end, order: shuffled(chance, c.tools()), early: chance.IntN(2) == 0}
-			r.ruin = func(i int) ruin {
+			r.ruin = func(i int) loseAnswer {
 				d, last := plans[r.order[i]], i == len(r.order)-1
-				return func(t testing.TB, s *stage, c lostCall) said {
+				return func(t testing.TB, s *stage, c lostCall) lineAnswer {
 					return s.disturbed(t, c, d, last && end == killed)
 				}
 			}
@@ -278,7 +278,7 @@ func (c control) plan(name string, n int) disturbance {
 
 // disturbed makes a call while the stores are disturbed. With stays, they remain disturbed, because
 // the server is killed next. If they stop to work, the client disconnects.
-func (s *stage) disturbed(t testing.TB, c lostCall, d disturbance, stays bool) said {
+func (s *stage) disturbed(t testing.TB, c lostCall, d disturbance, stays bool) lineAnswer {
 	t.Helper()
 	hit := s.stores.disturb(d)
 	if !d.dies {

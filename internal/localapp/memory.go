@@ -6,17 +6,17 @@ import (
 	"runtime/debug"
 
 	"github.com/rookeryhq/rookery/internal/repo"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 )
 
 // memoryOf returns the bound of the memory of open vaults: the configured one, or half of the
 // available memory. It returns nil, no bound, if the memory is unknown, and for a folder that is
 // served, which is one vault.
-func memoryOf(cfg Config) *team.Memory {
+func memoryOf(cfg Config) *tenant.Memory {
 	if cfg.Folder != "" {
 		return nil
 	}
-	return team.NewMemory(cmp.Or(int64(cfg.Server.Memory), available()/2))
+	return tenant.NewMemory(cmp.Or(int64(cfg.Server.Memory), available()/2))
 }
 
 // available returns the memory that the process may use, in bytes: the least of that of the

@@ -10,7 +10,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/blob"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/fileblob"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/vaultdir"
 )
 
@@ -39,10 +39,10 @@ func folderPlace(state, vault string) place {
 	return place{dir: state, option: folderOption, vault: vault}
 }
 
-// enter creates the data directory if needed, or claims the folder. The error is an *InUse if
+// claimPlace creates the data directory if needed, or claims the folder. The error is an *InUse if
 // another process serves the folder; that of a data directory is found when its database is opened.
 // A data directory and a folder together are INVALID_PARAMETER.
-func (a *App) enter(cfg Config) error {
+func (a *App) claimPlace(cfg Config) error {
 	switch {
 	case cfg.Folder == "" && vaultdir.IsState(cfg.Data):
 		return isState()
@@ -93,7 +93,7 @@ func servedElsewhere(cfg Config, busy *vaultdir.InUse) error {
 // serveFolder opens the folder that is served, if there is one, and sets the options of the tenant
 // for it. For a data directory it sets only the watcher of its vaults. Temporary files are written
 // to the state of the folder, so that the folder has only its own files.
-func (a *App) serveFolder(o *team.Options, cfg Config) error {
+func (a *App) serveFolder(o *tenant.Options, cfg Config) error {
 	f := a.folder
 	if f == nil {
 		o.Watch = func(key string, enter func(string) bool) (blob.Watch, error) {
@@ -108,7 +108,7 @@ func (a *App) serveFolder(o *team.Options, cfg Config) error {
 	if err != nil {
 		return fmt.Errorf("open the served folder: %w", err)
 	}
-	o.Served = &team.Served{
+	o.Served = &tenant.Served{
 		Vault: f.Vault, Files: a.files, ReadOnly: f.ReadOnly, Progress: cfg.Progress,
 		Watch: func(enter func(string) bool) (blob.Watch, error) {
 			return a.watches.Open(f.Path, enter)

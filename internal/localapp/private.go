@@ -10,16 +10,16 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 )
 
-// ours are the patterns of the paths in a place that Rookery creates, from the directory down to
+// ownPaths are the patterns of the paths in a place that Rookery creates, from the directory down to
 // the folders of each vault. Files below these are the notes, which people may edit with any
 // program, and segments.
-var ours = []string{
+var ownPaths = []string{
 	".", "*", "tenants/*", "tenants/*/*", "tenants/*/vaults/*", "tenants/*/vaults/*/*",
 	"tenants/*/~*/*", "tenants/*/~*/vaults/*", "tenants/*/~*/vaults/*/*",
 }
 
-// others are the permission bits of the group and of other users.
-const others fs.FileMode = 0o077
+// otherUsers are the permission bits of the group and of other users.
+const otherUsers fs.FileMode = 0o077
 
 // exposed returns the first directory or file of the place that other users of the machine have
 // permissions for, its mode, and the number of such paths. first is relative to the place. Symbolic
@@ -30,7 +30,7 @@ func (p place) exposed() (first string, mode fs.FileMode, count int, err error) 
 		return "", 0, 0, nil
 	}
 	root := os.DirFS(p.dir)
-	for _, pattern := range ours {
+	for _, pattern := range ownPaths {
 		names, err := fs.Glob(root, pattern)
 		if err != nil {
 			return "", 0, 0, err
@@ -42,7 +42,7 @@ func (p place) exposed() (first string, mode fs.FileMode, count int, err error) 
 				continue
 			case err != nil:
 				return "", 0, 0, err
-			case info.Mode().Perm()&others == 0, !info.IsDir() && !info.Mode().IsRegular():
+			case info.Mode().Perm()&otherUsers == 0, !info.IsDir() && !info.Mode().IsRegular():
 				continue
 			}
 			if count++; count == 1 {

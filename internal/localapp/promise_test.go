@@ -97,7 +97,7 @@ func TestSharedArguments(t *testing.T) {
 		for _, name := range []string{"agent_id", "session", "envelope", "only"} {
 			require.True(t, has(name), "%s takes %s", made.Name, name)
 		}
-		means := func(m tool.Meaning) bool { _, ok := made.Meant(m); return ok }
+		means := func(m tool.Meaning) bool { _, ok := made.ArgFor(m); return ok }
 		for _, m := range []tool.Meaning{tool.MeansVersion, tool.MeansKey} {
 			require.Equal(t, made.MayMutate() || made.Kind == tool.View, means(m), "%s and %s", made.Name, m)
 		}

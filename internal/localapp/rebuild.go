@@ -13,14 +13,14 @@ import (
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 )
 
 // Rebuild rebuilds the vaults that are in the folder of a data directory but not in its database:
 // all of them, if the database is lost. For a folder that is served it rebuilds the vault from the
 // segments in its state. It returns no vaults if there is nothing to rebuild. Only vaults of the
 // tenant `local` are rebuilt.
-func Rebuild(ctx context.Context, cfg Config) ([]team.Rebuilt, error) {
+func Rebuild(ctx context.Context, cfg Config) ([]tenant.Rebuilt, error) {
 	cfg.rebuilds = true
 	if cfg.Folder != "" {
 		if err := Served(cfg); err != nil {
@@ -37,12 +37,12 @@ func Rebuild(ctx context.Context, cfg Config) ([]team.Rebuilt, error) {
 
 // rebuild rebuilds the vaults of an open App. It returns READ_ONLY if the folder cannot be written,
 // because the audit log has to be generated again. It is called before any vault is opened.
-func (a *App) rebuild(ctx context.Context) ([]team.Rebuilt, error) {
+func (a *App) rebuild(ctx context.Context) ([]tenant.Rebuilt, error) {
 	if a.folder != nil && a.folder.ReadOnly {
 		return nil, fault.New(fault.ReadOnly, "the folder cannot be written, and its audit log must be "+
 			"rebuilt").Fix(mayWrite)
 	}
-	t, err := a.teams.Team(ctx, auth.Local)
+	t, err := a.teams.Tenant(ctx, auth.Local)
 	if err != nil {
 		return nil, err
 	}

@@ -64,7 +64,7 @@ func TestRebuildAfterAnErasedTenant(t *testing.T) {
 // foldAll compacts a vault completely.
 func foldAll(t *testing.T, app *localapp.App, name string) {
 	t.Helper()
-	own, err := app.Teams().Team(t.Context(), auth.Local)
+	own, err := app.Teams().Tenant(t.Context(), auth.Local)
 	require.NoError(t, err)
 	v, err := own.Vault(t.Context(), name)
 	require.NoError(t, err)

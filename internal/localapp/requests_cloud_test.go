@@ -24,7 +24,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/s3blob"
 	"github.com/rookeryhq/rookery/internal/table"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
@@ -146,9 +146,9 @@ func newCloudPrepared(t testing.TB) (prepared, *awstest.Snapshot) {
 	tables, files := s.open(t, &awstest.Meter{}, c)
 	putJob(t, table.Sub(tables, f.tenant), noon)
 	f.fill(t, sender{&first.hosted, secret})
-	teams := team.NewTeams(team.Options{
-		Table: tables, Bucket: files, Texts: repo.NewTexts(1 << 20), Pasts: repo.NewSnapshotCache(1 << 20),
-		Memory: team.NewMemory(1 << 30), Items: true, Log: slog.New(slog.DiscardHandler), Now: c.time,
+	teams := tenant.NewRegistry(tenant.Options{
+		Table: tables, Bucket: files, Texts: repo.NewTexts(1 << 20), Snapshots: repo.NewSnapshotCache(1 << 20),
+		Memory: tenant.NewMemory(1 << 30), Items: true, Log: slog.New(slog.DiscardHandler), Now: c.time,
 	})
 	defer teams.Close()
 	foldThrice(t, teams, f.tenant, c)

@@ -20,7 +20,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fileblob"
 	"github.com/rookeryhq/rookery/internal/tabletest"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
@@ -139,9 +139,9 @@ func (f *prepared) folded(t testing.TB) {
 
 // foldThrice moves the logs of a tenant out of the table in three steps: into segments, then the
 // data before the images, and an hour later the rest.
-func foldThrice(t testing.TB, teams *team.Teams, tenant string, c *clock) {
+func foldThrice(t testing.TB, teams *tenant.Registry, tenant string, c *clock) {
 	t.Helper()
-	own, err := teams.Team(t.Context(), tenant)
+	own, err := teams.Tenant(t.Context(), tenant)
 	require.NoError(t, err)
 	for range 3 {
 		for _, name := range []string{"main", "spare", "quiet"} {

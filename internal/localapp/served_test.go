@@ -111,7 +111,7 @@ func TestServed(t *testing.T) {
 	p := newPerson(t, vaultOfNotes)
 	app := p.open("v")
 	require.Equal(t, "v", app.Vault())
-	require.Contains(t, strings.Join(app.News(), "\n"), p.path("v"))
+	require.Contains(t, strings.Join(app.StartMessages(), "\n"), p.path("v"))
 	require.Empty(t, app.Changes())
 	via, stop := serve(t, app)
 	require.Equal(t, []string{"a", "sub/b"}, ids(t, via))

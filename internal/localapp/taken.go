@@ -130,7 +130,7 @@ func (a address) server() (Address, string) {
 	if err != nil || portOf(at.Listener) != port && portOf(at.Metrics) != port {
 		return Address{}, ""
 	}
-	return at, near(l.Place)
+	return at, displayPath(l.Place)
 }
 
 // portOf returns the port in a URL, or "" if there is none.
@@ -142,10 +142,10 @@ func portOf(text string) string {
 	return u.Port()
 }
 
-// near returns a path as its user would write it: relative to the working directory, else to the
+// displayPath returns a path as its user would write it: relative to the working directory, else to the
 // home directory, else only its last part. It is never absolute, because messages may be copied
 // into reports.
-func near(path string) string {
+func displayPath(path string) string {
 	here, _ := os.Getwd()
 	home, _ := os.UserHomeDir()
 	for _, from := range []struct{ dir, prefix string }{{here, "./"}, {home, "~/"}} {

@@ -72,10 +72,10 @@ func (t NewTrait) line() (string, int, error) {
 	return strings.Join(parts, " "), len(all), nil
 }
 
-// opens reports whether the first byte of a line that is not a blank is an opening parenthesis.
+// opensParen reports whether the first byte of a line that is not a blank is an opening parenthesis.
 // rest is the part of the line after an annotation. The parenthesis would be parsed as the value of
 // a bare annotation.
-func opens(rest []byte) bool { return bytes.HasPrefix(bytes.TrimLeft(rest, " \t"), []byte("(")) }
+func opensParen(rest []byte) bool { return bytes.HasPrefix(bytes.TrimLeft(rest, " \t"), []byte("(")) }
 
 // annotate returns an annotation as text. opened reports that an opening parenthesis follows it in
 // its line: then a bare annotation is written with empty parentheses.
@@ -182,7 +182,7 @@ func (e *traitEditor) set(k int, f Field) error {
 		end := e.d.Traits[e.i].Span.End
 		at = Span{end, end}
 	}
-	annotation, err := annotate(f, opens(e.text[at.End:lineEnd(e.text, at.End)]))
+	annotation, err := annotate(f, opensParen(e.text[at.End:lineEnd(e.text, at.End)]))
 	if err != nil {
 		return err
 	}
@@ -346,7 +346,7 @@ var boxOnly = regexp.MustCompile(`^(\[.\])?$`)
 // removed if at most a checkbox is left on it and no other line depends on it.
 func (r removal) result(apart bool) []byte {
 	cuts, first := r.cuts(), r.d.Traits[r.gone[0]]
-	if first.lone && boxOnly.MatchString(r.left(cuts)) {
+	if first.removable && boxOnly.MatchString(r.remaining(cuts)) {
 		at := first.Span.Start
 		return splice(r.text, Span{lineStart(r.text, at), lineNext(r.text, at)}, nil)
 	}
@@ -388,9 +388,9 @@ func (r removal) cuts() []patch {
 	return cuts
 }
 
-// left returns the content of the line without the cuts and the blanks around it. It is what
+// remaining returns the content of the line without the cuts and the blanks around it. It is what
 // remains of the line for the decision whether the line itself is removed.
-func (r removal) left(cuts []patch) string {
+func (r removal) remaining(cuts []patch) string {
 	t := r.d.Traits[r.gone[0]]
 	start := lineStart(r.text, t.Span.Start)
 	line := r.text[start:lineEnd(r.text, start)]

@@ -158,18 +158,18 @@ func withBreaks(s, eol string) string {
 	return strings.ReplaceAll(s, "\n", eol)
 }
 
-// A Matches is the error of FindOnce: N is how often the text was found, which is not 1. N is 0, or
+// A NotOnceError is the error of FindOnce: N is how often the text was found, which is not 1. N is 0, or
 // at least 2.
-type Matches struct{ N int }
+type NotOnceError struct{ N int }
 
 // Error returns the message with the number of matches.
-func (m *Matches) Error() string { return fmt.Sprintf("found %d times, not once", m.N) }
+func (m *NotOnceError) Error() string { return fmt.Sprintf("found %d times, not once", m.N) }
 
-// A Once is the replacement of a text that occurs exactly once.
+// A Replacement is the replacement of a text that occurs exactly once.
 //
 // It is a value and not an applied change, so that a caller can combine several before it changes
 // the text.
-type Once struct {
+type Replacement struct {
 	At   Span
 	With string
 	Line int // the line in which At begins
@@ -179,9 +179,9 @@ type Once struct {
 // another. Its error is a *Matches if the text does not occur once; overlapping occurrences count.
 // If old does not occur and the line breaks of the note are "\r\n", the line breaks of both texts
 // are converted first. FindOnce returns INVALID_VALUE if old is empty.
-func FindOnce(text []byte, old, with string) (Once, error) {
+func FindOnce(text []byte, old, with string) (Replacement, error) {
 	if old == "" {
-		return Once{}, fault.New(fault.InvalidValue, "the text to replace is empty")
+		return Replacement{}, fault.New(fault.InvalidValue, "the text to replace is empty")
 	}
 	at := bytes.Index(text, []byte(old))
 	if at < 0 && lineBreak(text) == "\r\n" {
@@ -189,12 +189,12 @@ func FindOnce(text []byte, old, with string) (Once, error) {
 		at = bytes.Index(text, []byte(old))
 	}
 	if at < 0 {
-		return Once{}, &Matches{0}
+		return Replacement{}, &NotOnceError{0}
 	}
 	if bytes.Contains(text[at+1:], []byte(old)) {
-		return Once{}, &Matches{max(2, bytes.Count(text, []byte(old)))}
+		return Replacement{}, &NotOnceError{max(2, bytes.Count(text, []byte(old)))}
 	}
-	return Once{Span{at, at + len(old)}, with, lineOf(text, at)}, nil
+	return Replacement{Span{at, at + len(old)}, with, lineOf(text, at)}, nil
 }
 
 // title returns the heading that is the note's title.

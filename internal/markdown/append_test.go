@@ -99,7 +99,7 @@ func TestFindOnce(t *testing.T) {
 		n         int
 	}{{"a b", "c", 0}, {"a a a", "a", 3}, {"aaa", "aa", 2}} {
 		_, err := markdown.FindOnce([]byte(c.text), c.old, "x")
-		var m *markdown.Matches
+		var m *markdown.NotOnceError
 		require.True(t, errors.As(err, &m))
 		require.Equal(t, c.n, m.N, c.text)
 	}

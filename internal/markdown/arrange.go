@@ -71,7 +71,7 @@ func MoveSection(text []byte, slug string, to SectionPlace) (out []byte, line in
 	// removed. A place after the section has moved by the length of the removed text, and the index
 	// of the headings there by their number.
 	rest, block := cutSection(text, h)
-	order := d.without(h.Subtree)
+	order := d.headingsOutside(h.Subtree)
 	k := d.headingsBefore(at)
 	if at >= h.Subtree.End {
 		at -= len(text) - len(rest)
@@ -81,7 +81,7 @@ func MoveSection(text []byte, slug string, to SectionPlace) (out []byte, line in
 	out, line = insertBlock(rest, at, append(block, eol...), eol)
 	// order has the headings that the result must have, with the slugs of before: a move must not
 	// change the id of any section.
-	order = slices.Insert(order, k, d.inside(h.Subtree)...)
+	order = slices.Insert(order, k, d.headingsIn(h.Subtree)...)
 	if err := sameSections(order, Parse(out).Headings, 0, 0); err != nil {
 		return nil, 0, err
 	}
@@ -117,8 +117,8 @@ func (d *Doc) headingsBefore(at int) int {
 	return n
 }
 
-// inside returns the headings that begin in a span.
-func (d *Doc) inside(s Span) []Heading {
+// headingsIn returns the headings that begin in a span.
+func (d *Doc) headingsIn(s Span) []Heading {
 	var some []Heading
 	for _, h := range d.Headings {
 		if h.Own.Start >= s.Start && h.Own.Start < s.End {

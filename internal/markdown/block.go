@@ -20,24 +20,24 @@ const maxDepth = 100
 func newParser(inline ...util.PrioritizedValue) parser.Parser {
 	return parser.NewParser(
 		parser.WithBlockParsers(
-			util.Prioritized(counted{parser.NewSetextHeadingParser()}, 100),
-			util.Prioritized(counted{parser.NewThematicBreakParser()}, 200),
-			util.Prioritized(shallow{counted{parser.NewListParser()}}, 300),
-			util.Prioritized(counted{parser.NewListItemParser()}, 400),
-			util.Prioritized(counted{parser.NewCodeBlockParser()}, 500),
-			util.Prioritized(counted{parser.NewATXHeadingParser()}, 600),
-			util.Prioritized(counted{parser.NewFencedCodeBlockParser()}, 700),
-			util.Prioritized(shallow{counted{parser.NewBlockquoteParser()}}, 800),
-			util.Prioritized(counted{parser.NewHTMLBlockParser()}, 900),
-			util.Prioritized(counted{parser.NewParagraphParser()}, 1000),
+			util.Prioritized(countingParser{parser.NewSetextHeadingParser()}, 100),
+			util.Prioritized(countingParser{parser.NewThematicBreakParser()}, 200),
+			util.Prioritized(depthLimiter{countingParser{parser.NewListParser()}}, 300),
+			util.Prioritized(countingParser{parser.NewListItemParser()}, 400),
+			util.Prioritized(countingParser{parser.NewCodeBlockParser()}, 500),
+			util.Prioritized(countingParser{parser.NewATXHeadingParser()}, 600),
+			util.Prioritized(countingParser{parser.NewFencedCodeBlockParser()}, 700),
+			util.Prioritized(depthLimiter{countingParser{parser.NewBlockquoteParser()}}, 800),
+			util.Prioritized(countingParser{parser.NewHTMLBlockParser()}, 900),
+			util.Prioritized(countingParser{parser.NewParagraphParser()}, 1000),
 		),
-		parser.WithParagraphTransformers(util.Prioritized(definitions{}, 100)),
+		parser.WithParagraphTransformers(util.Prioritized(definitionTransformer{}, 100)),
 		parser.WithInlineParsers(inline...),
 	)
 }
 
 // blockParser parses the blocks of a note, but not their inline text, which prose parses.
-var blockParser = newParser(util.Prioritized(unread{}, 100))
+var blockParser = newParser(util.Prioritized(textSkipper{}, 100))
 
 // parseBlocks returns the tree of the blocks of a body, and the context with its link definitions.
 // crowded reports that the body exceeds MaxOpen or maxBlocks, and that the tree ends there.
@@ -65,21 +65,21 @@ const MaxOpen = 250_000
 // definition counts as three. Each block is a node of the tree.
 const maxBlocks = 100_000
 
-// A count is the number of blocks that were opened, and how many of them are headings. The latter
+// A blockCount is the number of blocks that were opened, and how many of them are headings. The latter
 // lets readBody allocate the headings once.
-type count struct{ blocks, headings int }
+type blockCount struct{ blocks, headings int }
 
 // countKey is the key of the *count in a context.
 var countKey = parser.NewContextKey()
 
-// A counted is a block parser that counts the blocks that it opens, in the *count of the context.
-type counted struct{ parser.BlockParser }
+// A countingParser is a block parser that counts the blocks that it opens, in the *count of the context.
+type countingParser struct{ parser.BlockParser }
 
 // Open opens a block, and counts it.
-func (c counted) Open(p ast.Node, r text.Reader, pc parser.Context) (ast.Node, parser.State) {
+func (c countingParser) Open(p ast.Node, r text.Reader, pc parser.Context) (ast.Node, parser.State) {
 	node, state := c.BlockParser.Open(p, r, pc)
 	if node != nil {
-		n := pc.Get(countKey).(*count)
+		n := pc.Get(countKey).(*blockCount)
 		n.blocks++
 		if node.Kind() == ast.KindHeading {
 			n.headings++
@@ -92,51 +92,51 @@ func (c counted) Open(p ast.Node, r text.Reader, pc parser.Context) (ast.Node, p
 // takes quadratic time in the length.
 const maxDefinitionLines = 1000
 
-// A definitions is a paragraph transformer that removes the link definitions at the start of a
+// A definitionTransformer is a paragraph transformer that removes the link definitions at the start of a
 // paragraph.
-type definitions struct{}
+type definitionTransformer struct{}
 
 // Transform does nothing for a paragraph that is too long, or that does not begin with a
 // definition.
-func (definitions) Transform(p *ast.Paragraph, r text.Reader, pc parser.Context) {
+func (definitionTransformer) Transform(p *ast.Paragraph, r text.Reader, pc parser.Context) {
 	if p.Lines().Len() > maxDefinitionLines || p.Lines().Len() == 0 {
 		return
 	}
 	first := p.Lines().At(0)
 	line := r.Source()[first.Start:first.Stop]
 	if start := line[util.TrimLeftSpaceLength(line):]; len(start) > 0 && start[0] == '[' {
-		pc.Get(countKey).(*count).blocks += 2
+		pc.Get(countKey).(*blockCount).blocks += 2
 		parser.LinkReferenceParagraphTransformer.Transform(p, r, pc)
 	}
 }
 
-// An unread is an inline parser that skips the text of a block. Without it, goldmark would look at
+// A textSkipper is an inline parser that skips the text of a block. Without it, goldmark would look at
 // every byte and create a node for every line.
-type unread struct{}
+type textSkipper struct{}
 
-// unreadKey is the key of the node that unread returned last.
-var unreadKey = parser.NewContextKey()
+// skipperKey is the key of the node that textSkipper returned last.
+var skipperKey = parser.NewContextKey()
 
 // Trigger returns the bytes that a block can begin with: punctuation, and a blank, which goldmark
 // uses for all other bytes.
-func (unread) Trigger() []byte { return []byte(" !\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~") }
+func (textSkipper) Trigger() []byte { return []byte(" !\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~") }
 
 // Parse skips to the end of the block. All blocks share one node, because no code reads it.
 //
 // Setting the position beyond the last line ends the block for goldmark, which then does not call
 // the parser for the other lines.
-func (unread) Parse(_ ast.Node, block text.Reader, pc parser.Context) ast.Node {
+func (textSkipper) Parse(_ ast.Node, block text.Reader, pc parser.Context) ast.Node {
 	_, at := block.Position()
 	block.SetPosition(math.MaxInt, at)
-	return pc.ComputeIfAbsent(unreadKey, func() any { return ast.NewText() }).(ast.Node)
+	return pc.ComputeIfAbsent(skipperKey, func() any { return ast.NewText() }).(ast.Node)
 }
 
-// A shallow is a parser of containers that opens them only down to maxDepth.
-type shallow struct{ parser.BlockParser }
+// A depthLimiter is a parser of containers that opens them only down to maxDepth.
+type depthLimiter struct{ parser.BlockParser }
 
 // Open opens a container unless its parent is at maxDepth. It calls the list parser even then,
 // because only that call records that another item follows.
-func (s shallow) Open(p ast.Node, r text.Reader, pc parser.Context) (ast.Node, parser.State) {
+func (s depthLimiter) Open(p ast.Node, r text.Reader, pc parser.Context) (ast.Node, parser.State) {
 	if p.Kind() != ast.KindList && depth(p) >= maxDepth {
 		return nil, parser.NoChildren
 	}
@@ -162,7 +162,7 @@ type lineReader struct {
 	context parser.Context
 	blank   int
 	open    int // the sum that MaxOpen bounds
-	count   count
+	count   blockCount
 	crowded bool
 }
 

@@ -33,10 +33,10 @@ const markup = "*_`[]!<"
 
 // A blockLine is a line of the block that is being read.
 type blockLine struct {
-	Span        // in the text of the block, without the line break
-	shift  int  // to add to an offset in the block for the offset in the note
-	number int  // the line of the file
-	lone   bool // the line can be removed without an effect on others
+	Span           // in the text of the block, without the line break
+	shift     int  // to add to an offset in the block for the offset in the note
+	number    int  // the line of the file
+	removable bool // the line can be removed without an effect on others
 }
 
 // readBody parses the text after the frontmatter and adds its parts to the Doc. The title is known
@@ -48,7 +48,7 @@ func (d *Doc) readBody(text []byte) {
 		doc: d, text: text, slugs: slugger{},
 		at: d.Body, line: d.BodyLine, prose: newProse(defs),
 	}
-	if n := defs.Get(countKey).(*count).headings; n > 0 {
+	if n := defs.Get(countKey).(*blockCount).headings; n > 0 {
 		d.Headings = make([]Heading, 0, min(n, maxFound+1))
 	}
 	b.walk(root)
@@ -85,7 +85,7 @@ func (b *bodyReader) dense(n ast.Node) bool {
 	for i := range lines.Len() {
 		at := lines.At(i)
 		for _, c := range at.Value(b.text[b.doc.Body:]) {
-			if inline[c] {
+			if inlineBytes[c] {
 				marks++
 			}
 		}
@@ -93,8 +93,8 @@ func (b *bodyReader) dense(n ast.Node) bool {
 	return marks > maxInline
 }
 
-// inline contains the bytes that maxInline counts.
-var inline = [256]bool{
+// inlineBytes contains the bytes that maxInline counts.
+var inlineBytes = [256]bool{
 	'@': true, '#': true, '[': true, ']': true, '*': true, '_': true, '`': true, '<': true, '\\': true,
 }
 
@@ -198,20 +198,20 @@ func inItem(n ast.Node) bool {
 func (b *bodyReader) declare(next ast.Node) bool {
 	h := &b.doc.Headings[b.scope()]
 	if lines := declarationLines(b.text, b.doc.Body, next); lines != nil {
-		h.Embedded = readDeclaration(b.text, lines, b.lineOf(lines[0].Start))
+		h.Declaration = readDeclaration(b.text, lines, b.lineOf(lines[0].Start))
 	}
 	switch {
-	case h.Embedded == nil:
+	case h.Declaration == nil:
 		h.Slug = b.slugs.next(h.Text)
 		return false
-	case h.Embedded.ID != "":
-		h.Slug = h.Embedded.ID // an id does not reserve its slug for other headings
+	case h.Declaration.ID != "":
+		h.Slug = h.Declaration.ID // an id does not reserve its slug for other headings
 	case !hasLetters(h.Text):
-		h.Slug = b.slugs.next(h.Embedded.Type)
+		h.Slug = b.slugs.next(h.Declaration.Type)
 	default:
 		h.Slug = b.slugs.next(h.Text)
 	}
-	b.declared(h)
+	b.declarationRefs(h)
 	return true
 }
 
@@ -279,18 +279,18 @@ func (b *bodyReader) gather(n ast.Node) {
 		l := blockLine{Span: Span{Start: len(b.joined)}, shift: b.doc.Body + s.Start - len(b.joined)}
 		b.joined = append(b.joined, body[s.Start:s.Stop]...)
 		l.End = l.Start + len(bytes.TrimRight(body[s.Start:s.Stop], "\r\n"))
-		l.lone = i > 0 || lone(n)
+		l.removable = i > 0 || isRemovable(n)
 		b.lines = append(b.lines, l)
 	}
 	b.prose.src = b.joined
 }
 
-// lone reports whether the first line of a block can be removed: no list item needs its marker for
+// isRemovable reports whether the first line of a block can be removed: no list item needs its marker for
 // text that follows.
 //
 // A marker needs its text: if the first line of an item were removed while other lines or blocks
 // follow, these would have another meaning.
-func lone(n ast.Node) bool {
+func isRemovable(n ast.Node) bool {
 	for p := n.Parent(); p != nil; n, p = p, p.Parent() {
 		if n.PreviousSibling() != nil {
 			return true

@@ -2,17 +2,17 @@ package markdown
 
 import "bytes"
 
-// Anew returns the subtree as it must be in a copy: without the ids in declarations and the ids of
+// WithoutIDs returns the subtree as it must be in a copy: without the ids in declarations and the ids of
 // blocks, because they would be in the vault twice. A declaration whose only field was the id keeps
 // its type. The errors are those of NewSubtree, and malformed_markdown if the headings would
 // change.
-func (s Subtree) Anew() (Subtree, error) {
+func (s Subtree) WithoutIDs() (Subtree, error) {
 	d := Parse(s.Text)
 	patches := d.blockIDs(s.Text)
 	for i, h := range d.Headings {
-		if _, pinned := h.Embedded.Get("id"); pinned {
+		if _, pinned := h.Declaration.Get("id"); pinned {
 			e := &declarationEditor{d, s.Text, i, h, lineBreak(s.Text)}
-			patches = append(patches, e.without(map[string]any{"id": nil})...)
+			patches = append(patches, e.removePatches(map[string]any{"id": nil})...)
 		}
 	}
 	fresh, err := NewSubtree(apply(s.Text, patches))

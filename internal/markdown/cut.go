@@ -21,43 +21,43 @@ func DeleteSection(text []byte, slug string) (out, removed []byte, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := sameSections(r.stay, r.now, 0, 0); err != nil {
+	if err := sameSections(r.kept, r.now, 0, 0); err != nil {
 		return nil, nil, err
 	}
 	return r.text, r.gone, nil
 }
 
-// A withoutSection is the result of removing a section: the text that is left and the removed text,
+// A sectionRemoval is the result of removing a section: the text that is left and the removed text,
 // and the headings that stay, as parsed before and after. The latter two have the same levels and
 // texts, but their slugs can differ.
-type withoutSection struct {
+type sectionRemoval struct {
 	text, gone []byte
-	stay, now  []Heading
+	kept, now  []Heading
 }
 
 // removeSection removes a section, even if the slugs of other sections change. It tries the removal
 // without and then with a line break in place of the section, and returns the first result in which
 // all other headings are the same. The errors are those of RemoveSection.
-func removeSection(text []byte, slug string) (r withoutSection, err error) {
+func removeSection(text []byte, slug string) (r sectionRemoval, err error) {
 	d := Parse(text)
 	h, ok := d.Section(slug)
 	if !ok || h.Title {
 		return r, noSection(slug)
 	}
-	stay := d.without(h.Subtree)
+	stay := d.headingsOutside(h.Subtree)
 	for _, between := range []string{"", lineBreak(text)} {
 		out := splice(text, h.Subtree, []byte(between))
 		if now := Parse(out); now.Body == d.Body && sameHeadings(stay, now.Headings) {
 			gone := text[h.Subtree.Start:h.Subtree.End:h.Subtree.End]
-			return withoutSection{out, gone, stay, now.Headings}, nil
+			return sectionRemoval{out, gone, stay, now.Headings}, nil
 		}
 	}
 	return r, fault.New(fault.InvalidValue, "the section %q cannot be removed without changing "+
 		"the headings around it; edit the text", slug).With("line", h.Line)
 }
 
-// without returns the headings that do not begin in a span.
-func (d *Doc) without(s Span) []Heading {
+// headingsOutside returns the headings that do not begin in a span.
+func (d *Doc) headingsOutside(s Span) []Heading {
 	var rest []Heading
 	for _, h := range d.Headings {
 		if h.Own.Start < s.Start || h.Own.Start >= s.End {

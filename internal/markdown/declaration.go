@@ -8,7 +8,7 @@ import (
 	"github.com/yuin/goldmark/ast"
 )
 
-// An Embedded is the declaration below a heading that makes an object of its section:
+// A Declaration is the declaration below a heading that makes an object of its section:
 //
 //	::meeting(id=standup, attendees=[[[people/freya]], [[people/thor]]])
 //
@@ -18,7 +18,7 @@ import (
 //	attendees: [[people/freya]], [[people/thor]]
 //
 // It is the whole paragraph that follows the heading (reference/raven.md §1.5).
-type Embedded struct {
+type Declaration struct {
 	Type   string
 	ID     string     // the `id` that it declares, which is the heading's slug; empty if none
 	Fields []Argument // in text order, `id` included
@@ -40,7 +40,7 @@ type Argument struct {
 }
 
 // Get returns the field with a key, and whether there is one. It may be called on nil.
-func (e *Embedded) Get(key string) (Argument, bool) {
+func (e *Declaration) Get(key string) (Argument, bool) {
 	if e == nil {
 		return Argument{}, false
 	}
@@ -80,9 +80,9 @@ func declarationLines(text []byte, body int, block ast.Node) []Span {
 // The two notations exclude each other: arguments in parentheses must be on the only line, and
 // fields on lines need a first line with nothing but the type. If any field is invalid, the whole
 // paragraph is text. If a key occurs twice, the last one counts.
-func readDeclaration(text []byte, lines []Span, line int) *Embedded {
+func readDeclaration(text []byte, lines []Span, line int) *Declaration {
 	first := lines[0]
-	e := &Embedded{Line: line, Span: Span{first.Start, lines[len(lines)-1].End}}
+	e := &Declaration{Line: line, Span: Span{first.Start, lines[len(lines)-1].End}}
 	e.name = Span{first.Start + 2, first.Start + 2}
 	for e.name.End < first.End && isWord(text[e.name.End]) {
 		e.name.End++
@@ -109,7 +109,7 @@ func readDeclaration(text []byte, lines []Span, line int) *Embedded {
 
 // id returns the id that the fields declare, or "". A number is accepted, as its digits, because an
 // id such as 2024 needs no quotes.
-func (e *Embedded) id() string {
+func (e *Declaration) id() string {
 	a, _ := e.Get("id")
 	switch v := a.Value.(type) {
 	case string:
@@ -122,7 +122,7 @@ func (e *Embedded) id() string {
 
 // readArguments parses `(key=value, …)` in the span at, adds the fields to e, and reports whether
 // all of them are valid. An empty value is nil.
-func (e *Embedded) readArguments(text []byte, at Span) bool {
+func (e *Declaration) readArguments(text []byte, at Span) bool {
 	if text[at.Start] != '(' || text[at.End-1] != ')' || at.End-at.Start < 2 {
 		return false
 	}
@@ -149,7 +149,7 @@ func (e *Embedded) readArguments(text []byte, at Span) bool {
 // readLine parses `key: value` in the span at, adds the field to e, and reports whether it is
 // valid. A blank must follow the colon unless the value is empty. References separated by commas
 // are a list, also without brackets around it.
-func (e *Embedded) readLine(text []byte, at Span, line int) bool {
+func (e *Declaration) readLine(text []byte, at Span, line int) bool {
 	n := bytes.IndexByte(text[at.Start:at.End], ':')
 	if n < 0 || !isKey(string(text[at.Start:at.Start+n])) {
 		return false

@@ -19,12 +19,12 @@ func objects(d *markdown.Doc) string {
 		if h.Parent >= 0 {
 			s += "<" + d.Headings[h.Parent].Slug
 		}
-		if h.Embedded != nil {
+		if h.Declaration != nil {
 			var fields []string
-			for _, a := range h.Embedded.Fields {
+			for _, a := range h.Declaration.Fields {
 				fields = append(fields, a.Key+"="+value(a.Value))
 			}
-			s += " " + h.Embedded.Type + "{" + strings.Join(fields, ", ") + "}"
+			s += " " + h.Declaration.Type + "{" + strings.Join(fields, ", ") + "}"
 		}
 		items = append(items, s)
 	}
@@ -100,7 +100,7 @@ func TestEmbeddedPlaces(t *testing.T) {
 	d := markdown.Parse([]byte(text))
 	var got []string
 	for _, h := range d.Headings[1:] {
-		e := h.Embedded
+		e := h.Declaration
 		got = append(got, fmt.Sprintf("L%d %q", e.Line, text[e.Span.Start:e.Span.End]))
 		for _, a := range e.Fields {
 			got = append(got, fmt.Sprintf("L%d %q %q", a.Line, text[a.Span.Start:a.Span.End], text[a.Text.Start:a.Text.End]))
@@ -110,8 +110,8 @@ func TestEmbeddedPlaces(t *testing.T) {
 		`L5 "::m( a = 1 , b=[x, y])"`, `L5 "a = 1" "1"`, `L5 "b=[x, y]" "[x, y]"`,
 		`L8 "::n\nc: d\n  e:  [[f]]"`, `L9 "c: d" "d"`, `L10 "e:  [[f]]" "[[f]]"`,
 	}, got)
-	_, ok := d.Headings[1].Embedded.Get("b")
+	_, ok := d.Headings[1].Declaration.Get("b")
 	require.True(t, ok)
-	_, ok = d.Headings[0].Embedded.Get("b")
+	_, ok = d.Headings[0].Declaration.Get("b")
 	require.False(t, ok)
 }

@@ -82,7 +82,7 @@ func (e *declarationEditor) setAll(fields []Field) error {
 		return err
 	}
 	have := e.arguments()
-	block := e.h.Embedded != nil && e.h.Embedded.block
+	block := e.h.Declaration != nil && e.h.Declaration.block
 	var patches []patch
 	var more []spelledField
 	changed := map[string]any{}
@@ -96,7 +96,7 @@ func (e *declarationEditor) setAll(fields []Field) error {
 			return invalid(f.Key, why)
 		}
 		if ok {
-			patches = append(patches, e.replaced(old, spelled))
+			patches = append(patches, e.replacePatch(old, spelled))
 		} else {
 			more = append(more, spelledField{f.Key, spelled})
 		}
@@ -105,26 +105,26 @@ func (e *declarationEditor) setAll(fields []Field) error {
 	if len(changed) == 0 {
 		return nil
 	}
-	return e.accept(apply(e.text, append(patches, e.added(more)...)), changed)
+	return e.accept(apply(e.text, append(patches, e.addPatches(more)...)), changed)
 }
 
 // arguments returns the fields by key; an empty map for a section without a declaration.
 func (e *declarationEditor) arguments() map[string]Argument {
 	all := map[string]Argument{}
-	if e.h.Embedded != nil {
-		for _, a := range e.h.Embedded.Fields {
+	if e.h.Declaration != nil {
+		for _, a := range e.h.Declaration.Fields {
 			all[a.Key] = a
 		}
 	}
 	return all
 }
 
-// replaced returns the patch that replaces the value of a field. A field without a value has no
+// replacePatch returns the patch that replaces the value of a field. A field without a value has no
 // position for one, so the value is added after the key, with the blank that the notation of lines
 // requires. To remove the value, the blanks before it are removed as well.
-func (e *declarationEditor) replaced(old Argument, spelled string) patch {
+func (e *declarationEditor) replacePatch(old Argument, spelled string) patch {
 	if old.Text.Start == old.Text.End {
-		if e.h.Embedded.block && spelled != "" {
+		if e.h.Declaration.block && spelled != "" {
 			spelled = " " + spelled
 		}
 		return patch{Span{old.Span.End, old.Span.End}, []byte(spelled)}
@@ -139,12 +139,12 @@ func (e *declarationEditor) replaced(old Argument, spelled string) patch {
 // A spelledField is a field that a declaration does not have yet, with its value as text.
 type spelledField struct{ key, value string }
 
-// added returns the patches that add fields to the declaration: in alphabetical order if the keys
+// addPatches returns the patches that add fields to the declaration: in alphabetical order if the keys
 // are in that order, and otherwise at the end. It depends on the notation: without a declaration, a
 // new one of type section is written; a bare type gets parentheses; and in lines each field gets a
 // line.
-func (e *declarationEditor) added(more []spelledField) []patch {
-	d := e.h.Embedded
+func (e *declarationEditor) addPatches(more []spelledField) []patch {
+	d := e.h.Declaration
 	if len(more) == 0 {
 		return nil
 	}
@@ -153,9 +153,9 @@ func (e *declarationEditor) added(more []spelledField) []patch {
 	}
 	switch {
 	case d == nil:
-		return []patch{e.declared("::section(" + joined(more) + ")")}
+		return []patch{e.declarePatch("::section(" + joined(more) + ")")}
 	case d.block:
-		return e.addedLines(more)
+		return e.addLinePatches(more)
 	case d.args.Start == 0:
 		return []patch{{Span{d.name.End, d.name.End}, []byte("(" + joined(more) + ")")}}
 	case len(d.Fields) == 0:
@@ -185,9 +185,9 @@ func joined(fields []spelledField) string {
 	return strings.Join(all, ", ")
 }
 
-// declared returns the patch that adds a declaration directly below the heading. A declaration is a
+// declarePatch returns the patch that adds a declaration directly below the heading. A declaration is a
 // whole paragraph, so a blank line is added if text follows.
-func (e *declarationEditor) declared(declaration string) patch {
+func (e *declarationEditor) declarePatch(declaration string) patch {
 	at := e.h.Content
 	before := ""
 	if at > 0 && e.text[at-1] != '\n' {
@@ -199,11 +199,11 @@ func (e *declarationEditor) declared(declaration string) patch {
 	return patch{Span{at, at}, []byte(before + declaration + e.eol)}
 }
 
-// addedLines returns the patches that add lines to the declaration, with the indentation of the
+// addLinePatches returns the patches that add lines to the declaration, with the indentation of the
 // lines around them. It includes the markers of a quote or a list, because the margin is copied
 // from an existing line. The declaration has at least one field.
-func (e *declarationEditor) addedLines(more []spelledField) []patch {
-	d := e.h.Embedded
+func (e *declarationEditor) addLinePatches(more []spelledField) []patch {
+	d := e.h.Declaration
 	last, place := d.Fields[len(d.Fields)-1].Span, d.next()
 	var patches []patch
 	for _, f := range more {
@@ -224,14 +224,14 @@ func (e *declarationEditor) addedLines(more []spelledField) []patch {
 }
 
 // isSorted reports whether the keys are in alphabetical order.
-func (e *Embedded) isSorted() bool { return slices.IsSortedFunc(e.Fields, byKey) }
+func (e *Declaration) isSorted() bool { return slices.IsSortedFunc(e.Fields, byKey) }
 
 // byKey compares two fields by their keys, as bytes.
 func byKey(a, b Argument) int { return strings.Compare(a.Key, b.Key) }
 
 // next returns a function that returns the index of the field before which a new one is added, or
 // the number of fields for the end.
-func (e *Embedded) next() func(key string) int {
+func (e *Declaration) next() func(key string) int {
 	sorted := e.isSorted()
 	return func(key string) int {
 		if !sorted {
@@ -254,17 +254,17 @@ func (e *declarationEditor) unsetAll(keys []string) error {
 	if len(gone) == 0 {
 		return nil
 	}
-	return e.accept(apply(e.text, e.without(gone)), gone)
+	return e.accept(apply(e.text, e.removePatches(gone)), gone)
 }
 
-// without returns the patches that remove some fields of the declaration.
+// removePatches returns the patches that remove some fields of the declaration.
 //
 // With all fields removed, nothing of the arguments stays: a declaration of type section is removed
 // with its line, because it has no meaning without fields, and the parentheses of any other are
 // removed. Otherwise a field in lines is removed with its line, and one in parentheses with one
 // comma: the comma after it if another field that stays follows, and else the one before it.
-func (e *declarationEditor) without(gone map[string]any) []patch {
-	d := e.h.Embedded
+func (e *declarationEditor) removePatches(gone map[string]any) []patch {
+	d := e.h.Declaration
 	whole := len(gone) == len(d.Fields)
 	switch {
 	case whole && d.Type == "section":
@@ -315,7 +315,7 @@ func (e *declarationEditor) accept(text []byte, fields map[string]any) error {
 			return e.cannotEdit(key)
 		}
 	}
-	if !sameArguments(e.h.Embedded, now.h.Embedded, fields) {
+	if !sameArguments(e.h.Declaration, now.h.Declaration, fields) {
 		return e.cannotEdit(keys[0])
 	}
 	e.doc, e.text, e.h = after, text, now.h
@@ -336,7 +336,7 @@ func sameOutline(before, after *Doc, i int) bool {
 		if h.Level != other.Level || h.Title != other.Title {
 			return false
 		}
-		if k != i && (h.Text != other.Text || (h.Embedded == nil) != (other.Embedded == nil)) {
+		if k != i && (h.Text != other.Text || (h.Declaration == nil) != (other.Declaration == nil)) {
 			return false
 		}
 	}
@@ -350,7 +350,7 @@ func sameTrait(a, b Trait) bool {
 }
 
 // sameArguments reports whether two declarations have the same fields, except for some keys.
-func sameArguments(before, after *Embedded, keys map[string]any) bool {
+func sameArguments(before, after *Declaration, keys map[string]any) bool {
 	a, b := arguments(before, keys), arguments(after, keys)
 	return slices.EqualFunc(a, b, func(x, y Argument) bool {
 		return x.Key == y.Key && equal(x.Value, y.Value)
@@ -358,7 +358,7 @@ func sameArguments(before, after *Embedded, keys map[string]any) bool {
 }
 
 // arguments returns a copy of the fields of a declaration, except for some keys. e may be nil.
-func arguments(e *Embedded, keys map[string]any) []Argument {
+func arguments(e *Declaration, keys map[string]any) []Argument {
 	if e == nil {
 		return nil
 	}

@@ -173,11 +173,11 @@ func TestArgumentsTouchNothingElse(t *testing.T) {
 	})
 }
 
-func object(t require.TestingT, text string) *markdown.Embedded {
+func object(t require.TestingT, text string) *markdown.Declaration {
 	h, ok := markdown.Parse([]byte(text)).Section("b")
 	require.True(t, ok)
-	require.NotNil(t, h.Embedded)
-	return h.Embedded
+	require.NotNil(t, h.Declaration)
+	return h.Declaration
 }
 
 // drawLineValue draws a value that a line can hold.

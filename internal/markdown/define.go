@@ -30,7 +30,7 @@ func definitionsIn(text []byte, body int, except *Span) []Definition {
 	if !bytes.Contains(text[body:], []byte("]:")) {
 		return nil
 	}
-	defer enter(len(text))()
+	defer acquire(len(text))()
 	r := definitionReader{text: text, body: body, except: except}
 	root, _, _ := parseBlocks(text[body:])
 	for n := root.FirstChild(); n != nil; n = n.NextSibling() {
@@ -40,7 +40,7 @@ func definitionsIn(text []byte, body int, except *Span) []Definition {
 		case *ast.Paragraph:
 			r.footnotes(n)
 		case *ast.CodeBlock:
-			r.goOn(r.lines(n))
+			r.continueFootnote(r.lines(n))
 			continue
 		}
 		r.open = r.open && n.Kind() != ast.KindHeading
@@ -105,9 +105,9 @@ func (r *definitionReader) footnotes(p *ast.Paragraph) {
 	}
 }
 
-// goOn appends an indented block to the footnote before it. It does nothing if no footnote is
+// continueFootnote appends an indented block to the footnote before it. It does nothing if no footnote is
 // directly before it.
-func (r *definitionReader) goOn(at Span) {
+func (r *definitionReader) continueFootnote(at Span) {
 	if r.open {
 		r.at.End = at.End
 		r.all[len(r.all)-1].Text = bytes.Clone(r.text[r.at.Start:r.at.End])

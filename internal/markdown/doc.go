@@ -108,7 +108,7 @@ type Doc struct {
 // The Doc refers to the text, which must not be changed. Functions that take a Doc and a text, such
 // as Bodies, need the text that the Doc was parsed from, because spans refer to it.
 func Parse(text []byte) *Doc {
-	defer enter(len(text))()
+	defer acquire(len(text))()
 	return parse(text, readHead(text))
 }
 
@@ -119,7 +119,7 @@ func (d *Doc) reparse(text []byte) *Doc {
 	if d.Problem != nil || !bytes.HasSuffix(same, []byte{'\n'}) || !bytes.HasPrefix(text, same) {
 		return Parse(text)
 	}
-	defer enter(len(text))()
+	defer acquire(len(text))()
 	return parse(text, head{fm: d.Frontmatter, root: d.root, end: d.Body, template: d.Template})
 }
 

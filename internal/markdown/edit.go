@@ -124,7 +124,7 @@ func (e *editor) setAll(fields []Field) ([]byte, error) {
 	for _, f := range fields {
 		entry, ok := have[f.Key]
 		switch {
-		case ok && same(f.Value, entry.node):
+		case ok && sameValue(f.Value, entry.node):
 			continue
 		case ok && entry.colon == 0:
 			return nil, cannotEdit(f.Key, entry.Line)
@@ -136,7 +136,7 @@ func (e *editor) setAll(fields []Field) ([]byte, error) {
 		changed = append(changed, f)
 	}
 	if len(lines) > 0 {
-		patches = append(patches, e.added(lines))
+		patches = append(patches, e.addPatch(lines))
 	}
 	if len(changed) == 0 {
 		return e.result(), nil
@@ -197,9 +197,9 @@ func (e *editor) indent() int {
 	return e.fm.indent
 }
 
-// added returns the patch that adds lines of fields at the end of the frontmatter. If there is
+// addPatch returns the patch that adds lines of fields at the end of the frontmatter. If there is
 // none, the patch adds a new one after the byte order mark.
-func (e *editor) added(lines []byte) patch {
+func (e *editor) addPatch(lines []byte) patch {
 	if e.fm != nil {
 		return patch{Span{e.fm.Inner.End, e.fm.Inner.End}, lines}
 	}
@@ -226,7 +226,7 @@ func (e *editor) unsetAll(keys []string) error {
 	}
 	head := e.without(gone, nil)
 	h := readHead(head)
-	if spoilt := e.spoilt(h, head, gone); len(spoilt) > 0 {
+	if spoilt := e.changedKeys(h, head, gone); len(spoilt) > 0 {
 		head = e.without(gone, spoilt)
 		h = readHead(head)
 	}
@@ -260,18 +260,18 @@ func (e *editor) without(gone, spoilt map[string]bool) []byte {
 	return apply(e.head, cuts)
 }
 
-// spoilt returns the keys of the fields, other than those in gone, that have another value in the
+// changedKeys returns the keys of the fields, other than those in gone, that have another value in the
 // new head.
 //
 // A removal can change the field above: a block text that keeps its trailing line breaks (`|+`)
 // would then also contain the blank lines that followed the removed field. It returns nil if the
 // new head cannot be compared; agrees reports that case.
-func (e *editor) spoilt(h head, text []byte, gone map[string]bool) map[string]bool {
+func (e *editor) changedKeys(h head, text []byte, gone map[string]bool) map[string]bool {
 	if h.problem != nil || h.fm == nil || h.end != len(text) {
 		return nil
 	}
-	before, spoilt := others(e.fm.Entries, gone), map[string]bool{}
-	after := others(h.fm.Entries, nil)
+	before, spoilt := fieldsExcept(e.fm.Entries, gone), map[string]bool{}
+	after := fieldsExcept(h.fm.Entries, nil)
 	for i := range min(len(before), len(after)) {
 		if !reflect.DeepEqual(before[i], after[i]) {
 			spoilt[before[i].Key] = true
@@ -296,7 +296,7 @@ func (e *editor) accept(head []byte, fields []Field) error {
 	keys := make(map[string]bool, len(fields))
 	for _, f := range fields {
 		keys[f.Key] = true
-		if entry, ok := after[f.Key]; !ok || !same(f.Value, entry.node) {
+		if entry, ok := after[f.Key]; !ok || !sameValue(f.Value, entry.node) {
 			return e.cannotSet(f.Key)
 		}
 	}
@@ -324,12 +324,12 @@ func (e *editor) agrees(h head, text []byte, keys map[string]bool) bool {
 	if e.fm != nil {
 		before = e.fm.Entries
 	}
-	return reflect.DeepEqual(others(before, keys), others(h.fm.Entries, keys))
+	return reflect.DeepEqual(fieldsExcept(before, keys), fieldsExcept(h.fm.Entries, keys))
 }
 
-// others returns the keys and values of all entries, except for some keys. It is never nil, so that
+// fieldsExcept returns the keys and values of all entries, except for some keys. It is never nil, so that
 // two results can be compared with reflect.DeepEqual.
-func others(entries []Entry, keys map[string]bool) []Field {
+func fieldsExcept(entries []Entry, keys map[string]bool) []Field {
 	all := []Field{}
 	for _, e := range entries {
 		if !keys[e.Key] {

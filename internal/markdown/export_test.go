@@ -3,10 +3,10 @@ package markdown
 import "github.com/yuin/goldmark/text"
 
 // Enter waits until a note of a length may be parsed.
-var Enter = enter
+var Enter = acquire
 
 // OutlineWithin is Outline with other bounds: headings, and UTF-16 units of a body.
-func OutlineWithin(body []byte, headings, units int) (all []Outlined, truncated bool, err error) {
+func OutlineWithin(body []byte, headings, units int) (all []OutlineHeading, truncated bool, err error) {
 	return outlineBounds{headings, units}.outline(body)
 }
 

@@ -45,7 +45,7 @@ func checkDoc(t *testing.T, d *markdown.Doc, text []byte) {
 	slugs := map[string]bool{}
 	declared := map[string]bool{}
 	for _, h := range d.Headings {
-		if h.Embedded != nil && h.Embedded.ID != "" {
+		if h.Declaration != nil && h.Declaration.ID != "" {
 			declared[h.Slug] = true
 		}
 	}
@@ -116,7 +116,7 @@ func checkFound(t *testing.T, d *markdown.Doc, text []byte, lineAt func(int) int
 		require.NotContains(t, l.Key("d"), "\n")
 	}
 	for _, h := range d.Headings {
-		if e := h.Embedded; e != nil {
+		if e := h.Declaration; e != nil {
 			require.Equal(t, lineAt(e.Span.Start), e.Line)
 			require.True(t, bytes.HasPrefix(text[e.Span.Start:e.Span.End], []byte("::"+e.Type)))
 			for _, a := range e.Fields {

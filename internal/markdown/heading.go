@@ -29,8 +29,8 @@ type Heading struct {
 	LineEnd        int // the last line before the next heading; 0: the section ends with the note
 	SubtreeLineEnd int // the last line before the next heading of its level or a higher one; 0: as above
 
-	// Embedded is the declaration that makes the section an object; nil if there is none.
-	Embedded *Embedded
+	// Declaration is the declaration that makes the section an object; nil if there is none.
+	Declaration *Declaration
 
 	Own     Span // from the start of the heading's line to the next heading
 	Subtree Span // from the same start to the next heading of its level or a higher one
@@ -116,7 +116,7 @@ func nestTop(all []Heading) {
 func markTitle(all []Heading, root ast.Node, body int) {
 	first, ok := root.FirstChild().(*ast.Heading)
 	if !ok || first.Level != 1 || len(all) == 0 || all[0].Level != 1 ||
-		all[0].Embedded != nil {
+		all[0].Declaration != nil {
 		return
 	}
 	if first.Lines().Len() == 0 || body+first.Lines().At(0).Start < all[0].Own.Start {

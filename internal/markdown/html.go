@@ -63,13 +63,13 @@ func (r *tagReader) tag(at int) int {
 	case bytes.HasPrefix(rest, []byte("<!--->")):
 		return at + len("<!--->")
 	case bytes.HasPrefix(rest, []byte("<!--")):
-		return r.behind(at+len("<!--"), "-->")
+		return r.endAfter(at+len("<!--"), "-->")
 	case bytes.HasPrefix(rest, []byte("<?")):
-		return r.behind(at+len("<?"), "?>")
+		return r.endAfter(at+len("<?"), "?>")
 	case bytes.HasPrefix(rest, []byte("<![CDATA[")):
-		return r.behind(at+len("<![CDATA["), "]]>")
+		return r.endAfter(at+len("<![CDATA["), "]]>")
 	case len(rest) > 2 && rest[1] == '!' && rest[2] >= 'A' && rest[2] <= 'Z':
-		return r.behind(at+2, ">")
+		return r.endAfter(at+2, ">")
 	case len(rest) > 2 && rest[1] == '/' && isLetter(rest[2]):
 		return r.close(r.skip(at+2, isName), false)
 	case len(rest) > 1 && isLetter(rest[1]):
@@ -78,8 +78,8 @@ func (r *tagReader) tag(at int) int {
 	return 0
 }
 
-// behind returns the offset after the next occurrence of end, or 0.
-func (r *tagReader) behind(at int, end string) int {
+// endAfter returns the offset after the next occurrence of end, or 0.
+func (r *tagReader) endAfter(at int, end string) int {
 	next, searched := r.ends[end]
 	if !searched || next < at && next < len(r.src) {
 		next = len(r.src)
@@ -116,7 +116,7 @@ func (r *tagReader) value(at int) int {
 		return 0
 	}
 	if c := r.src[at]; c == '"' || c == '\'' {
-		return r.behind(at+1, string(c))
+		return r.endAfter(at+1, string(c))
 	}
 	if end := r.skip(at, isUnquoted); end > at {
 		return end

@@ -53,12 +53,12 @@ func (c change) lines() (lineList, bool) {
 func (w writer) replaceItems(old lineList, list []any) patch {
 	items := old.items
 	first := 0
-	for first < min(len(items), len(list)) && same(list[first], items[first].node) {
+	for first < min(len(items), len(list)) && sameValue(list[first], items[first].node) {
 		first++
 	}
 	last := 0 // number of equal items at the end
 	for last < min(len(items), len(list))-first &&
-		same(list[len(list)-1-last], items[len(items)-1-last].node) {
+		sameValue(list[len(list)-1-last], items[len(items)-1-last].node) {
 		last++
 	}
 	at := Span{items[0].lines.Start, items[0].lines.Start}

@@ -129,17 +129,17 @@ func normaliseList(list []any, depth int) (any, string) {
 // link returns the reference as a wikilink.
 func (r Ref) link() string { return "[[" + string(r) + "]]" }
 
-// same reports whether the value of a node is value, which must be normal. A string that is a
+// sameValue reports whether the value of a node is value, which must be normal. A string that is a
 // wikilink must be equal to the text that is written, so that another display text is a change.
 // Mappings are equal to no value.
-func same(value any, n *yaml.Node) bool {
+func sameValue(value any, n *yaml.Node) bool {
 	switch v := value.(type) {
 	case []any:
 		if n.Kind != yaml.SequenceNode || len(n.Content) != len(v) {
 			return false
 		}
 		for i, item := range v {
-			if !same(item, n.Content[i]) {
+			if !sameValue(item, n.Content[i]) {
 				return false
 			}
 		}

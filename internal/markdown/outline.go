@@ -17,8 +17,8 @@ import (
 
 // The bounds of an outline.
 const (
-	MaxOutlined = 500       // number of headings
-	MaxOutline  = 1_000_000 // UTF-16 units of a body
+	MaxOutlineHeadings = 500       // number of headings
+	MaxOutline         = 1_000_000 // UTF-16 units of a body
 )
 
 // ErrOutline is the error of a body that is too long for an outline.
@@ -27,8 +27,8 @@ var ErrOutline = errors.New("the body is too long for an outline")
 // ErrCrowded is the error of a body that exceeds MaxOpen, or has more than 100,000 blocks.
 var ErrCrowded = errors.New("the body has too many blocks, or they nest too much")
 
-// An Outlined is a heading of an outline.
-type Outlined struct {
+// An OutlineHeading is a heading of an outline.
+type OutlineHeading struct {
 	Level int    // 1 to 6
 	Text  string // plain text, may be empty
 	ID    string // h2-plan-0003: the level, the PlainSlug of the text or "heading", the number of the heading
@@ -36,10 +36,10 @@ type Outlined struct {
 
 // Outline returns the headings of a body in text order by CommonMark without extensions, including
 // those in quotes and lists and those without text. They differ from those of Parse, which follow
-// Obsidian. truncated reports that there are more than MaxOutlined. Outline returns ErrOutline for
+// Obsidian. truncated reports that there are more than MaxOutlineHeadings. Outline returns ErrOutline for
 // a body longer than MaxOutline, and ErrCrowded. It takes linear time in the length of the body.
-func Outline(body []byte) (all []Outlined, truncated bool, err error) {
-	return outlineBounds{MaxOutlined, MaxOutline}.outline(body)
+func Outline(body []byte) (all []OutlineHeading, truncated bool, err error) {
+	return outlineBounds{MaxOutlineHeadings, MaxOutline}.outline(body)
 }
 
 // outlineBounds are the bounds of an outline.
@@ -50,7 +50,7 @@ type outlineBounds struct {
 
 // outline returns the headings of a body, within the bounds; see Outline. It is a method so that
 // tests can use small bounds.
-func (b outlineBounds) outline(body []byte) (all []Outlined, truncated bool, err error) {
+func (b outlineBounds) outline(body []byte) (all []OutlineHeading, truncated bool, err error) {
 	if longer(body, b.units) {
 		return nil, false, ErrOutline
 	}
@@ -70,7 +70,7 @@ func (b outlineBounds) outline(body []byte) (all []Outlined, truncated bool, err
 			truncated = true
 			return ast.WalkStop, nil
 		}
-		all = append(all, outlined(h, body, len(all)+1))
+		all = append(all, outlineHeading(h, body, len(all)+1))
 		return ast.WalkSkipChildren, nil
 	})
 	return all, truncated, err
@@ -102,20 +102,20 @@ func unixBreaks(s string) []byte {
 	return []byte(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(s))
 }
 
-// outlined returns the nth heading of an outline, counted from 1. The number in its ID is that of
+// outlineHeading returns the nth heading of an outline, counted from 1. The number in its ID is that of
 // all headings, so IDs are unique even if headings have the same text.
-func outlined(h *ast.Heading, body []byte, nth int) Outlined {
-	shown := tidy(siblings(h, body))
+func outlineHeading(h *ast.Heading, body []byte, nth int) OutlineHeading {
+	shown := normalizeSpace(siblings(h, body))
 	slug := PlainSlug(shown)
 	if slug == "" {
 		slug = "heading"
 	}
-	return Outlined{h.Level, shown, fmt.Sprintf("h%d-%s-%04d", h.Level, slug, nth)}
+	return OutlineHeading{h.Level, shown, fmt.Sprintf("h%d-%s-%04d", h.Level, slug, nth)}
 }
 
 // outlineParser parses blocks, and the inline text of headings.
 var outlineParser = newParser(
-	util.Prioritized(unreadProse{}, 50),
+	util.Prioritized(proseSkipper{}, 50),
 	util.Prioritized(parser.NewCodeSpanParser(), 100),
 	util.Prioritized(parser.NewLinkParser(), 200),
 	util.Prioritized(parser.NewAutoLinkParser(), 300),
@@ -125,11 +125,11 @@ var outlineParser = newParser(
 
 // maxMarks is the largest number of brackets, stars, underscores, backticks and angle brackets in a
 // heading that is parsed as Markdown. Parsing takes quadratic time in that number. A heading with
-// more is plain text, and so are all headings after the first MaxOutlined.
+// more is plain text, and so are all headings after the first MaxOutlineHeadings.
 const maxMarks = 100
 
-// An unreadProse is an inline parser that skips the text of every block except that of headings.
-type unreadProse struct{ unread }
+// A proseSkipper is an inline parser that skips the text of every block except that of headings.
+type proseSkipper struct{ textSkipper }
 
 // headingsKey is the key of the number of headings that were parsed.
 var headingsKey = parser.NewContextKey()
@@ -140,10 +140,10 @@ var lastHeadingKey = parser.NewContextKey()
 // Parse returns nil for headings, so that the other parsers parse them. The text of a heading with
 // too many marks becomes one raw node. goldmark calls Parse for each byte that can begin markup;
 // lastHeadingKey prevents a heading from being counted more than once.
-func (u unreadProse) Parse(block ast.Node, r text.Reader, pc parser.Context) ast.Node {
+func (u proseSkipper) Parse(block ast.Node, r text.Reader, pc parser.Context) ast.Node {
 	h, ok := block.(*ast.Heading)
 	if !ok {
-		return u.unread.Parse(block, r, pc)
+		return u.textSkipper.Parse(block, r, pc)
 	}
 	if pc.Get(lastHeadingKey) == h {
 		return nil
@@ -152,7 +152,7 @@ func (u unreadProse) Parse(block ast.Node, r text.Reader, pc parser.Context) ast
 	read, _ := pc.Get(headingsKey).(int)
 	pc.Set(headingsKey, read+1)
 	written := h.Lines().Value(r.Source())
-	if read < MaxOutlined && marksIn(written) <= maxMarks {
+	if read < MaxOutlineHeadings && marksIn(written) <= maxMarks {
 		return nil
 	}
 	_, at := r.Position()
@@ -260,7 +260,7 @@ func unescape(s []byte) string {
 			continue
 		}
 		if n := entityLen(s[i:]); n > 0 {
-			b.Write(resolved(s[i : i+n]))
+			b.Write(resolveEntity(s[i : i+n]))
 			i += n
 			continue
 		}
@@ -270,8 +270,8 @@ func unescape(s []byte) string {
 	return b.String()
 }
 
-// resolved returns the characters of an entity, or the entity itself if it is unknown.
-func resolved(entity []byte) []byte {
+// resolveEntity returns the characters of an entity, or the entity itself if it is unknown.
+func resolveEntity(entity []byte) []byte {
 	if known, ok := util.LookUpHTML5EntityByName(string(entity[1 : len(entity)-1])); ok {
 		return known.Characters
 	}
@@ -298,9 +298,9 @@ func entityLen(s []byte) int {
 	return 0
 }
 
-// tidy returns a text composed (NFC), with one space in place of each run of blanks, and without
+// normalizeSpace returns a text composed (NFC), with one space in place of each run of blanks, and without
 // blanks around it. Blanks are those of JavaScript.
-func tidy(s string) string {
+func normalizeSpace(s string) string {
 	return strings.Join(strings.FieldsFunc(norm.NFC.String(s), IsSpace), " ")
 }
 

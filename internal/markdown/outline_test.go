@@ -96,7 +96,7 @@ func TestOutlineWithin(t *testing.T) {
 	all, truncated, err := markdown.OutlineWithin([]byte(strings.Repeat("# a\n", 10)), 3, 1000)
 	require.NoError(t, err)
 	require.True(t, truncated)
-	require.Equal(t, []markdown.Outlined{{1, "a", "h1-a-0001"}, {1, "a", "h1-a-0002"}, {1, "a", "h1-a-0003"}}, all)
+	require.Equal(t, []markdown.OutlineHeading{{1, "a", "h1-a-0001"}, {1, "a", "h1-a-0002"}, {1, "a", "h1-a-0003"}}, all)
 	_, truncated, err = markdown.OutlineWithin([]byte("# a\n# b\n# c\n"), 3, 1000)
 	require.NoError(t, err)
 	require.False(t, truncated)
@@ -185,7 +185,7 @@ func FuzzOutline(f *testing.F) {
 		if err != nil {
 			return
 		}
-		require.True(t, !truncated || len(all) == markdown.MaxOutlined)
+		require.True(t, !truncated || len(all) == markdown.MaxOutlineHeadings)
 		for i, h := range all {
 			require.True(t, h.Level >= 1 && h.Level <= 6)
 			require.Equal(t, strings.TrimFunc(h.Text, markdown.IsSpace), h.Text)

@@ -112,15 +112,15 @@ func (p *prose) step(i int) int {
 	return p.skipText(i + 1)
 }
 
-// meaning contains the bytes that markup can begin or end with.
-var meaning = [256]bool{
+// markupBytes contains the bytes that markup can begin or end with.
+var markupBytes = [256]bool{
 	'\\': true, '!': true, '[': true, ']': true, '*': true, '_': true, // those that step handles
 	'`': true, '<': true, // those of atoms
 }
 
 // skipText returns the offset of the next byte that can be markup.
 func (p *prose) skipText(at int) int {
-	for at < len(p.src) && !meaning[p.src[at]] {
+	for at < len(p.src) && !markupBytes[p.src[at]] {
 		at++
 	}
 	return at

@@ -103,9 +103,9 @@ func (f *Frontmatter) fieldAt(at int) string {
 	return ""
 }
 
-// declared adds the references of a declaration. As in Raven, their line is that of the heading.
-func (b *bodyReader) declared(h *Heading) {
-	for _, a := range h.Embedded.Fields {
+// declarationRefs adds the references of a declaration. As in Raven, their line is that of the heading.
+func (b *bodyReader) declarationRefs(h *Heading) {
+	for _, a := range h.Declaration.Fields {
 		src := b.text[a.Text.Start:a.Text.End]
 		for _, w := range wikisIn(src) {
 			r := w.reference(src, a.Text.Start)

@@ -30,7 +30,7 @@ func (s Subtree) Relevel(by int) ([]byte, error) {
 				With("reason", "heading_depth_exceeded")
 		}
 		h = h.shifted(-s.At.Start)
-		patches = append(patches, releveled(s.Text, h, max(1, h.Level+by)))
+		patches = append(patches, levelPatch(s.Text, h, max(1, h.Level+by)))
 	}
 	return apply(s.Text, patches), nil
 }
@@ -42,9 +42,9 @@ func (h Heading) shifted(by int) Heading {
 	return h
 }
 
-// releveled returns the patch that sets the level of a heading of text. Of a heading with #, only
+// levelPatch returns the patch that sets the level of a heading of text. Of a heading with #, only
 // these characters are replaced.
-func releveled(text []byte, h Heading, level int) patch {
+func levelPatch(text []byte, h Heading, level int) patch {
 	mark := strings.Repeat("#", level)
 	if !h.setext {
 		at := h.Own.Start + bytes.IndexByte(text[h.Own.Start:], '#')

@@ -24,8 +24,8 @@ type Part struct {
 	Lines Span // lines of the result, from 1; End is exclusive
 }
 
-// A Reordered is the result of Reorder.
-type Reordered struct {
+// A ReorderResult is the result of Reorder.
+type ReorderResult struct {
 	Text  []byte
 	Doc   *Doc   // of Text
 	Parts []Part // of the result, in order
@@ -52,21 +52,21 @@ type Reordered struct {
 //
 // The errors are INVALID_VALUE with a reason: heading_depth_exceeded, or malformed_markdown if the
 // result would not have the expected headings.
-func Reorder(text []byte, parent int, order []Sibling) (Reordered, error) {
+func Reorder(text []byte, parent int, order []Sibling) (ReorderResult, error) {
 	return Parse(text).Reorder(parent, order)
 }
 
 // Reorder is the function Reorder for a parsed text.
-func (d *Doc) Reorder(parent int, order []Sibling) (Reordered, error) {
+func (d *Doc) Reorder(parent int, order []Sibling) (ReorderResult, error) {
 	r, err := newReordering(d, parent, order)
 	if err != nil {
-		return Reordered{}, err
+		return ReorderResult{}, err
 	}
 	if err := r.level(); err != nil {
-		return Reordered{}, err
+		return ReorderResult{}, err
 	}
 	r.write()
-	return r.done()
+	return r.result()
 }
 
 // A reordering is the state of one call of Reorder. Its steps are newReordering, which resolves the
@@ -74,21 +74,21 @@ func (d *Doc) Reorder(parent int, order []Sibling) (Reordered, error) {
 // records the headings that it must have in want; and done, which compares want with the parsed
 // result.
 type reordering struct {
-	text     []byte
-	d        *Doc
-	eol      string
-	children []int // indexes of the headings directly below the parent
-	region   Span  // of all children together
-	order    []sibling
-	above    int               // the level of the parent, or of the title; 0: there is none
-	level0   int               // the level of a new section
-	defs     []Definition      // of the note
-	has      map[string][]byte // the text of each definition so far, by label
+	text        []byte
+	d           *Doc
+	eol         string
+	children    []int // indexes of the headings directly below the parent
+	region      Span  // of all children together
+	order       []sibling
+	parentLevel int               // the level of the parent, or of the title; 0: there is none
+	newLevel    int               // the level of a new section
+	defs        []Definition      // of the note
+	known       map[string][]byte // the text of each definition so far, by label
 
 	out   []byte
 	lines int // number of line breaks in out, up to the last part
 	upTo  int // the offset up to which lines counts
-	Reordered
+	ReorderResult
 	want []Heading
 }
 
@@ -109,17 +109,17 @@ func newReordering(d *Doc, parent int, order []Sibling) (*reordering, error) {
 	}
 	r := &reordering{text: text, d: d, eol: lineBreak(text)}
 	r.children, r.region = d.below(parent)
-	r.defs, r.has = definitionsIn(text, d.Body, nil), map[string][]byte{}
+	r.defs, r.known = definitionsIn(text, d.Body, nil), map[string][]byte{}
 	for _, d := range r.defs {
-		r.has[d.Label] = d.Text
+		r.known[d.Label] = d.Text
 	}
-	r.level0 = 2
+	r.newLevel = 2
 	if _, titled := d.title(); titled {
-		r.above = 1
+		r.parentLevel = 1
 	}
 	if parent > 0 {
-		r.above = d.Headings[d.headingAt(parent)].Level
-		r.level0 = r.above + 1
+		r.parentLevel = d.Headings[d.headingAt(parent)].Level
+		r.newLevel = r.parentLevel + 1
 	}
 	// stay is the smallest level number of the existing sections that stay. New sections get the
 	// same level as these, so that they become siblings.
@@ -138,7 +138,7 @@ func newReordering(d *Doc, parent int, order []Sibling) (*reordering, error) {
 		r.order = append(r.order, one)
 	}
 	if stay <= maxLevel {
-		r.level0 = stay
+		r.newLevel = stay
 	}
 	r.divide()
 	return r, nil
@@ -180,7 +180,7 @@ func (r *reordering) level() error {
 		level := s.Level
 		keeps := s.New == nil || s.Keep && r.fits(i, least)
 		if !keeps {
-			level = r.level0
+			level = r.newLevel
 		}
 		if i > 0 {
 			level = min(level, least)
@@ -201,7 +201,7 @@ func (r *reordering) level() error {
 // existing sections after it, because these keep their levels.
 func (r *reordering) fits(i, least int) bool {
 	level := r.order[i].Level
-	return level > r.above && level <= least &&
+	return level > r.parentLevel && level <= least &&
 		!slices.ContainsFunc(r.order[i+1:], func(s sibling) bool { return s.New == nil && s.Level > level })
 }
 
@@ -323,9 +323,9 @@ func (r *reordering) add(number int, s *sibling) {
 func (r *reordering) define(all []Definition) (fresh bool) {
 	fresh = true
 	for _, d := range all {
-		own, has := r.has[d.Label]
+		own, has := r.known[d.Label]
 		if fresh = fresh && !has; !has {
-			r.has[d.Label] = d.Text
+			r.known[d.Label] = d.Text
 		} else if !bytes.Equal(bytes.TrimSpace(own), bytes.TrimSpace(d.Text)) &&
 			!slices.Contains(r.Conflicts, d.Label) {
 			r.Conflicts = append(r.Conflicts, d.Label)
@@ -359,18 +359,18 @@ func (r *reordering) end(last int, rest []byte) {
 	r.want = append(r.want, r.d.Headings[r.d.headingsBefore(r.region.End):]...)
 }
 
-// done returns the result, or malformed_markdown if it does not have the expected headings or
+// result returns the result, or malformed_markdown if it does not have the expected headings or
 // frontmatter. That happens if the text before a section leaves a block open, such as a fence,
 // which then contains the section.
-func (r *reordering) done() (Reordered, error) {
+func (r *reordering) result() (ReorderResult, error) {
 	r.orphans()
 	after := r.d.reparse(r.out)
-	if after.Body != r.d.Body || !bytes.Equal(r.out[:after.Body], r.text[:r.d.Body]) || !alike(r.want, after.Headings) {
-		return Reordered{}, malformed("the text around the section would be parsed differently; close its fences")
+	if after.Body != r.d.Body || !bytes.Equal(r.out[:after.Body], r.text[:r.d.Body]) || !sameStructure(r.want, after.Headings) {
+		return ReorderResult{}, malformed("the text around the section would be parsed differently; close its fences")
 	}
 	r.Text, r.Doc = r.out, after
 	r.Titled = len(r.want) > 0 && after.Headings[0].Title && !r.want[0].Title
-	return r.Reordered, nil
+	return r.ReorderResult, nil
 }
 
 // orphans appends the definitions that only a removed section had and that the rest of the note
@@ -400,10 +400,10 @@ func (r *reordering) orphans() {
 	}
 }
 
-// alike reports whether headings have the expected levels, texts and declarations. Slugs may
+// sameStructure reports whether headings have the expected levels, texts and declarations. Slugs may
 // differ, because a section that moves can get another number. The first heading may have become
 // the title of the note.
-func alike(want, is []Heading) bool {
+func sameStructure(want, is []Heading) bool {
 	if len(want) != len(is) {
 		return false
 	}
@@ -413,7 +413,7 @@ func alike(want, is []Heading) bool {
 			w.Title && !h.Title || h.Title && !w.Title && i > 0 {
 			return false
 		}
-		if !sameDeclared(w.Embedded, h.Embedded) {
+		if !sameDeclared(w.Declaration, h.Declaration) {
 			return false
 		}
 	}
@@ -427,7 +427,7 @@ func sameText(a, b string) bool {
 }
 
 // sameDeclared reports whether two declarations have the same type and the same number of fields.
-func sameDeclared(a, b *Embedded) bool {
+func sameDeclared(a, b *Declaration) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
@@ -436,15 +436,15 @@ func sameDeclared(a, b *Embedded) bool {
 
 // CutSection removes a section from a note, by its position as in SubtreeAt, and returns it as
 // well. The errors are those of SubtreeAt and Reorder.
-func CutSection(text []byte, section int) (Reordered, Subtree, error) {
+func CutSection(text []byte, section int) (ReorderResult, Subtree, error) {
 	return Parse(text).CutSection(section)
 }
 
 // CutSection is the function CutSection for a parsed text.
-func (d *Doc) CutSection(section int) (Reordered, Subtree, error) {
+func (d *Doc) CutSection(section int) (ReorderResult, Subtree, error) {
 	s, err := d.SubtreeAt(section)
 	if err != nil {
-		return Reordered{}, s, err
+		return ReorderResult{}, s, err
 	}
 	parent, at, order := d.siblingsOf(section)
 	r, err := d.Reorder(parent, slices.Delete(order, at, at+1))
@@ -453,12 +453,12 @@ func (d *Doc) CutSection(section int) (Reordered, Subtree, error) {
 
 // PlaceSections inserts new sections directly below a section of a note (0: the note itself),
 // before the child at a position from 0, or after all if there is no such child. The errors are those of Reorder.
-func PlaceSections(text []byte, parent, at int, more ...*Subtree) (Reordered, error) {
+func PlaceSections(text []byte, parent, at int, more ...*Subtree) (ReorderResult, error) {
 	return Parse(text).PlaceSections(parent, at, more...)
 }
 
 // PlaceSections is the function PlaceSections for a parsed text.
-func (d *Doc) PlaceSections(parent, at int, more ...*Subtree) (Reordered, error) {
+func (d *Doc) PlaceSections(parent, at int, more ...*Subtree) (ReorderResult, error) {
 	order := d.Siblings(parent)
 	if at < 0 || at > len(order) {
 		at = len(order)

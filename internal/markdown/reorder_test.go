@@ -140,7 +140,7 @@ func TestBlocksThatCannotBe(t *testing.T) {
 func TestAnew(t *testing.T) {
 	s, err := markdown.SubtreeAt([]byte("## A\n::risk(id=r, severity=2)\n\ntext ^one\n\n### B\n::section(id=b)\n\n- x ^two\n\n^three\n\n### C\n::risk(id=c)\n"), 1)
 	require.NoError(t, err)
-	s, err = s.Anew()
+	s, err = s.WithoutIDs()
 	require.NoError(t, err)
 	require.Equal(t, "## A\n::risk(severity=2)\n\ntext\n\n### B\n\n- x\n\n\n### C\n::risk\n", string(s.Text)+"\n")
 }
@@ -239,7 +239,7 @@ func sortedLines(text []byte) []string {
 }
 
 // checkParts requires that each part has as many lines as it says, and the text that it comes from but for headings.
-func checkParts(t require.TestingT, text, added []byte, r markdown.Reordered) {
+func checkParts(t require.TestingT, text, added []byte, r markdown.ReorderResult) {
 	lines := strings.SplitAfter(string(r.Text), "\n")
 	last := 0
 	for _, p := range r.Parts {

@@ -55,7 +55,7 @@ func (w writer) replaceInline(c change, value any) patch {
 	}
 	if c.below() {
 		s.oneLine = c.entry.colon < c.key || at.End < c.rest
-		spelled := w.behindKey(value, s)
+		spelled := w.afterKey(value, s)
 		comment := c.text[c.entry.colon:c.key]
 		return patch{Span{c.entry.colon, at.End}, append(spelled, comment...)}
 	}
@@ -64,13 +64,13 @@ func (w writer) replaceInline(c change, value any) patch {
 	}
 	s.oneLine = at.End < c.rest
 	if at.Start == c.entry.colon || value == nil {
-		return patch{Span{c.entry.colon, at.End}, w.behindKey(value, s)}
+		return patch{Span{c.entry.colon, at.End}, w.afterKey(value, s)}
 	}
 	return patch{at, []byte(w.inline(value, s))}
 }
 
-// behindKey returns a value with the blank before it, or nothing for nil.
-func (w writer) behindKey(value any, s style) []byte {
+// afterKey returns a value with the blank before it, or nothing for nil.
+func (w writer) afterKey(value any, s style) []byte {
 	if value == nil {
 		return nil
 	}

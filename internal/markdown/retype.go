@@ -36,19 +36,19 @@ func SetDeclaredType(text []byte, slug, typ string) ([]byte, error) {
 	if !ok {
 		return nil, noSection(slug)
 	}
-	if h.Embedded == nil {
+	if h.Declaration == nil {
 		return nil, fault.New(fault.InvalidValue, "the section %q has no declaration", slug).With("line", h.Line)
 	}
-	old := []byte("::" + h.Embedded.Type)
-	i := bytes.Index(text[h.Embedded.Span.Start:h.Embedded.Span.End], old)
+	old := []byte("::" + h.Declaration.Type)
+	i := bytes.Index(text[h.Declaration.Span.Start:h.Declaration.Span.End], old)
 	if i < 0 {
 		return nil, fault.New(fault.InvalidValue, "the declaration of %q cannot be changed; edit the text", slug).
-			With("line", h.Embedded.Line)
+			With("line", h.Declaration.Line)
 	}
-	at := h.Embedded.Span.Start + i + len("::")
-	out := splice(text, Span{at, at + len(h.Embedded.Type)}, []byte(typ))
+	at := h.Declaration.Span.Start + i + len("::")
+	out := splice(text, Span{at, at + len(h.Declaration.Type)}, []byte(typ))
 	for _, now := range Parse(out).Headings {
-		if now.Own.Start == h.Own.Start && now.Embedded != nil && now.Embedded.Type == typ && now.Slug == h.Slug {
+		if now.Own.Start == h.Own.Start && now.Declaration != nil && now.Declaration.Type == typ && now.Slug == h.Slug {
 			return out, nil
 		}
 	}

@@ -42,7 +42,7 @@ func SetTask(text []byte, t Task, mark, today string) ([]byte, error) {
 			Fix("mark the task as done in Obsidian")
 	}
 	patches := []patch{{t.Span, []byte(mark)}}
-	if rest := dated(line, fields, IsDone(mark), today); rest != line {
+	if rest := withDoneDate(line, fields, IsDone(mark), today); rest != line {
 		patches = append(patches, patch{Span{t.Span.End + 1, t.End}, []byte(rest)})
 	}
 	out := apply(text, patches)
@@ -53,11 +53,11 @@ func SetTask(text []byte, t Task, mark, today string) ([]byte, error) {
 	return out, nil
 }
 
-// dated returns the text of a task with the completion date that it must have: today, or none. line
+// withDoneDate returns the text of a task with the completion date that it must have: today, or none. line
 // is the text after the checkbox, and f are its fields. A task without any date or recurrence gets
 // none, because its user does not use a plugin for dates. A new date is written before a block id,
 // which must be last.
-func dated(line string, f TaskFields, done bool, today string) string {
+func withDoneDate(line string, f TaskFields, done bool, today string) string {
 	switch {
 	case !done && f.DoneOn != "":
 		return doneNotes.ReplaceAllString(line, "")
@@ -81,7 +81,7 @@ func dated(line string, f TaskFields, done bool, today string) string {
 // AppendTrait.
 func AnnotateTask(text []byte, t Task, f Field) ([]byte, error) {
 	at := t.Span.End + 1
-	annotation, err := annotate(f, opens(text[at:t.End]))
+	annotation, err := annotate(f, opensParen(text[at:t.End]))
 	if err != nil {
 		return nil, err
 	}

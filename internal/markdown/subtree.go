@@ -46,7 +46,7 @@ func (d *Doc) cut(i int, at Span) Subtree {
 	return Subtree{
 		Text:  bytes.Clone(bytes.TrimRight(d.text[at.Start:at.End], " \t\r\n")),
 		Level: d.Headings[i].Level, At: at,
-		headings: d.inside(at),
+		headings: d.headingsIn(at),
 		outside:  definitionsIn(d.text, d.Body, &at),
 	}
 }
@@ -129,9 +129,9 @@ func (s Subtree) Tops() (n int) {
 // Sections returns the number of headings in the subtree, including those in quotes and lists.
 func (s Subtree) Sections() int { return len(s.headings) }
 
-// Alone returns the text of the subtree with the definitions of its note that it uses, so that it
+// Standalone returns the text of the subtree with the definitions of its note that it uses, so that it
 // can be read outside of the note.
-func (s Subtree) Alone() []byte {
+func (s Subtree) Standalone() []byte {
 	own := map[string]bool{}
 	for _, d := range definitionsIn(s.Text, 0, nil) {
 		own[d.Label] = true

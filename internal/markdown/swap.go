@@ -15,27 +15,27 @@ import (
 // replacement of bytes keeps those of the other text, so that a section that is restored is exact.
 // The latter is returned if it differs from the former only in blank lines and has the expected
 // headings.
-func SwapSection(text []byte, section int, other []byte, of int) (Reordered, Subtree, error) {
+func SwapSection(text []byte, section int, other []byte, of int) (ReorderResult, Subtree, error) {
 	d := Parse(text)
 	was, err := d.SubtreeAt(section)
 	if err != nil {
-		return Reordered{}, was, err
+		return ReorderResult{}, was, err
 	}
 	s, err := SubtreeAt(other, of)
 	if err != nil {
-		return Reordered{}, s, err
+		return ReorderResult{}, s, err
 	}
 	parent, at, order := d.siblingsOf(section)
 	order[at] = Sibling{New: &s, Keep: true}
 	r, err := newReordering(d, parent, order)
 	if err != nil {
-		return Reordered{}, s, err
+		return ReorderResult{}, s, err
 	}
 	if err := r.level(); err != nil {
-		return Reordered{}, s, err
+		return ReorderResult{}, s, err
 	}
 	r.write()
-	res, err := r.done()
+	res, err := r.result()
 	if err != nil || res.Titled || r.eol != lineBreak(other) {
 		return res, s, err
 	}
@@ -50,7 +50,7 @@ func SwapSection(text []byte, section int, other []byte, of int) (Reordered, Sub
 
 // spliced returns a text in which a subtree is replaced with that of another text, with the blank
 // lines after it. If only one of them is at the end of its text, those after the old subtree stay.
-func spliced(text []byte, was Subtree, other []byte, s Subtree) Reordered {
+func spliced(text []byte, was Subtree, other []byte, s Subtree) ReorderResult {
 	block := other[s.At.Start:s.At.End]
 	if (was.At.End == len(text)) != (s.At.End == len(other)) {
 		old := text[was.At.Start:was.At.End]
@@ -62,7 +62,7 @@ func spliced(text []byte, was Subtree, other []byte, s Subtree) Reordered {
 	r.part(1, Span{0, len(s.Text)}, len(block))
 	r.keep(text[was.At.End:], Span{was.At.End, len(text)})
 	r.Text = r.out
-	return r.Reordered
+	return r.ReorderResult
 }
 
 // sameButBlanks reports whether two texts differ only in their blank lines.
@@ -92,6 +92,6 @@ func nextLine(text []byte) (line, rest []byte) {
 
 // reads reports whether a text has the headings that the result must have.
 func (r *reordering) reads(after *Doc) bool {
-	return after.Body == r.d.Body && alike(r.want, after.Headings) &&
+	return after.Body == r.d.Body && sameStructure(r.want, after.Headings) &&
 		(len(r.want) == 0 || after.Headings[0].Title == r.want[0].Title)
 }

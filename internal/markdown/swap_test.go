@@ -100,7 +100,7 @@ func TestSwapSection(t *testing.T) {
 }
 
 // partsAreTrue covers that the lines of each part are those that it says.
-func partsAreTrue(t *testing.T, text string, s markdown.Subtree, r markdown.Reordered) {
+func partsAreTrue(t *testing.T, text string, s markdown.Subtree, r markdown.ReorderResult) {
 	t.Helper()
 	for _, p := range r.Parts {
 		from := text

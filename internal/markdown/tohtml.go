@@ -20,7 +20,7 @@ import (
 // takes quadratic time in that number. So is a whole body that exceeds MaxOpen, or has more than
 // 100,000 blocks.
 func HTML(body []byte) ([]byte, error) {
-	defer enter(len(body))()
+	defer acquire(len(body))()
 	source := unixBreaks(string(body))
 	root, _, nested := parseWith(htmlParser, text.NewReader(source))
 	if nested {
@@ -35,7 +35,7 @@ func HTML(body []byte) ([]byte, error) {
 
 // htmlParser parses all of a body.
 var htmlParser = newParser(
-	util.Prioritized(crowded{}, 50),
+	util.Prioritized(crowdedParser{}, 50),
 	util.Prioritized(parser.NewCodeSpanParser(), 100),
 	util.Prioritized(parser.NewLinkParser(), 200),
 	util.Prioritized(parser.NewAutoLinkParser(), 300),
@@ -51,14 +51,14 @@ var htmlRenderer = renderer.NewRenderer(
 // maxCrowded is the largest number of marks in a block that is parsed as Markdown; see HTML.
 const maxCrowded = 400
 
-// A crowded is an inline parser that returns the text of a block with too many marks as one node.
-type crowded struct{ unread }
+// A crowdedParser is an inline parser that returns the text of a block with too many marks as one node.
+type crowdedParser struct{ textSkipper }
 
 // lastBlockKey is the key of the block that is being parsed.
 var lastBlockKey = parser.NewContextKey()
 
 // Parse returns nil for a block with few marks, so that the other parsers parse it.
-func (crowded) Parse(block ast.Node, r text.Reader, pc parser.Context) ast.Node {
+func (crowdedParser) Parse(block ast.Node, r text.Reader, pc parser.Context) ast.Node {
 	if pc.Get(lastBlockKey) == block {
 		return nil
 	}

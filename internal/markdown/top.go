@@ -29,8 +29,8 @@ func (d *Doc) Bodies(text []byte) []Body {
 		}
 		all[at] = d.body(text, Span{from, h.Own.Start})
 		at, from = 1+i, h.Content
-		if h.Embedded != nil {
-			from = h.Embedded.Span.End
+		if h.Declaration != nil {
+			from = h.Declaration.Span.End
 		}
 	}
 	all[at] = d.body(text, Span{from, len(text)})

@@ -29,8 +29,8 @@ type Trait struct {
 	Span  Span // of the annotation, including the @
 	Text  Span // of the value between the parentheses; empty if there are none
 
-	lone bool // the whole line can be removed if it contains nothing else
-	pin  Span // of the annotation that sets the id; empty if there is none
+	removable bool // the whole line can be removed if it contains nothing else
+	pin       Span // of the annotation that sets the id; empty if there is none
 }
 
 // A Kind is the form of a trait's value. Its meaning is defined by the schema.
@@ -117,7 +117,7 @@ func (b *bodyReader) traits(r *rendered, l blockLine) {
 		return
 	}
 	t := Trait{
-		Scope: b.scope(), Line: l.number, lone: l.lone,
+		Scope: b.scope(), Line: l.number, removable: l.removable,
 		Content: valid(bytes.TrimSpace(b.prose.src[l.Start:l.End])),
 	}
 	// The id is searched first, because it can be anywhere on the line and all traits have it.

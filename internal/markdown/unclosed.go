@@ -15,7 +15,7 @@ const probe = "7d0c4f6e probe"
 // exactly that: it appends a heading and parses the blocks. A text without the beginning of such a
 // block is not parsed. It returns false for a text that exceeds the bounds of Parse.
 func Unclosed(text []byte) bool {
-	defer enter(len(text))()
+	defer acquire(len(text))()
 	body := text
 	if _, end, ok := fence(text, len(text)-len(bytes.TrimPrefix(text, []byte(bom)))); ok {
 		body = text[end:]

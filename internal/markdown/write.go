@@ -113,7 +113,7 @@ func (w writer) text(v string, s style) string {
 		return w.firstThatReads(v, s, w.block('>', v), w.block('|', v), double)
 	case (s.Style&yaml.LiteralStyle != 0 || strings.Contains(v, "\n")) && !s.oneLine && visible(v):
 		return w.firstThatReads(v, s, w.block('|', v), double)
-	case plainEnough(v):
+	case looksPlain(v):
 		return w.firstThatReads(v, s, v, double)
 	}
 	return double
@@ -145,7 +145,7 @@ func (w writer) reads(spelling string, value any, s style) bool {
 		value, spelling = []any{value}, "["+spelling+"]"
 	}
 	fm, problem := readLines(key + spelling)
-	if problem != nil || len(fm.Entries) != 1 || !same(value, fm.Entries[0].node) {
+	if problem != nil || len(fm.Entries) != 1 || !sameValue(value, fm.Entries[0].node) {
 		return false
 	}
 	n := fm.Entries[0].node
@@ -169,8 +169,8 @@ func readLines(lines string) (*Frontmatter, *Problem) {
 // otherWords matches texts that older YAML parsers read as true or false.
 var otherWords = regexp.MustCompile(`^(?i:y|n|yes|no|on|off)$`)
 
-// plainEnough reports whether a text probably needs no quotes. The caller must check it with reads.
-func plainEnough(v string) bool {
+// looksPlain reports whether a text probably needs no quotes. The caller must check it with reads.
+func looksPlain(v string) bool {
 	odd := func(r rune) bool { return !unicode.IsPrint(r) }
 	return v != "" && strings.TrimSpace(v) == v && !strings.ContainsFunc(v, odd) &&
 		!otherWords.MatchString(v)

@@ -19,7 +19,7 @@ func (x *exchange) complete(ctx context.Context, r *mcp.CompleteRequest) (mcp.Re
 		return nil, x.failed(jsonrpc.CodeInvalidParams,
 			fault.New(fault.InvalidParameter, "name the completed prompt or resource in ref"))
 	}
-	a, err := x.unfinished(r.Params.Ref, r.Params.Argument.Name)
+	a, err := x.completedArg(r.Params.Ref, r.Params.Argument.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -30,9 +30,9 @@ func (x *exchange) complete(ctx context.Context, r *mcp.CompleteRequest) (mcp.Re
 	return &mcp.CompleteResult{Completion: values}, nil
 }
 
-// unfinished returns the argument that a reference and a name denote, in the view of the request.
+// completedArg returns the argument that a reference and a name denote, in the view of the request.
 // An argument that does not exist is an error with the available names.
-func (x *exchange) unfinished(ref *mcp.CompleteReference, name string) (tool.Arg, error) {
+func (x *exchange) completedArg(ref *mcp.CompleteReference, name string) (tool.Arg, error) {
 	var t *tool.Tool
 	var names []string
 	switch ref.Type {
@@ -84,34 +84,34 @@ func (x *exchange) valuesOf(
 	if len(a.Schema().Enum) > 0 || a.Complete == "" {
 		return out, nil
 	}
-	u := tool.Unfinished{Kind: a.Complete, Prefix: p.Argument.Value}
+	u := tool.CompletionRequest{Kind: a.Complete, Prefix: p.Argument.Value}
 	if p.Context != nil {
 		u.Vault = p.Context.Arguments[vaultArg]
 	}
-	values, f := x.completed(ctx, u)
+	values, f := x.suggest(ctx, u)
 	out.Values, out.HasMore = append(out.Values, values.Items...), values.Next != ""
 	return out, f
 }
 
-// completed calls the tool that completes a kind of value. It returns no suggestions instead of a
+// suggest calls the tool that completes a kind of value. It returns no suggestions instead of a
 // fault if the caller is not allowed to see the values, or if the arguments given so far are not
 // sufficient: a person who is typing must not get an error. An invalid cursor is an error.
-func (x *exchange) completed(
-	ctx context.Context, u tool.Unfinished,
-) (tool.Completed, *fault.Fault) {
+func (x *exchange) suggest(
+	ctx context.Context, u tool.CompletionRequest,
+) (tool.CompletionPage, *fault.Fault) {
 	values, err := tool.Complete(ctx, x, x.cat.Tools(), u)
 	if err == nil {
 		return values, nil
 	}
 	switch f := fault.Of(err); f.Status() {
 	case fault.StatusNotFound, fault.StatusForbidden:
-		return tool.Completed{}, nil
+		return tool.CompletionPage{}, nil
 	case fault.StatusInvalidArgument:
 		if u.PageToken == "" {
-			return tool.Completed{}, nil
+			return tool.CompletionPage{}, nil
 		}
-		return tool.Completed{}, f
+		return tool.CompletionPage{}, f
 	default:
-		return tool.Completed{}, f
+		return tool.CompletionPage{}, f
 	}
 }

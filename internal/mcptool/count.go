@@ -38,7 +38,7 @@ func (x *exchange) calls(r mcp.Request) bool {
 		if r.Params == nil || r.Params.Ref == nil {
 			return false
 		}
-		a, err := x.unfinished(r.Params.Ref, r.Params.Argument.Name)
+		a, err := x.completedArg(r.Params.Ref, r.Params.Argument.Name)
 		return err == nil && a.Complete != "" && len(a.Schema().Enum) == 0
 	}
 	return false

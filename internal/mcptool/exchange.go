@@ -63,7 +63,7 @@ func (x *exchange) Invoke(
 	if f := fault.Of(err); err != nil && x.opt.Resource.Challenge("", f, true) != "" {
 		x.deny(f)
 	}
-	return tool.Respell(data, err, x.spell)
+	return tool.Respell(data, err, x.formatCall)
 }
 
 // notRun returns the answer of a call that is not made: an envelope with the fault, as the
@@ -83,9 +83,9 @@ func noRoom() *fault.Fault {
 		Fix("send it again, in a request of its own")
 }
 
-// spell returns a call in a fix, with the name under which the tool is listed in this view. A tool
+// formatCall returns a call in a fix, with the name under which the tool is listed in this view. A tool
 // outside the view keeps its long name.
-func (x *exchange) spell(c fault.Call) string {
+func (x *exchange) formatCall(c fault.Call) string {
 	if t, ok := x.cat.Find(c.Tool); ok && slices.Contains(x.view.tools, t) {
 		c.Tool = x.view.nameOf(t)
 	}
@@ -233,11 +233,11 @@ func (x *exchange) page(t *tool.Tool) *mcp.Tool {
 	return x.pages[t]()
 }
 
-// briefly returns the arguments of a call with `slim` set, unless they set it already: at Path,
+// withSlim returns the arguments of a call with `slim` set, unless they set it already: at Path,
 // mutations answer briefly unless asked otherwise, because an answer stays in the context of the
 // model. They are returned unchanged if the tool has no such argument or if they are not a JSON
 // object.
-func briefly(t *tool.Tool, args json.RawMessage) json.RawMessage {
+func withSlim(t *tool.Tool, args json.RawMessage) json.RawMessage {
 	given := map[string]json.RawMessage{}
 	if !t.Briefs() || len(args) > 0 && json.Unmarshal(args, &given) != nil || given == nil {
 		return args
@@ -260,13 +260,13 @@ func (x *exchange) call(
 	ctx context.Context, r *mcp.CallToolRequest,
 ) (*mcp.CallToolResult, error) {
 	t, _ := x.view.find(r.Params.Name)
-	if r.Extra != nil && !agree(r.Extra.Header, t, r.Params.Arguments) {
+	if r.Extra != nil && !vaultHeaderAgrees(r.Extra.Header, t, r.Params.Arguments) {
 		return nil, protocolError(mcp.CodeHeaderMismatch, fault.New(fault.InvalidParameter,
 			"header %s and argument %q name different vaults", vaultHeader, vaultArg))
 	}
 	args := r.Params.Arguments
 	if x.view.short {
-		args = briefly(t, args)
+		args = withSlim(t, args)
 	}
 	data, err := x.Invoke(ctx, t.Name, args)
 	if data == nil {
@@ -338,10 +338,10 @@ func takesVault(t *tool.Tool) bool {
 	return ok
 }
 
-// agree reports whether the vault header, if it is sent, equals the vault argument. The SDK checks
+// vaultHeaderAgrees reports whether the vault header, if it is sent, equals the vault argument. The SDK checks
 // this only in the newest protocol, but a proxy that routes by the header does not know which
 // protocol is used. A tool without the argument agrees with any header.
-func agree(h http.Header, t *tool.Tool, args json.RawMessage) bool {
+func vaultHeaderAgrees(h http.Header, t *tool.Tool, args json.RawMessage) bool {
 	sent := h.Get(vaultHeader)
 	if sent == "" || !takesVault(t) {
 		return true

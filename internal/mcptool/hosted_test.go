@@ -54,7 +54,7 @@ func bearer(r *http.Request) (auth.Caller, error) {
 		return auth.Caller{}, auth.Expired()
 	case "Bearer revoked": // during its call
 		c.Roles = map[string]auth.Role{all: auth.Reader}
-		c.Again = func(context.Context) (auth.Caller, error) { return auth.Caller{}, auth.Refused() }
+		c.Refresh = func(context.Context) (auth.Caller, error) { return auth.Caller{}, auth.Refused() }
 	default:
 		return auth.Caller{}, auth.Refused()
 	}

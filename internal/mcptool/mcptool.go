@@ -179,13 +179,13 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer out.finish()
 	v, f := e.atPath(r.URL.Path)
 	if f != nil {
-		e.turnAway(out, r, f)
+		e.refuseUnread(out, r, f)
 		return
 	}
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
 		if r.ContentLength != 0 {
-			httpbody.Leave(w, r) // the body is not needed
+			httpbody.StopReading(w, r) // the body is not needed
 		}
 		out.refuse(http.StatusMethodNotAllowed, fault.New(fault.InvalidParameter,
 			"an MCP endpoint accepts only POST; it has no streams and no sessions"))
@@ -193,13 +193,13 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	caller, err := e.admit(r, v)
 	if err != nil {
-		e.turnAway(out, r, err)
+		e.refuseUnread(out, r, err)
 		return
 	}
 	flight, err := e.opt.Shares.Begin(caller)
 	if err != nil {
 		e.opt.Meter.Refused(access.Overload)
-		e.turnAway(out, r, err)
+		e.refuseUnread(out, r, err)
 		return
 	}
 	defer flight.End()

@@ -86,7 +86,7 @@ func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 func (a *answer) WriteHeader(status int) {
 	a.Header().Set("Cache-Control", "no-store")
 	if a.outcome != nil {
-		access.Spent(a.Header(), a.outcome.allowance())
+		access.SetRateHeaders(a.Header(), a.outcome.allowance())
 	}
 	a.began = true
 	if a.replaced() {

@@ -27,16 +27,16 @@ const (
 // another; see turn.
 const maxBatch = 100
 
-// turnAway answers a request that is not admitted and whose body has not been read. It reads at
+// refuseUnread answers a request that is not admitted and whose body has not been read. It reads at
 // most idWithin bytes, for at most idWait, to find the id. If the body is not complete by then, the
 // connection is closed after the answer. err is a fault; it decides the status and the headers of
 // the answer, see refuse.
-func (e *endpoint) turnAway(out *answer, r *http.Request, err error) {
+func (e *endpoint) refuseUnread(out *answer, r *http.Request, err error) {
 	// The error is ignored: a body in memory has no deadline and needs none.
 	_ = http.NewResponseController(out.ResponseWriter).SetReadDeadline(time.Now().Add(idWait))
 	head, cut := io.ReadAll(io.LimitReader(r.Body, idWithin))
 	if len(head) == idWithin || cut != nil {
-		httpbody.Leave(out, r)
+		httpbody.StopReading(out, r)
 	}
 	out.id = idOf(head)
 	e.refuse(out, r, err)
@@ -47,7 +47,7 @@ func (e *endpoint) turnAway(out *answer, r *http.Request, err error) {
 // are logged.
 func (e *endpoint) refuse(out *answer, r *http.Request, err error) {
 	f := fault.Of(err)
-	sent := access.Sent(r.Header)
+	sent := access.HasBearerToken(r.Header)
 	switch f.Status() {
 	case fault.StatusInternal:
 		e.opt.Log.ErrorContext(r.Context(), "request not admitted", slog.Any("cause", err))

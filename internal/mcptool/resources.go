@@ -30,7 +30,7 @@ func (x *exchange) listResources(
 			})
 		}
 	}
-	values, err := x.completed(ctx, tool.Unfinished{
+	values, err := x.suggest(ctx, tool.CompletionRequest{
 		Kind: x.eachOf(), Limit: x.opt.PageSize, PageToken: cursor,
 	})
 	if err != nil {

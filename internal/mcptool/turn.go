@@ -34,22 +34,22 @@ func (t turn) take(ctx context.Context) (end func(), err error) {
 	select {
 	case t.taken <- struct{}{}:
 	case <-ctx.Done():
-		return nil, missed()
+		return nil, turnTimeoutFault()
 	case <-t.over:
-		return nil, missed()
+		return nil, turnTimeoutFault()
 	}
 	end = func() { <-t.taken }
 	select {
 	case <-t.over: // both were ready at the same time
 		end()
-		return nil, missed()
+		return nil, turnTimeoutFault()
 	default:
 		return end, nil
 	}
 }
 
-// missed returns the fault of a call that did not get its turn.
-func missed() *fault.Fault {
+// turnTimeoutFault returns the fault of a call that did not get its turn.
+func turnTimeoutFault() *fault.Fault {
 	return fault.New(fault.Unavailable,
 		"the call was not run: those before it in the request took too long").
 		Fix("send it again, in a request of its own")

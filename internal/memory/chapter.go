@@ -13,9 +13,9 @@ import (
 // shownInSummary is the maximum number of goals, outcomes or summaries in a summary.
 const shownInSummary = 3
 
-// MostTopics is the maximum number of topics of a chapter that come from the tags of its
+// MaxTopics is the maximum number of topics of a chapter that come from the tags of its
 // memories.
-const MostTopics = 5
+const MaxTopics = 5
 
 // NewChapter returns a chapter of at least one memory; it panics if there is none. The learnings
 // are in the order of cards; the memories of the chapter are sorted by age (reference/memory.md
@@ -23,7 +23,7 @@ const MostTopics = 5
 // It leaves Agent, Principal, Created, Origin, Cluster and Digest empty.
 //
 // Tags are the given ones, followed by those of the memories, the most frequent first. Topics are
-// the given ones, followed by at most MostTopics of the tags of the memories. Neither has
+// the given ones, followed by at most MaxTopics of the tags of the memories. Neither has
 // duplicates.
 func NewChapter(cards []*Card, title string, tags, topics []string) Chapter {
 	cards = once(cards)
@@ -41,7 +41,7 @@ func NewChapter(cards []*Card, title string, tags, topics []string) Chapter {
 	c.Learnings = distinct(c.Learnings)
 	derived := frequentTags(cards)
 	c.Tags = distinct(slices.Concat(tags, derived))
-	c.Topics = distinct(slices.Concat(topics, derived[:min(len(derived), MostTopics)]))
+	c.Topics = distinct(slices.Concat(topics, derived[:min(len(derived), MaxTopics)]))
 	return c
 }
 
@@ -169,11 +169,11 @@ func (c Cluster) Digest() string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// Made returns the chapter that was made of the same cluster with the same memories; false if
+// ChapterOf returns the chapter that was made of the same cluster with the same memories; false if
 // there is none.
 //
 // It reads all chapters.
-func (x *Index) Made(c Cluster) (*Kept[Chapter], bool) {
+func (x *Index) ChapterOf(c Cluster) (*Item[Chapter], bool) {
 	digest := c.Digest()
 	for k := range x.Chapters() {
 		// A chapter of the same key with other memories is a different one.
@@ -184,10 +184,10 @@ func (x *Index) Made(c Cluster) (*Kept[Chapter], bool) {
 	return nil, false
 }
 
-// Live returns the number of memories of a chapter that still exist.
+// CountExisting returns the number of memories of a chapter that still exist.
 //
 // The others were deleted after the chapter was made.
-func (x *Index) Live(c *Chapter) int {
+func (x *Index) CountExisting(c *Chapter) int {
 	n := 0
 	for _, id := range c.Memories {
 		if _, there := x.cards.Get(id); there {
@@ -205,8 +205,8 @@ var advice = regexp.MustCompile(`(?i)\b(should|avoid|prefer|best|never|do not|do
 //
 // Insights are the learnings of all chapters without duplicates, and BestPractices those that match
 // advice. Patterns are the topics that at least two chapters share.
-func NewWisdom(chapters []*Kept[Chapter]) Wisdom {
-	sorted := slices.SortedFunc(slices.Values(chapters), func(a, b *Kept[Chapter]) int {
+func NewWisdom(chapters []*Item[Chapter]) Wisdom {
+	sorted := slices.SortedFunc(slices.Values(chapters), func(a, b *Item[Chapter]) int {
 		return cmp.Or(cmp.Compare(a.Value.Start, b.Value.Start), cmp.Compare(a.ID, b.ID))
 	})
 	w := Wisdom{
@@ -234,7 +234,7 @@ func NewWisdom(chapters []*Kept[Chapter]) Wisdom {
 
 // sharedTopics returns the tags and topics that at least two chapters have, the most frequent
 // first. The result is never nil.
-func sharedTopics(chapters []*Kept[Chapter]) []string {
+func sharedTopics(chapters []*Item[Chapter]) []string {
 	counts := map[string]int{}
 	var all []string
 	for _, c := range chapters {

@@ -6,14 +6,14 @@ import (
 	"unicode"
 )
 
-// MostAlike is the maximum number of memories that FailedBefore compares with an intended action.
-const MostAlike = 20
+// MaxCompared is the maximum number of memories that FailedBefore compares with an intended action.
+const MaxCompared = 20
 
-// alike is the similarity above which two texts count as similar. longWord is the minimum length,
+// minSimilarity is the similarity above which two texts count as similar. longWord is the minimum length,
 // in letters, of the words that are compared.
 const (
-	alike    = 0.3
-	longWord = 4
+	minSimilarity = 0.3
+	longWord      = 4
 )
 
 // A Conflict is a memory of a failed attempt that is similar to an intended action.
@@ -25,13 +25,13 @@ type Conflict struct {
 }
 
 // FailedBefore returns the failure that is most similar to an intended action, among the first
-// MostAlike memories of newest; false if none is similar (reference/memory.md §A6).
+// MaxCompared memories of newest; false if none is similar (reference/memory.md §A6).
 //
 // Callers pass the memories of the file that the action changes; see NewestFirst.
 func FailedBefore(newest []*Card, action string) (Conflict, bool) {
 	var best Conflict
-	for _, c := range newest[:min(len(newest), MostAlike)] {
-		if s := similarity(c.Goal, action); c.failed() && s > alike && s > best.Similarity {
+	for _, c := range newest[:min(len(newest), MaxCompared)] {
+		if s := similarity(c.Goal, action); c.failed() && s > minSimilarity && s > best.Similarity {
 			best = Conflict{c, s}
 		}
 	}

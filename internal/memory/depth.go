@@ -30,12 +30,12 @@ const (
 // depths contains all depths, in ascending order of detail.
 var depths = []Depth{DepthSummary, DepthOutcome, DepthReasoning, DepthFull, DepthComplete}
 
-// Holds reports whether a depth includes the details of another one.
-func (d Depth) Holds(o Depth) bool { return slices.Index(depths, d) >= slices.Index(depths, o) }
+// Includes reports whether a depth includes the details of another one.
+func (d Depth) Includes(o Depth) bool { return slices.Index(depths, d) >= slices.Index(depths, o) }
 
-// Deep reports whether a depth includes fields that a Card does not have, so that the whole value
+// NeedsValue reports whether a depth includes fields that a Card does not have, so that the whole value
 // of the memory must be read.
-func (d Depth) Deep() bool { return d.Holds(DepthReasoning) }
+func (d Depth) NeedsValue() bool { return d.Includes(DepthReasoning) }
 
 // Below returns the depths with less detail, in descending order.
 func (d Depth) Below() []Depth {
@@ -67,8 +67,8 @@ type Retrieved struct {
 
 	// Links is set if the caller asks for it. SupersededBy lists the memories that replace this
 	// one.
-	Links        *Shown   `json:"links,omitempty"`
-	SupersededBy []string `json:"superseded_by,omitempty"`
+	Links        *LinkView `json:"links,omitempty"`
+	SupersededBy []string  `json:"superseded_by,omitempty"`
 
 	*Whole
 	Explanation *Explanation `json:"explanation,omitempty"`
@@ -84,13 +84,13 @@ type RetrievedIntent struct {
 
 // A RetrievedOutcome contains the fields of an Outcome that a depth includes.
 type RetrievedOutcome struct {
-	Success         bool      `json:"success"`
-	Summary         string    `json:"summary"`
-	Learnings       []string  `json:"learnings,omitempty"`
-	FailureReason   string    `json:"failure_reason,omitempty"`
-	FailureCategory string    `json:"failure_category,omitempty"`
-	VerifiedBy      *Verified `json:"verified_by,omitempty"`
-	FollowUpNeeded  []string  `json:"follow_up_needed,omitempty"`
+	Success         bool          `json:"success"`
+	Summary         string        `json:"summary"`
+	Learnings       []string      `json:"learnings,omitempty"`
+	FailureReason   string        `json:"failure_reason,omitempty"`
+	FailureCategory string        `json:"failure_category,omitempty"`
+	VerifiedBy      *Verification `json:"verified_by,omitempty"`
+	FollowUpNeeded  []string      `json:"follow_up_needed,omitempty"`
 }
 
 // Whole contains the fields that only DepthComplete includes.
@@ -124,7 +124,7 @@ type Explanation struct {
 }
 
 // Retrieve returns the memory at a depth. m is its whole value; it is used, and must not be nil,
-// only if d.Deep().
+// only if d.NeedsValue().
 //
 // The caller sets the fields that do not come from the memory, such as Confidence and Links.
 func (c *Card) Retrieve(d Depth, m *Memory) Retrieved {
@@ -133,15 +133,15 @@ func (c *Card) Retrieve(d Depth, m *Memory) Retrieved {
 		Intent:  RetrievedIntent{Goal: c.Goal, TaskType: c.TaskType},
 		Outcome: RetrievedOutcome{Success: c.Outcome.Success, Summary: c.Outcome.Summary},
 	}
-	if d.Holds(DepthOutcome) {
+	if d.Includes(DepthOutcome) {
 		o := c.Outcome
 		r.Outcome = RetrievedOutcome(o)
 		r.Learnings = o.Learnings
 	}
-	if d.Deep() {
+	if d.NeedsValue() {
 		r.Intent.Context, r.Reasoning = m.Intent.Context, m.Reasoning
 	}
-	if d.Holds(DepthFull) {
+	if d.Includes(DepthFull) {
 		r.Intent.Constraints, r.Perception = m.Intent.Constraints, m.Perception
 		r.Actions = m.Actions
 	}

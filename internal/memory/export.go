@@ -34,9 +34,9 @@ func (l Line) MarshalJSON() ([]byte, error) {
 	return append(append(head[:len(head)-1], ','), l.Value[1:]...), nil
 }
 
-// A Brought is one line of an import. A memory needs only an intent and an outcome, and can
+// An ImportLine is one line of an import. A memory needs only an intent and an outcome, and can
 // contain its links.
-type Brought struct {
+type ImportLine struct {
 	Kind string `json:"kind"`
 	ID   string `json:"id"`
 
@@ -50,16 +50,16 @@ type Brought struct {
 }
 
 // ReadLine parses a line of an import. A line without a kind is a memory. The line is copied.
-func ReadLine(line []byte) (Brought, error) {
-	b := Brought{Kind: KindMemory, Value: bytes.Clone(line)}
+func ReadLine(line []byte) (ImportLine, error) {
+	b := ImportLine{Kind: KindMemory, Value: bytes.Clone(line)}
 	if err := json.Unmarshal(line, &b); err != nil {
 		return b, fmt.Errorf("the line is no JSON object of an export: %w", err)
 	}
 	return b, nil
 }
 
-// Into parses the line into a value.
-func (b *Brought) Into(value any) error { return json.Unmarshal(b.Value, value) }
+// Decode parses the line into a value.
+func (b *ImportLine) Decode(value any) error { return json.Unmarshal(b.Value, value) }
 
 // fence is the line before and after the frontmatter.
 const fence = "---\n"
@@ -198,16 +198,16 @@ func oneLine(text string) string { return strings.Join(strings.Fields(text), " "
 // notInName matches the characters that a file name must not contain.
 var notInName = regexp.MustCompile(`[^\pL\pN]+`)
 
-// mostInName is the maximum number of bytes of a goal in a file name.
-const mostInName = 60
+// maxGoalInName is the maximum number of bytes of a goal in a file name.
+const maxGoalInName = 60
 
 // FileName returns the path of a memory in an export of files. It begins with memories/, and
 // contains the day of creation in UTC, the goal and the id.
 func (c *Card) FileName() string {
 	goal := strings.Trim(notInName.ReplaceAllString(strings.ToLower(c.Goal), "-"), "-")
 	// The cut can be inside a character, of which ToValidUTF8 removes the rest.
-	if len(goal) > mostInName {
-		goal = strings.ToValidUTF8(goal[:mostInName], "")
+	if len(goal) > maxGoalInName {
+		goal = strings.ToValidUTF8(goal[:maxGoalInName], "")
 	}
 	day := time.UnixMilli(c.Created).UTC().Format(time.DateOnly)
 	return strings.Trim(fmt.Sprintf("memories/%s-%s", day, goal), "-") + "-" +

@@ -41,7 +41,7 @@ func FuzzMarkdown(f *testing.F) {
 		require.Equal(t, id, b.ID)
 		require.Equal(t, []string{target}, b.Links.CausedBy)
 		var again memory.Memory
-		require.NoError(t, b.Into(&again))
+		require.NoError(t, b.Decode(&again))
 		require.JSONEq(t, string(encoded(m)), string(encoded(again)))
 	})
 }
@@ -56,7 +56,7 @@ func FuzzReadLine(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		if b, err := memory.ReadLine([]byte(text)); err == nil {
 			var m memory.Memory
-			_ = b.Into(&m)
+			_ = b.Decode(&m)
 			require.NotEmpty(t, m.EmbeddingText())
 			_, _ = m.Text(), m.Files()
 		}
@@ -112,7 +112,7 @@ func FuzzImage(f *testing.F) {
 			return
 		}
 		for c := range x.Cards("") {
-			_, _ = x.Shown(c.ID), x.SupersededBy(c.ID)
+			_, _ = x.AllLinks(c.ID), x.SupersededBy(c.ID)
 		}
 		_, err = memory.ReadImage(string(x.AppendImage(nil)))
 		require.NoError(t, err)

@@ -51,9 +51,9 @@ func (x *Index) AppendImage(b []byte) []byte {
 		}
 		return true
 	})
-	writeKept(&w, &x.agents)
-	writeKept(&w, &x.chapters)
-	writeKept(&w, &x.wisdom)
+	writeItems(&w, &x.agents)
+	writeItems(&w, &x.chapters)
+	writeItems(&w, &x.wisdom)
 	w.count(x.tallies.Len())
 	x.tallies.Scan(func(agent string, t Tally) bool {
 		w.text(agent)
@@ -175,10 +175,10 @@ func (w *imageWriter) entries(x *Index) {
 	w.b = append(w.b, list...)
 }
 
-// writeKept appends items of a kind that the index keeps whole.
-func writeKept[T any](w *imageWriter, t *tree[*Kept[T]]) {
+// writeItems appends items of a kind that the index keeps whole.
+func writeItems[T any](w *imageWriter, t *tree[*Item[T]]) {
 	w.count(t.Len())
-	t.Scan(func(id string, k *Kept[T]) bool {
+	t.Scan(func(id string, k *Item[T]) bool {
 		w.text(id)
 		w.origin(k.origin)
 		data, err := json.Marshal(k.Value)
@@ -203,9 +203,9 @@ func ReadImage(data string) (*Index, error) {
 	cards := r.cards(x)
 	r.entries(x, cards)
 	r.links(x)
-	readKept(r, &x.agents)
-	readKept(r, &x.chapters)
-	readKept(r, &x.wisdom)
+	readItems(r, &x.agents)
+	readItems(r, &x.chapters)
+	readItems(r, &x.wisdom)
 	for range r.count(4) {
 		agent := r.text()
 		x.tallies.Set(agent, Tally{r.natural(), r.natural(), r.int()})
@@ -213,15 +213,15 @@ func ReadImage(data string) (*Index, error) {
 	if r.failed || r.s != "" {
 		return nil, errDamaged
 	}
-	x.fit()
+	x.compact()
 	return x, nil
 }
 
-// fit frees the unused capacity of the trees. Filling a tree in order leaves each node that was
+// compact frees the unused capacity of the trees. Filling a tree in order leaves each node that was
 // split with twice the capacity that it needs; a copy of a node has no unused capacity.
 //
 // ScanMut after Copy copies every node.
-func (x *Index) fit() {
+func (x *Index) compact() {
 	x.entries = *x.entries.Copy()
 	x.entries.ScanMut(func(entry) bool { return true })
 	x.cards = *x.cards.Copy()
@@ -343,7 +343,7 @@ func (r *imageReader) cards(x *Index) []*Card {
 		}
 		all = append(all, c)
 		x.cards.Load(c.ID, c)
-		x.held += c.size()
+		x.cardBytes += c.size()
 	}
 	return all
 }
@@ -373,7 +373,7 @@ func (r *imageReader) card() *Card {
 	}
 	o.Learnings, o.FollowUpNeeded = r.texts(), r.texts()
 	if flags&4 != 0 {
-		o.VerifiedBy = &Verified{r.text(), r.text(), r.text()}
+		o.VerifiedBy = &Verification{r.text(), r.text(), r.text()}
 	}
 	return c
 }
@@ -421,10 +421,10 @@ func (r *imageReader) links(x *Index) {
 	}
 }
 
-// readKept reads the output of writeKept.
-func readKept[T any](r *imageReader, t *btree.Map[string, *Kept[T]]) {
+// readItems reads the output of writeItems.
+func readItems[T any](r *imageReader, t *btree.Map[string, *Item[T]]) {
 	for range r.count(6) {
-		k := &Kept[T]{ID: r.text(), origin: r.origin()}
+		k := &Item[T]{ID: r.text(), origin: r.origin()}
 		if json.Unmarshal([]byte(r.text()), &k.Value) != nil {
 			r.fail()
 			return

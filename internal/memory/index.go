@@ -19,20 +19,20 @@ import (
 type Index struct {
 	cards    tree[*Card]
 	links    tree[*Edges] // by source
-	agents   tree[*Kept[Agent]]
-	chapters tree[*Kept[Chapter]]
-	wisdom   tree[*Kept[Wisdom]]
+	agents   tree[*Item[Agent]]
+	chapters tree[*Item[Chapter]]
+	wisdom   tree[*Item[Wisdom]]
 	tallies  tree[Tally] // by agent
 	entries  btree.BTreeG[entry]
 
-	held int64 // approximate size of the cards, in bytes
+	cardBytes int64 // approximate size of the cards, in bytes
 }
 
 // A tree is a map sorted by key. Its copies are copy-on-write.
 type tree[V any] = btree.Map[string, V]
 
-// A Kept is an item that the index keeps with its whole value.
-type Kept[T any] struct {
+// An Item is an item that the index keeps with its whole value.
+type Item[T any] struct {
 	origin
 
 	ID    string
@@ -123,16 +123,16 @@ func (x *Index) IsEmpty() bool {
 }
 
 // Size returns the approximate memory use of the cards and their entries, in bytes.
-func (x *Index) Size() int64 { return x.held }
+func (x *Index) Size() int64 { return x.cardBytes }
 
 // Card returns the card of a memory; false if there is none.
 func (x *Index) Card(id string) (*Card, bool) { return x.cards.Get(id) }
 
 // Agent returns the record of an agent; false if there is none.
-func (x *Index) Agent(id string) (*Kept[Agent], bool) { return x.agents.Get(id) }
+func (x *Index) Agent(id string) (*Item[Agent], bool) { return x.agents.Get(id) }
 
 // Agents yields the agents, sorted by id.
-func (x *Index) Agents() iter.Seq[*Kept[Agent]] { return values(&x.agents) }
+func (x *Index) Agents() iter.Seq[*Item[Agent]] { return values(&x.agents) }
 
 // Tally returns the tally of an agent; the zero value if it has none.
 func (x *Index) Tally(agent string) Tally {
@@ -141,16 +141,16 @@ func (x *Index) Tally(agent string) Tally {
 }
 
 // Chapter returns a chapter; false if there is none.
-func (x *Index) Chapter(id string) (*Kept[Chapter], bool) { return x.chapters.Get(id) }
+func (x *Index) Chapter(id string) (*Item[Chapter], bool) { return x.chapters.Get(id) }
 
 // Chapters yields the chapters, sorted by id.
-func (x *Index) Chapters() iter.Seq[*Kept[Chapter]] { return values(&x.chapters) }
+func (x *Index) Chapters() iter.Seq[*Item[Chapter]] { return values(&x.chapters) }
 
 // Wisdom returns an item of wisdom; false if there is none.
-func (x *Index) Wisdom(id string) (*Kept[Wisdom], bool) { return x.wisdom.Get(id) }
+func (x *Index) Wisdom(id string) (*Item[Wisdom], bool) { return x.wisdom.Get(id) }
 
 // AllWisdom yields all items of wisdom, sorted by id.
-func (x *Index) AllWisdom() iter.Seq[*Kept[Wisdom]] { return values(&x.wisdom) }
+func (x *Index) AllWisdom() iter.Seq[*Item[Wisdom]] { return values(&x.wisdom) }
 
 // values yields the values of a tree, sorted by key.
 func values[V any](t *tree[V]) iter.Seq[V] {
@@ -205,7 +205,7 @@ func (x *Index) origin(kind, id string) (origin, bool) {
 }
 
 // originOf returns the origin of an item in a tree; false if there is none.
-func originOf[T any](t *tree[*Kept[T]], id string) (origin, bool) {
+func originOf[T any](t *tree[*Item[T]], id string) (origin, bool) {
 	k, ok := t.Get(id)
 	if !ok {
 		return origin{}, false
@@ -227,9 +227,9 @@ func (x *Index) At(places map[Place]bool) iter.Seq[Ref] {
 		}
 		x.cards.Scan(func(id string, c *Card) bool { return see(KindMemory, id, c.origin) })
 		x.links.Scan(func(id string, e *Edges) bool { return see(KindLinks, id, e.origin) })
-		x.agents.Scan(func(id string, k *Kept[Agent]) bool { return see(KindAgent, id, k.origin) })
-		x.chapters.Scan(func(id string, k *Kept[Chapter]) bool { return see(KindChapter, id, k.origin) })
-		x.wisdom.Scan(func(id string, k *Kept[Wisdom]) bool { return see(KindWisdom, id, k.origin) })
+		x.agents.Scan(func(id string, k *Item[Agent]) bool { return see(KindAgent, id, k.origin) })
+		x.chapters.Scan(func(id string, k *Item[Chapter]) bool { return see(KindChapter, id, k.origin) })
+		x.wisdom.Scan(func(id string, k *Item[Wisdom]) bool { return see(KindWisdom, id, k.origin) })
 	}
 }
 
@@ -244,7 +244,7 @@ type Commit struct {
 type Change struct {
 	Kind, ID string
 	Value    []byte // JSON; the index does not retain it
-	Gone     bool   // the item was deleted
+	Deleted  bool   // the item was deleted
 	Place    Place  // of the value in the log
 	Position int    // index among the items of the commit
 }
@@ -284,11 +284,11 @@ func (x *Index) Apply(c Commit) {
 		case KindLinks:
 			x.applyLinks(ch, at)
 		case KindAgent:
-			applyKept(&x.agents, ch, at)
+			applyItem(&x.agents, ch, at)
 		case KindChapter:
-			applyKept(&x.chapters, ch, at)
+			applyItem(&x.chapters, ch, at)
 		case KindWisdom:
-			applyKept(&x.wisdom, ch, at)
+			applyItem(&x.wisdom, ch, at)
 		}
 	}
 }
@@ -300,10 +300,10 @@ func (x *Index) applyMemory(c Commit, ch Change, at origin) {
 	old, existed := x.cards.Get(ch.ID)
 	// Unless the commit deletes them too, the links of a deleted memory stay in x.links without
 	// entries. They get entries again if the memory is restored.
-	if ch.Gone {
+	if ch.Deleted {
 		if existed {
 			x.relink(ch.ID, nil)
-			x.leave(old)
+			x.removeEntries(old)
 			x.cards.Delete(ch.ID)
 		}
 		return
@@ -339,26 +339,26 @@ func (x *Index) swap(old, card *Card) {
 				x.entries.Delete(n.entry(old))
 			}
 		}
-		x.held -= old.size()
+		x.cardBytes -= old.size()
 		x.count(old, -1)
 	}
 	for _, n := range came {
 		x.entries.Set(n.entry(card))
 	}
 	x.cards.Set(card.ID, card)
-	x.held += card.size()
+	x.cardBytes += card.size()
 	x.count(card, 1)
 	if e, linked := x.links.Get(card.ID); linked {
-		x.enterLinks(card, e.Links)
+		x.addLinkEntries(card, e.Links)
 	}
 }
 
-// leave removes the entries of a card, except those of links, and its part of the tally.
-func (x *Index) leave(c *Card) {
+// removeEntries removes the entries of a card, except those of links, and its part of the tally.
+func (x *Index) removeEntries(c *Card) {
 	for _, n := range c.names() {
 		x.entries.Delete(n.entry(c))
 	}
-	x.held -= c.size()
+	x.cardBytes -= c.size()
 	x.count(c, -1)
 }
 
@@ -374,7 +374,7 @@ func (x *Index) count(c *Card, by int) {
 
 // applyLinks applies a change of the outgoing links of a memory.
 func (x *Index) applyLinks(ch Change, at origin) {
-	if ch.Gone {
+	if ch.Deleted {
 		x.relink(ch.ID, nil)
 		x.links.Delete(ch.ID)
 		return
@@ -401,12 +401,12 @@ func (x *Index) relink(id string, now *Edges) {
 		}
 	}
 	if now != nil {
-		x.enterLinks(card, now.Links)
+		x.addLinkEntries(card, now.Links)
 	}
 }
 
-// enterLinks adds the entries for the outgoing links of a memory.
-func (x *Index) enterLinks(card *Card, l Links) {
+// addLinkEntries adds the entries for the outgoing links of a memory.
+func (x *Index) addLinkEntries(card *Card, l Links) {
 	for kind, targets := range l.each() {
 		for _, target := range targets {
 			x.entries.Set(linkName(kind, target).entry(card))
@@ -417,13 +417,13 @@ func (x *Index) enterLinks(card *Card, l Links) {
 // linkName returns the name of the entries of memories that have a link of a kind to target.
 func linkName(kind, target string) name { return name{byLink, kind + "\x00" + target} }
 
-// applyKept applies a change of an item that the index keeps whole.
-func applyKept[T any](t *tree[*Kept[T]], ch Change, at origin) {
-	if ch.Gone {
+// applyItem applies a change of an item that the index keeps whole.
+func applyItem[T any](t *tree[*Item[T]], ch Change, at origin) {
+	if ch.Deleted {
 		t.Delete(ch.ID)
 		return
 	}
-	k := &Kept[T]{origin: at, ID: ch.ID}
+	k := &Item[T]{origin: at, ID: ch.ID}
 	if json.Unmarshal(ch.Value, &k.Value) == nil {
 		t.Set(ch.ID, k)
 	}

@@ -79,7 +79,7 @@ func drawMemory(t *rapid.T, at int64) *memory.Memory {
 		m.Actions = append(m.Actions, memory.Action{Type: "file_edit", FilePath: f})
 	}
 	if rapid.IntRange(0, 3).Draw(t, "verified") == 0 {
-		m.Outcome.VerifiedBy = &memory.Verified{Type: "test", Result: "ok"}
+		m.Outcome.VerifiedBy = &memory.Verification{Type: "test", Result: "ok"}
 		m.Key = "k" + fmt.Sprint(at)
 	}
 	return m
@@ -126,8 +126,8 @@ func (w *world) step(t *rapid.T) {
 		id := rapid.SampledFrom(ids).Draw(t, "gone")
 		delete(w.all, id)
 		delete(w.links, id)
-		w.commit(memory.Change{Kind: memory.KindMemory, ID: id, Gone: true},
-			memory.Change{Kind: memory.KindLinks, ID: id, Gone: true})
+		w.commit(memory.Change{Kind: memory.KindMemory, ID: id, Deleted: true},
+			memory.Change{Kind: memory.KindLinks, ID: id, Deleted: true})
 	}
 }
 
@@ -269,7 +269,7 @@ func (w *world) requireLinks(t *rapid.T, x *memory.Index) {
 				require.True(t, want[to])
 			}
 		}
-		s := x.Shown(id)
+		s := x.AllLinks(id)
 		has(s.CausedBy, func(l *memory.Links) []string { return l.LedTo }, own.CausedBy)
 		has(s.LedTo, func(l *memory.Links) []string { return l.CausedBy }, own.LedTo)
 		has(s.RelatedTo, func(l *memory.Links) []string { return l.RelatedTo }, own.RelatedTo)
@@ -382,7 +382,7 @@ func TestMarkdownAgain(t *testing.T) {
 		b, err := memory.ReadLine(line)
 		require.NoError(t, err)
 		got := &memory.Memory{}
-		require.NoError(t, b.Into(got))
+		require.NoError(t, b.Decode(got))
 		require.Equal(t, string(encoded(m)), string(encoded(got)))
 		require.Equal(t, []string{"mem_2"}, b.Links.CausedBy)
 	})

@@ -101,9 +101,9 @@ func UUID(prefix string, of ...string) string {
 	return prefix + s[:8] + "-" + s[8:12] + "-" + s[12:16] + "-" + s[16:20] + "-" + s[20:]
 }
 
-// Shown are the links of a memory as answers contain them: outgoing links and, under the name of
+// LinkView are the links of a memory as answers contain them: outgoing links and, under the name of
 // the inverse relation, incoming links. Deleted memories are omitted.
-type Shown struct {
+type LinkView struct {
 	CausedBy     []string `json:"caused_by,omitempty"`
 	LedTo        []string `json:"led_to,omitempty"`
 	RelatedTo    []string `json:"related_to,omitempty"`
@@ -113,14 +113,14 @@ type Shown struct {
 	Blocks       []string `json:"blocks,omitempty"`
 }
 
-// Shown returns the links of a memory. Outgoing links come first, in the order in which they were
+// AllLinks returns the links of a memory. Outgoing links come first, in the order in which they were
 // stored, then incoming links, from the oldest memory to the newest. related_to is symmetric.
 //
 // caused_by and led_to are inverses of each other, so each lists the incoming links of the other
 // kind. Incoming supersedes and blocked_by links have names of their own.
-func (x *Index) Shown(id string) Shown {
+func (x *Index) AllLinks(id string) LinkView {
 	out := x.Links(id)
-	return Shown{
+	return LinkView{
 		CausedBy:     x.joined(id, out.CausedBy, LedTo),
 		LedTo:        x.joined(id, out.LedTo, CausedBy),
 		RelatedTo:    x.joined(id, out.RelatedTo, RelatedTo),
@@ -177,10 +177,10 @@ func (x *Index) Trace(id string, most int, causes, effects bool) []Step {
 	t := tracing{x, map[string]bool{id: true}}
 	var all []Step
 	if causes {
-		all = t.follow(id, most, CausedBy, func(l Shown) []string { return l.CausedBy })
+		all = t.follow(id, most, CausedBy, func(l LinkView) []string { return l.CausedBy })
 	}
 	if effects {
-		all = append(all, t.follow(id, most, LedTo, func(l Shown) []string { return l.LedTo })...)
+		all = append(all, t.follow(id, most, LedTo, func(l LinkView) []string { return l.LedTo })...)
 	}
 	return all
 }
@@ -193,13 +193,13 @@ type tracing struct {
 
 // follow returns the memories that repeated use of next reaches from id, up to most steps away,
 // without those that were visited before.
-func (t tracing) follow(id string, most int, relation string, next func(Shown) []string) []Step {
+func (t tracing) follow(id string, most int, relation string, next func(LinkView) []string) []Step {
 	var all []Step
 	level := []string{id}
 	for distance := 1; distance <= most && len(level) > 0; distance++ {
 		var found []Step
 		for _, from := range level {
-			for _, to := range next(t.x.Shown(from)) {
+			for _, to := range next(t.x.AllLinks(from)) {
 				if !t.seen[to] {
 					t.seen[to] = true
 					c, _ := t.x.cards.Get(to)

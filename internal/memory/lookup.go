@@ -135,7 +135,7 @@ func (x *Index) OfFile(asked string, exact bool) []FileMatch {
 	case isPattern:
 		for path := range x.paths(byFile, p.front) {
 			// The same path is an exact match, which the caller asks for separately.
-			if path != asked && p.fits(path) {
+			if path != asked && p.matches(path) {
 				found.add(path, 1, false)
 			}
 		}
@@ -144,13 +144,13 @@ func (x *Index) OfFile(asked string, exact bool) []FileMatch {
 			found.add(path, 1, false)
 		}
 	default:
-		x.alike(asked, &found)
+		x.addBySuffix(asked, &found)
 	}
 	return found.sorted()
 }
 
-// alike adds the memories with a path that ends with asked, or that asked ends with.
-func (x *Index) alike(asked string, found *matches) {
+// addBySuffix adds the memories with a path that ends with asked, or that asked ends with.
+func (x *Index) addBySuffix(asked string, found *matches) {
 	depth := strings.Count(asked, "/") + 1
 	rest := asked
 	for shorter := depth - 1; shorter > 0; shorter-- {

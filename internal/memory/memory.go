@@ -147,17 +147,17 @@ type Result struct {
 
 // An Outcome is the result of the work.
 type Outcome struct {
-	Success         bool      `json:"success" jsonschema:"whether the goal was reached"`
-	Summary         string    `json:"summary" size:"passage" jsonschema:"the result"`
-	Learnings       []string  `json:"learnings,omitempty" size:"passage" jsonschema:"lessons for later work"`
-	FailureReason   string    `json:"failure_reason,omitempty" size:"passage" jsonschema:"reason of the failure"`
-	FailureCategory string    `json:"failure_category,omitempty" enum:"incorrect_assumption,unexpected_side_effect,missing_dependency,race_condition,type_error,test_failure,build_failure,runtime_error,logic_error,other" jsonschema:"kind of failure"`
-	VerifiedBy      *Verified `json:"verified_by,omitempty" jsonschema:"how it was verified"`
-	FollowUpNeeded  []string  `json:"follow_up_needed,omitempty" size:"passage" jsonschema:"remaining work"`
+	Success         bool          `json:"success" jsonschema:"whether the goal was reached"`
+	Summary         string        `json:"summary" size:"passage" jsonschema:"the result"`
+	Learnings       []string      `json:"learnings,omitempty" size:"passage" jsonschema:"lessons for later work"`
+	FailureReason   string        `json:"failure_reason,omitempty" size:"passage" jsonschema:"reason of the failure"`
+	FailureCategory string        `json:"failure_category,omitempty" enum:"incorrect_assumption,unexpected_side_effect,missing_dependency,race_condition,type_error,test_failure,build_failure,runtime_error,logic_error,other" jsonschema:"kind of failure"`
+	VerifiedBy      *Verification `json:"verified_by,omitempty" jsonschema:"how it was verified"`
+	FollowUpNeeded  []string      `json:"follow_up_needed,omitempty" size:"passage" jsonschema:"remaining work"`
 }
 
-// Verified reports how an outcome was verified.
-type Verified struct {
+// Verification reports how an outcome was verified.
+type Verification struct {
 	Type    string `json:"type" enum:"test,build,manual,lint,typecheck" jsonschema:"kind of check"`
 	Command string `json:"command,omitempty" size:"passage" jsonschema:"the command"`
 	Result  string `json:"result" size:"output" jsonschema:"the output"`

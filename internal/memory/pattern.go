@@ -19,7 +19,7 @@ func newPattern(text string) (pattern, bool) {
 	return pattern{text, text[:i]}, true
 }
 
-// fits reports whether the pattern matches a path.
+// matches reports whether the pattern matches a path.
 //
 // `*` and `?` do not match a slash; `**` matches any number of folders.
-func (p pattern) fits(path string) bool { return doublestar.MatchUnvalidated(p.text, path) }
+func (p pattern) matches(path string) bool { return doublestar.MatchUnvalidated(p.text, path) }

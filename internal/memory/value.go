@@ -161,15 +161,15 @@ func (m *Memory) Text() string {
 		say(r.Assumptions...)
 		say(r.RisksIdentified...)
 	}
-	m.Perception.say(say)
+	m.Perception.eachText(say)
 	for i := range m.Actions {
-		m.Actions[i].say(say)
+		m.Actions[i].eachText(say)
 	}
 	return b.String()
 }
 
-// say passes the texts of a perception, which can be nil, to say.
-func (p *Perception) say(say func(...string)) {
+// eachText passes the texts of a perception, which can be nil, to say.
+func (p *Perception) eachText(say func(...string)) {
 	if p == nil {
 		return
 	}
@@ -183,8 +183,8 @@ func (p *Perception) say(say func(...string)) {
 	say(p.Anomalies...)
 }
 
-// say passes the texts of an action and its result to say.
-func (a *Action) say(say func(...string)) {
+// eachText passes the texts of an action and its result to say.
+func (a *Action) eachText(say func(...string)) {
 	say(a.FilePath, a.DiffSummary, a.Command, a.Query, a.Scope)
 	if a.Result != nil {
 		say(a.Result.OutputSummary, a.Result.Error)

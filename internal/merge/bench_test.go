@@ -98,9 +98,9 @@ func BenchmarkMeasure(b *testing.B) {
 	found := []byte(strings.Join(append(lines, "one more\n"), ""))
 	b.ReportMetric(float64(len(found)), "bytes")
 	for b.Loop() {
-		m := merge.From(found)
+		m := merge.NewMeasure(found)
 		for _, v := range versions {
-			m.To(v)
+			m.Distance(v)
 		}
 	}
 }

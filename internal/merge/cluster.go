@@ -12,7 +12,7 @@ type cluster struct {
 // cluster removes the next hunks from w and returns them: the insertions of both sides at one
 // place, or a hunk with all hunks that, directly or through others, share a line with it or are
 // inside it.
-func (w *weaver) cluster() cluster {
+func (w *merger) cluster() cluster {
 	start := len(w.base)
 	for _, hunks := range [][]hunk{w.hunks.ours, w.hunks.theirs} {
 		if len(hunks) > 0 {
@@ -23,8 +23,8 @@ func (w *weaver) cluster() cluster {
 	// Insertions are taken alone, before hunks that begin at the same line, so that they do not
 	// conflict with them.
 	insertion := func(h hunk) bool { return h.end == start }
-	c.ours, w.hunks.ours = take(w.hunks.ours, insertion)
-	c.theirs, w.hunks.theirs = take(w.hunks.theirs, insertion)
+	c.ours, w.hunks.ours = splitPrefix(w.hunks.ours, insertion)
+	c.theirs, w.hunks.theirs = splitPrefix(w.hunks.theirs, insertion)
 	if len(c.ours)+len(c.theirs) > 0 {
 		return c
 	}
@@ -34,17 +34,17 @@ func (w *weaver) cluster() cluster {
 	for before := -1; before < len(c.ours)+len(c.theirs); {
 		before = len(c.ours) + len(c.theirs)
 		var more []hunk
-		more, w.hunks.ours = take(w.hunks.ours, c.holds)
+		more, w.hunks.ours = splitPrefix(w.hunks.ours, c.touches)
 		c.ours = c.append(c.ours, more)
-		more, w.hunks.theirs = take(w.hunks.theirs, c.holds)
+		more, w.hunks.theirs = splitPrefix(w.hunks.theirs, c.touches)
 		c.theirs = c.append(c.theirs, more)
 	}
 	return c
 }
 
-// holds reports whether a hunk, which must not be before the cluster, shares a line with it or is
+// touches reports whether a hunk, which must not be before the cluster, shares a line with it or is
 // inside it.
-func (c *cluster) holds(h hunk) bool { return h.start < c.end }
+func (c *cluster) touches(h hunk) bool { return h.start < c.end }
 
 // append extends the cluster by the hunks more, and returns to with them appended.
 func (c *cluster) append(to, more []hunk) []hunk {
@@ -54,9 +54,9 @@ func (c *cluster) append(to, more []hunk) []hunk {
 	return append(to, more...)
 }
 
-// take divides hunks into the longest prefix of wanted ones, and the rest. Appending to first
+// splitPrefix divides hunks into the longest prefix of wanted ones, and the rest. Appending to first
 // does not change rest.
-func take(hunks []hunk, wanted func(hunk) bool) (first, rest []hunk) {
+func splitPrefix(hunks []hunk, wanted func(hunk) bool) (first, rest []hunk) {
 	n := 0
 	for n < len(hunks) && wanted(hunks[n]) {
 		n++
@@ -83,9 +83,9 @@ func (c *cluster) side(base []line, hunks []hunk, above []string) []line {
 	return all
 }
 
-// same reports whether both sides only removed lines, or replaced lines, not necessarily the same
+// sameChange reports whether both sides only removed lines, or replaced lines, not necessarily the same
 // ones, by the same lines. Then the lines that either side removed are removed.
-func (c *cluster) same() bool {
+func (c *cluster) sameChange() bool {
 	brings := func(h hunk) bool { return len(h.lines) > 0 }
 	if !slices.ContainsFunc(c.ours, brings) && !slices.ContainsFunc(c.theirs, brings) {
 		return true
@@ -94,21 +94,21 @@ func (c *cluster) same() bool {
 		slices.EqualFunc(c.ours[0].lines, c.theirs[0].lines, same)
 }
 
-// maxSaid is the largest number of hunks that says compares with one, because each comparison may
+// maxIncluded is the largest number of hunks that says compares with one, because each comparison may
 // read all lines of that one.
-const maxSaid = 100
+const maxIncluded = 100
 
-// says reports whether one side has a single hunk in a cluster that includes everything that the
+// includesAll reports whether one side has a single hunk in a cluster that includes everything that the
 // hunks of the other side do. If those remove lines, the hunk must have no other lines than theirs,
 // because others could be changed versions of the removed lines.
-func says(one, other []hunk) bool {
+func includesAll(one, other []hunk) bool {
 	// False is always safe: the cluster is resolved in another way, or is an overlap.
-	if len(one) != 1 || len(other) > maxSaid {
+	if len(one) != 1 || len(other) > maxIncluded {
 		return false
 	}
 	lines, removes := 0, false
 	for _, h := range other {
-		if !one[0].says(h) {
+		if !one[0].includes(h) {
 			return false
 		}
 		lines += len(h.lines)
@@ -117,9 +117,9 @@ func says(one, other []hunk) bool {
 	return !removes || len(one[0].lines) == lines
 }
 
-// says reports whether a hunk removes the lines that a smaller one does, and has its lines in the
+// includes reports whether a hunk removes the lines that a smaller one does, and has its lines in the
 // same place.
-func (h hunk) says(small hunk) bool {
+func (h hunk) includes(small hunk) bool {
 	removed := small.end - small.start
 	at := func(i int) bool {
 		return i >= 0 && i+len(small.lines) <= len(h.lines) &&
@@ -148,9 +148,9 @@ func (h hunk) says(small hunk) bool {
 	return false
 }
 
-// whole reports whether each side has a single hunk in a cluster that replaces all of it, so that
+// replacesAll reports whether each side has a single hunk in a cluster that replaces all of it, so that
 // neither keeps a line of the base.
-func (c *cluster) whole() bool {
+func (c *cluster) replacesAll() bool {
 	for _, hunks := range [][]hunk{c.ours, c.theirs} {
 		if len(hunks) != 1 || hunks[0].start != c.start || hunks[0].end != c.end {
 			return false

@@ -15,33 +15,33 @@ func heads(in versions[head]) (head, bool) {
 	case in.base.raw == in.ours.raw:
 		return in.theirs, false
 	}
-	k := &keys{in: in}
+	k := &fieldMerger{in: in}
 	for _, f := range in.ours.fields {
 		k.add(in.base.get(f.key), f, in.theirs.get(f.key))
 	}
 	for _, f := range in.theirs.fields {
 		// Keys that ours does not have come after those of ours.
 		if in.ours.get(f.key).lines == "" {
-			f.above = k.unsaid(f.above)
+			f.above = k.newLinesAbove(f.above)
 			k.add(in.base.get(f.key), field{}, f)
 		}
 	}
 	return k.head(), k.overlaps
 }
 
-// A keys collects the fields of the merged frontmatter.
-type keys struct {
+// A fieldMerger collects the fields of the merged frontmatter.
+type fieldMerger struct {
 	in       versions[head]
 	fields   []field
 	overlaps bool
 }
 
 // add merges one key. A field without lines is one that a side does not have.
-func (k *keys) add(base, ours, theirs field) {
+func (k *fieldMerger) add(base, ours, theirs field) {
 	out := ours
 	switch {
-	case ours.lines == theirs.lines, theirs.same(base) && !theirs.outlives(base, ours):
-	case ours.same(base) && !ours.outlives(base, theirs):
+	case ours.lines == theirs.lines, theirs.same(base) && !theirs.keepsChangedComments(base, ours):
+	case ours.same(base) && !ours.keepsChangedComments(base, theirs):
 		out = theirs
 	// Ours removed a key that theirs changed: the key stays, because the change would be lost
 	// otherwise.
@@ -75,39 +75,39 @@ func (f field) same(base field) bool {
 		reflect.DeepEqual(f.value, base.value)
 }
 
-// outlives reports whether the other side removed a field whose comments above this side has
+// keepsChangedComments reports whether the other side removed a field whose comments above this side has
 // changed.
-func (f field) outlives(base, other field) bool {
+func (f field) keepsChangedComments(base, other field) bool {
 	return f.lines != "" && other.lines == "" && f.above != base.above
 }
 
 // commented reports whether the lines of a field contain a #, which can begin a comment.
 func (f field) commented() bool { return strings.Contains(f.lines, "#") }
 
-// unsaid returns the lines above a field that theirs added, without comments of the base that are
+// newLinesAbove returns the lines above a field that theirs added, without comments of the base that are
 // in the result already, because comments at the end of the base are above the first field that
 // either side adds.
-func (k *keys) unsaid(above string) string {
+func (k *fieldMerger) newLinesAbove(above string) string {
 	var b strings.Builder
 	for line := range strings.Lines(above) {
-		if strings.TrimSpace(line) == "" || !k.in.base.comments(line) || !k.said(line) {
+		if strings.TrimSpace(line) == "" || !k.in.base.hasBetween(line) || !k.hasLineAbove(line) {
 			b.WriteString(line)
 		}
 	}
 	return b.String()
 }
 
-// said reports whether a line is already above a merged field.
-func (k *keys) said(line string) bool { return head{fields: k.fields}.comments(line) }
+// hasLineAbove reports whether a line is already above a merged field.
+func (k *fieldMerger) hasLineAbove(line string) bool { return head{fields: k.fields}.hasBetween(line) }
 
-// comments reports whether a line is among the lines between the fields.
-func (h head) comments(line string) bool {
+// hasBetween reports whether a line is among the lines between the fields.
+func (h head) hasBetween(line string) bool {
 	within := func(text string) bool { return slices.Contains(strings.SplitAfter(text, lf), line) }
 	return within(h.tail) || slices.ContainsFunc(h.fields, func(f field) bool { return within(f.above) })
 }
 
 // head returns the merged frontmatter with its two lines `---`.
-func (k *keys) head() head {
+func (k *fieldMerger) head() head {
 	in := k.in
 	h := head{fields: k.fields, tail: pick(in.base.tail, in.ours.tail, in.theirs.tail)}
 	k.overlaps = k.overlaps || differ(in.base.tail, in.ours.tail, in.theirs.tail)

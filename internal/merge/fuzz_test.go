@@ -48,7 +48,7 @@ func FuzzMeasure(f *testing.F) {
 	f.Add([]byte("日本語 a\n"), []byte("日本\n\xff"))
 	f.Add([]byte("a\nb\nb\na\n"), []byte("b\na\na\nb\n"))
 	f.Fuzz(func(t *testing.T, a, b []byte) {
-		there, back := merge.From(a).To(b), merge.From(b).To(a)
+		there, back := merge.NewMeasure(a).Distance(b), merge.NewMeasure(b).Distance(a)
 		require.Equal(t, there, back)
 		require.Equal(t, bytes.Equal(a, b), there == 0)
 		require.GreaterOrEqual(t, there, 0)

@@ -112,7 +112,7 @@ func (c *comparer) anchors(g gap) []pair {
 		}
 	}
 	slices.SortFunc(pairs, func(p, q pair) int { return p.a - q.a })
-	return rising(pairs)
+	return longestIncreasing(pairs)
 }
 
 // once returns the index of each value, and -1 for a value that occurs more than once.
@@ -127,8 +127,8 @@ func once(values []rune) map[rune]int {
 	return at
 }
 
-// rising returns a longest subsequence of the pairs that also ascends in b. pairs ascend in a.
-func rising(pairs []pair) []pair {
+// longestIncreasing returns a longest subsequence of the pairs that also ascends in b. pairs ascend in a.
+func longestIncreasing(pairs []pair) []pair {
 	before := make([]int, len(pairs)) // the pair before each in its series
 	var ends []int                    // ends[n] is the pair with the least b that ends n+1 of them
 	for i, p := range pairs {

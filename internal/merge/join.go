@@ -6,7 +6,7 @@ import "slices"
 // ours first, then theirs, and lines that both have once. Code blocks are not divided, so their
 // lines count as inserted by both only if one insertion contains all of the other. below is the
 // blank lines that ours added after the place.
-func (w *weaver) join(ours, theirs []line, below string) {
+func (w *merger) join(ours, theirs []line, below string) {
 	fenced := w.table.fenced(ours) || w.table.fenced(theirs)
 	switch {
 	// Ours contains the insertion of theirs, so it is complete; and the other way round.
@@ -16,9 +16,9 @@ func (w *weaver) join(ours, theirs []line, below string) {
 		w.put(theirs...)
 	case fenced:
 		// No lines are matched, so each insertion stays in one piece.
-		w.mingle(ours, theirs, below, []gap{{0, len(ours), 0, len(theirs)}})
+		w.interleave(ours, theirs, below, []gap{{0, len(ours), 0, len(theirs)}})
 	default:
-		w.mingle(ours, theirs, below, gaps(numbers(ours), numbers(theirs)))
+		w.interleave(ours, theirs, below, gaps(numbers(ours), numbers(theirs)))
 	}
 }
 
@@ -36,10 +36,10 @@ func within(lines, text []line, whole bool) bool {
 	return len(lines) == 0
 }
 
-// mingle adds two insertions that match except for the gaps: all of ours, and theirs after ours in
+// interleave adds two insertions that match except for the gaps: all of ours, and theirs after ours in
 // each gap.
-func (w *weaver) mingle(ours, theirs []line, below string, gaps []gap) {
-	tight := !w.loose(ours) && !w.loose(theirs)
+func (w *merger) interleave(ours, theirs []line, below string, gaps []gap) {
+	tight := !w.isLooseList(ours) && !w.isLooseList(theirs)
 	// Sentinels after the insertions; that of ours has the blank lines that follow.
 	ours = append(slices.Clone(ours), line{end, below})
 	theirs = append(slices.Clone(theirs), line{id: end})
@@ -53,7 +53,7 @@ func (w *weaver) mingle(ours, theirs []line, below string, gaps []gap) {
 		first := theirs[g.b0]
 		// Lines of both sides meet here, so the blank lines between them must be chosen.
 		if g.a0 < g.a1 {
-			first.above = w.parting(longer(ours[at].above, first.above), first, tight)
+			first.above = w.blanksBetween(longer(ours[at].above, first.above), first, tight)
 		}
 		w.put(first)
 		w.put(theirs[g.b0+1 : g.b1]...)
@@ -62,29 +62,29 @@ func (w *weaver) mingle(ours, theirs []line, below string, gaps []gap) {
 	w.put(ours[at : len(ours)-1]...)
 }
 
-// parting returns the blank lines between parts of different sides: the given ones, or none between
+// blanksBetween returns the blank lines between parts of different sides: the given ones, or none between
 // items that make one list.
-func (w *weaver) parting(blanks string, below line, tight bool) string {
-	if tight && w.listed(w.out[len(w.out)-1]) && w.table.kinds[below.id] == item {
+func (w *merger) blanksBetween(blanks string, below line, tight bool) string {
+	if tight && w.isListLine(w.out[len(w.out)-1]) && w.table.kinds[below.id] == item {
 		return ""
 	}
 	return blanks
 }
 
-// listed reports whether a line belongs to a list, as far as the line shows.
-func (w *weaver) listed(l line) bool {
+// isListLine reports whether a line belongs to a list, as far as the line shows.
+func (w *merger) isListLine(l line) bool {
 	return w.table.kinds[l.id] == item || w.table.kinds[l.id] == inside
 }
 
-// loose reports whether an insertion has blank lines between items of a list, including an item
+// isLooseList reports whether an insertion has blank lines between items of a list, including an item
 // directly before it.
-func (w *weaver) loose(lines []line) bool {
-	listed := len(w.out) > 0 && w.listed(w.out[len(w.out)-1])
+func (w *merger) isLooseList(lines []line) bool {
+	listed := len(w.out) > 0 && w.isListLine(w.out[len(w.out)-1])
 	for _, l := range lines {
 		if listed && l.above != "" && w.table.kinds[l.id] == item {
 			return true
 		}
-		listed = w.listed(l)
+		listed = w.isListLine(l)
 	}
 	return false
 }

@@ -1,29 +1,29 @@
 package merge
 
 // lines merges plain texts line by line.
-func lines(texts versions[string]) joint {
+func lines(texts versions[string]) mergedText {
 	switch {
 	case texts.ours == texts.theirs, texts.base == texts.theirs:
-		return joint{text: texts.ours}
+		return mergedText{text: texts.ours}
 	case texts.base == texts.ours:
-		return joint{text: texts.theirs}
+		return mergedText{text: texts.theirs}
 	}
 	// The audit numbers the lines of all three texts.
-	a := newAudit(texts)
+	a := newLineCounts(texts)
 	t, base := a.table, a.in.base
 	ours, theirs := newScript(base, a.in.ours), newScript(base, a.in.theirs)
-	overlaps := a.torn(ours, theirs)
+	overlaps := a.movedAndRemoved(ours, theirs)
 	// Each round omits the hunks of theirs that made counts of lines wrong. Without any hunk of
 	// theirs, the result is ours, which is never wrong.
 	for round := 0; ; round++ {
 		out, over := t.merge3(base, ours, theirs)
 		overlaps = overlaps || over
-		wrong := a.wrong(out)
+		wrong := a.miscounted(out)
 		if len(wrong) == 0 {
-			return joint{t.write(out), overlaps}
+			return mergedText{t.write(out), overlaps}
 		}
 		overlaps = true
-		theirs.hunks = a.without(theirs.hunks, wrong)
+		theirs.hunks = a.hunksWithout(theirs.hunks, wrong)
 		if round == maxRounds {
 			theirs.hunks = nil
 		}

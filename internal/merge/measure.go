@@ -20,9 +20,9 @@ type Measure struct {
 	sizes []int          // by pair of words: its length in bytes
 }
 
-// From returns a Measure for a text, which it prepares for many comparisons. Copies share its
+// NewMeasure returns a Measure for a text, which it prepares for many comparisons. Copies share its
 // memory.
-func From(found []byte) Measure {
+func NewMeasure(found []byte) Measure {
 	m := Measure{
 		found: found,
 		lines: map[string]int{}, words: map[string]int{}, pairs: map[pair]int{},
@@ -33,7 +33,7 @@ func From(found []byte) Measure {
 		if !ok {
 			at = len(m.count)
 			m.lines[string(line)] = at
-			m.count, m.parts = append(m.count, 0), append(m.parts, m.learn(line))
+			m.count, m.parts = append(m.count, 0), append(m.parts, m.wordPairs(line))
 		}
 		m.count[at]++
 		two, ok := m.pairs[pair{above, at}]
@@ -54,8 +54,8 @@ const (
 	unknown = -2 // of a line that found does not have
 )
 
-// learn numbers the pairs of words of a line, and returns their numbers.
-func (m *Measure) learn(line []byte) []int {
+// wordPairs numbers the pairs of words of a line, and returns their numbers.
+func (m *Measure) wordPairs(line []byte) []int {
 	var parts []int
 	for word := range twosOf(line) {
 		id, ok := m.words[string(word)]
@@ -69,19 +69,19 @@ func (m *Measure) learn(line []byte) []int {
 	return parts
 }
 
-// To returns the distance of a text from found. It is 0 only if both are equal, and it is
+// Distance returns the distance of a text from found. It is 0 only if both are equal, and it is
 // symmetric. It is the sum of the bytes of each pair of adjacent words that only one text has, 1
 // for each line that only one text has, and 1 for each line that is below another line than in the
 // other text. Single words are not compared, because the words of a short line occur all over a
 // long text. A line that both texts have costs one look-up, another line one per word.
-func (m Measure) To(text []byte) int {
+func (m Measure) Distance(text []byte) int {
 	if bytes.Equal(m.found, text) {
 		return 0
 	}
 	// The counts are copied, because m can be used concurrently. far begins at 1, because
 	// different bytes can have equal lines and words.
-	c := comparison{Measure: m, left: slices.Clone(m.count), apart: slices.Clone(m.below),
-		more: make([]int, len(m.sizes)), far: 1}
+	c := comparison{Measure: m, left: slices.Clone(m.count), leftPairs: slices.Clone(m.below),
+		more: make([]int, len(m.sizes)), distance: 1}
 	above := top
 	for line := range linesOf(text) {
 		above = c.line(above, line)
@@ -89,13 +89,13 @@ func (m Measure) To(text []byte) int {
 	return c.sum()
 }
 
-// A comparison is the state of one call of To.
+// A comparison is the state of one call of Distance.
 type comparison struct {
 	Measure
-	left  []int // by line: occurrences that the text has not had yet
-	apart []int // by pair: the same
-	more  []int // by pair of words: how many more the text has, in lines that differ
-	far   int   // the distance so far
+	left      []int // by line: occurrences that the text has not had yet
+	leftPairs []int // by pair: the same
+	more      []int // by pair of words: how many more the text has, in lines that differ
+	distance  int   // the distance so far
 }
 
 // line compares a line of the text, and returns its number.
@@ -104,22 +104,22 @@ func (c *comparison) line(above int, line []byte) int {
 	if !ok {
 		at = unknown
 	}
-	if two, ok := c.pairs[pair{above, at}]; ok && c.apart[two] > 0 {
-		c.apart[two]--
+	if two, ok := c.pairs[pair{above, at}]; ok && c.leftPairs[two] > 0 {
+		c.leftPairs[two]--
 	} else {
-		c.far++
+		c.distance++
 	}
 	// An equal line: its words need not be compared.
 	if ok && c.left[at] > 0 {
 		c.left[at]--
 		return at
 	}
-	c.far++
+	c.distance++
 	for word := range twosOf(line) {
 		if id, ok := c.words[string(word)]; ok {
 			c.more[id]++
 		} else {
-			c.far += len(word)
+			c.distance += len(word)
 		}
 	}
 	return at
@@ -128,19 +128,19 @@ func (c *comparison) line(above int, line []byte) int {
 // sum adds the distance of everything that only found has, and returns the total.
 func (c *comparison) sum() int {
 	for at, n := range c.left {
-		c.far += n
+		c.distance += n
 		// Words of lines that only found has are matched with those that only the text has.
 		for _, id := range c.parts[at] {
 			c.more[id] -= n
 		}
 	}
-	for _, n := range c.apart {
-		c.far += n
+	for _, n := range c.leftPairs {
+		c.distance += n
 	}
 	for id, n := range c.more {
-		c.far += max(n, -n) * c.sizes[id]
+		c.distance += max(n, -n) * c.sizes[id]
 	}
-	return c.far
+	return c.distance
 }
 
 // linesOf returns the lines of a text without their line breaks.

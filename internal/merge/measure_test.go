@@ -33,10 +33,10 @@ func TestNearest(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			m := merge.From([]byte(c.found))
-			require.Zero(t, m.To([]byte(c.found)))
-			require.Positive(t, m.To([]byte(c.near)))
-			require.Less(t, m.To([]byte(c.near)), m.To([]byte(c.far)))
+			m := merge.NewMeasure([]byte(c.found))
+			require.Zero(t, m.Distance([]byte(c.found)))
+			require.Positive(t, m.Distance([]byte(c.near)))
+			require.Less(t, m.Distance([]byte(c.near)), m.Distance([]byte(c.far)))
 		})
 	}
 }
@@ -45,7 +45,7 @@ func TestMeasureIsSymmetrical(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		x := drawThree(t, drawLine, edits)
 		a, b := join(x.ours), join(x.theirs)
-		there, back := merge.From(a).To(b), merge.From(b).To(a)
+		there, back := merge.NewMeasure(a).Distance(b), merge.NewMeasure(b).Distance(a)
 		require.Equal(t, there, back)
 		require.Equal(t, bytes.Equal(a, b), there == 0)
 		require.GreaterOrEqual(t, there, 0)
@@ -54,8 +54,8 @@ func TestMeasureIsSymmetrical(t *testing.T) {
 
 // TestMeasureIsReused: a comparison leaves nothing behind in the measure.
 func TestMeasureIsReused(t *testing.T) {
-	m := merge.From([]byte("a\nb c\nb c\n"))
-	first := m.To([]byte("b\nb c\n"))
-	m.To([]byte("a\na\nb c\n"))
-	require.Equal(t, first, m.To([]byte("b\nb c\n")))
+	m := merge.NewMeasure([]byte("a\nb c\nb c\n"))
+	first := m.Distance([]byte("b\nb c\n"))
+	m.Distance([]byte("a\na\nb c\n"))
+	require.Equal(t, first, m.Distance([]byte("b\nb c\n")))
 }

@@ -2,9 +2,9 @@ package merge
 
 import "slices"
 
-// A weaver builds a merged text from the base and the changes of both sides. It must be used by
+// A merger builds a merged text from the base and the changes of both sides. It must be used by
 // one goroutine.
-type weaver struct {
+type merger struct {
 	table    *table
 	base     []line
 	above    versions[[]string] // of ours and theirs: the blank lines above each line of the base
@@ -16,29 +16,29 @@ type weaver struct {
 // merge3 applies the hunks of both sides to the base. It returns the merged lines, and reports
 // whether some hunks overlap. It does not change the scripts.
 func (t *table) merge3(base []line, ours, theirs script) (out []line, overlaps bool) {
-	w := &weaver{table: t, base: base}
+	w := &merger{table: t, base: base}
 	w.above.ours, w.above.theirs = ours.above, theirs.above
 	// Lines that a side put next to an insertion of the other, and that the insertion has too,
 	// are the same edit.
-	w.hunks.ours = t.apart(ours.hunks, theirs.hunks)
-	w.hunks.theirs = t.apart(theirs.hunks, ours.hunks)
+	w.hunks.ours = t.withoutShared(ours.hunks, theirs.hunks)
+	w.hunks.theirs = t.withoutShared(theirs.hunks, ours.hunks)
 	w.run(0, len(base))
 	return w.out, w.overlaps
 }
 
 // run appends the merged lines of a part of the base. No hunk of w must reach beyond the part.
-func (w *weaver) run(at, to int) {
+func (w *merger) run(at, to int) {
 	for len(w.hunks.ours)+len(w.hunks.theirs) > 0 {
 		c := w.cluster()
 		w.keep(at, c.start)
-		w.settle(c)
+		w.mergeCluster(c)
 		at = c.end
 	}
 	w.keep(at, to)
 }
 
 // keep appends lines of the base that neither side changed, with their merged blank lines.
-func (w *weaver) keep(from, to int) {
+func (w *merger) keep(from, to int) {
 	for i := from; i < to; i++ {
 		l := w.base[i]
 		w.put(line{l.id, pick(l.above, w.above.ours[i], w.above.theirs[i])})
@@ -46,10 +46,10 @@ func (w *weaver) keep(from, to int) {
 }
 
 // put appends lines to the merged text.
-func (w *weaver) put(lines ...line) { w.out = append(w.out, lines...) }
+func (w *merger) put(lines ...line) { w.out = append(w.out, lines...) }
 
-// settle appends the merged lines of a cluster.
-func (w *weaver) settle(c cluster) {
+// mergeCluster appends the merged lines of a cluster.
+func (w *merger) mergeCluster(c cluster) {
 	ours := c.side(w.base, c.ours, w.above.ours)
 	theirs := c.side(w.base, c.theirs, w.above.theirs)
 	switch {
@@ -60,11 +60,11 @@ func (w *weaver) settle(c cluster) {
 		w.put(w.spaced(c, theirs, w.above.ours)...)
 	case c.start == c.end:
 		w.join(ours, theirs, w.below(c))
-	case c.same():
+	case c.sameChange():
 		w.put(c.ours[0].lines...)
-	case says(c.ours, c.theirs):
+	case includesAll(c.ours, c.theirs):
 		w.put(ours...)
-	case says(c.theirs, c.ours):
+	case includesAll(c.theirs, c.ours):
 		w.put(theirs...)
 	default:
 		w.resolve(c, ours, theirs)
@@ -74,12 +74,12 @@ func (w *weaver) settle(c cluster) {
 // resolve appends a cluster that the sides changed in different ways. It tries to keep the lines
 // that both have and to join the lines that either added to them; else to merge changes of single
 // lines; else it appends ours, which is an overlap.
-func (w *weaver) resolve(c cluster, ours, theirs []line) {
+func (w *merger) resolve(c cluster, ours, theirs []line) {
 	head := prefix(ours, theirs)
 	tail := suffix(ours[head:], theirs[head:])
 	split := versions[[]hunk]{ours: single(c.ours), theirs: single(c.theirs)}
 	switch {
-	case c.whole() && head+tail >= c.end-c.start:
+	case c.replacesAll() && head+tail >= c.end-c.start:
 		w.put(ours[:head]...)
 		w.join(ours[head:len(ours)-tail], theirs[head:len(theirs)-tail], w.below(c))
 		w.put(ours[len(ours)-tail:]...)
@@ -87,8 +87,8 @@ func (w *weaver) resolve(c cluster, ours, theirs []line) {
 		// Run the single lines of the cluster as a merge of its own, then continue with the other
 		// hunks.
 		rest := w.hunks
-		w.hunks.ours = w.table.apart(split.ours, split.theirs)
-		w.hunks.theirs = w.table.apart(split.theirs, split.ours)
+		w.hunks.ours = w.table.withoutShared(split.ours, split.theirs)
+		w.hunks.theirs = w.table.withoutShared(split.theirs, split.ours)
 		w.run(c.start, c.end)
 		w.hunks = rest
 	default:
@@ -99,7 +99,7 @@ func (w *weaver) resolve(c cluster, ours, theirs []line) {
 
 // spaced returns a line that one side changed, with the blank lines that the other side put above
 // it. It returns other lines unchanged.
-func (w *weaver) spaced(c cluster, lines []line, other []string) []line {
+func (w *merger) spaced(c cluster, lines []line, other []string) []line {
 	if c.end != c.start+1 || len(lines) != 1 {
 		return lines
 	}
@@ -108,7 +108,7 @@ func (w *weaver) spaced(c cluster, lines []line, other []string) []line {
 }
 
 // below returns the blank lines that ours added after a cluster.
-func (w *weaver) below(c cluster) string {
+func (w *merger) below(c cluster) string {
 	if w.above.ours[c.end] == w.base[c.end].above {
 		return ""
 	}

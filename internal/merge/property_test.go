@@ -19,7 +19,7 @@ import (
 // three are three texts, as lines.
 type three struct{ base, ours, theirs []string }
 
-func (x three) merge() merge.Merged {
+func (x three) merge() merge.Result {
 	return merge.Texts(join(x.base), join(x.ours), join(x.theirs))
 }
 
@@ -99,7 +99,7 @@ func TestOneSideOrBothAlike(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := rapid.SliceOf(rapid.Byte()).Draw(t, "a")
 		b := rapid.SliceOf(rapid.Byte()).Draw(t, "b")
-		for _, m := range []merge.Merged{merge.Texts(a, a, b), merge.Texts(a, b, a), merge.Texts(a, b, b)} {
+		for _, m := range []merge.Result{merge.Texts(a, a, b), merge.Texts(a, b, a), merge.Texts(a, b, b)} {
 			require.True(t, bytes.Equal(b, m.Text))
 			require.False(t, m.Overlaps)
 		}
@@ -195,7 +195,7 @@ func TestApart(t *testing.T) {
 		}
 		base, a := text(parts[1], parts[3]), text(first, parts[3])
 		b, want := text(parts[1], second), text(first, second)
-		for _, m := range []merge.Merged{merge.Texts(base, a, b), merge.Texts(base, b, a)} {
+		for _, m := range []merge.Result{merge.Texts(base, a, b), merge.Texts(base, b, a)} {
 			require.Equal(t, string(want), string(m.Text))
 			require.False(t, m.Overlaps)
 		}

@@ -30,7 +30,7 @@ func newScript(base, side []line) script {
 		s.above[i] = l.above
 	}
 	at, from := 0, 0
-	for _, g := range settled(numbers(base), numbers(side)) {
+	for _, g := range slideGaps(numbers(base), numbers(side)) {
 		for ; at < g.a0; at, from = at+1, from+1 {
 			s.above[at] = side[from].above
 		}
@@ -43,8 +43,8 @@ func newScript(base, side []line) script {
 	return s
 }
 
-// settled returns the gaps, each moved down as far as possible.
-func settled(a, b []rune) []gap {
+// slideGaps returns the gaps, each moved down as far as possible.
+func slideGaps(a, b []rune) []gap {
 	var all []gap // in reverse order
 	limit := len(a)
 	for _, g := range slices.Backward(gaps(a, b)) {

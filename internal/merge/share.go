@@ -2,9 +2,9 @@ package merge
 
 import "slices"
 
-// apart returns the hunks without the lines that are also in an insertion of the other side that is
+// withoutShared returns the hunks without the lines that are also in an insertion of the other side that is
 // adjacent to them.
-func (t *table) apart(hunks, insertions []hunk) []hunk {
+func (t *table) withoutShared(hunks, insertions []hunk) []hunk {
 	hunks = slices.Clone(hunks)
 	for _, in := range insertions {
 		if !in.inserts() {
@@ -27,20 +27,20 @@ func (t *table) without(h, in hunk) hunk {
 	}
 	switch in.start {
 	case h.start:
-		if n := prefix(h.lines, in.lines); t.told(h.lines[:n], in.lines) {
+		if n := prefix(h.lines, in.lines); t.isSameEdit(h.lines[:n], in.lines) {
 			h.lines = h.lines[n:]
 		}
 	case h.end:
-		if n := len(h.lines) - suffix(h.lines, in.lines); t.told(h.lines[n:], in.lines) {
+		if n := len(h.lines) - suffix(h.lines, in.lines); t.isSameEdit(h.lines[n:], in.lines) {
 			h.lines = h.lines[:n]
 		}
 	}
 	return h
 }
 
-// told reports whether lines that are a part of an insertion are certainly the same edit. Part of a
+// isSameEdit reports whether lines that are a part of an insertion are certainly the same edit. Part of a
 // code block is not.
-func (t *table) told(part, insertion []line) bool {
+func (t *table) isSameEdit(part, insertion []line) bool {
 	return len(part) == len(insertion) || !t.fenced(part)
 }
 

@@ -2,8 +2,8 @@ package merge
 
 import "bytes"
 
-// A Merged is the result of Texts.
-type Merged struct {
+// A Result is the result of Texts.
+type Result struct {
 	Text []byte // ours with the changes of theirs since base; it may share memory with an input
 
 	// Overlaps reports that not all changes of theirs are in the text: both sides changed the same
@@ -16,12 +16,12 @@ type Merged struct {
 // Texts merges two texts of a note that both began as base. It never fails, whatever the bytes are,
 // and takes about linear time. If only one of the two changed, or if both made the same change, the
 // result is exactly that text.
-func Texts(base, ours, theirs []byte) Merged {
+func Texts(base, ours, theirs []byte) Result {
 	switch {
 	case bytes.Equal(ours, theirs), bytes.Equal(base, theirs):
-		return Merged{Text: ours}
+		return Result{Text: ours}
 	case bytes.Equal(base, ours):
-		return Merged{Text: theirs}
+		return Result{Text: theirs}
 	}
 	forms := versions[form]{formOf(base), formOf(ours), formOf(theirs)}
 	// If one text mixes line breaks, lines are compared with their line breaks in all texts.
@@ -34,7 +34,7 @@ func Texts(base, ours, theirs []byte) Merged {
 		breaks: prefer(forms.base.breaks, forms.ours.breaks, forms.theirs.breaks),
 		end:    prefer(forms.base.end, forms.ours.end, forms.theirs.end),
 	}
-	return Merged{Text: out.write(m.text, mixed), Overlaps: m.overlaps}
+	return Result{Text: out.write(m.text, mixed), Overlaps: m.overlaps}
 }
 
 // A versions contains three versions of a value that are merged.
@@ -66,8 +66,8 @@ func differ[T comparable](base, ours, theirs T) bool {
 	return ours != base && theirs != base && ours != theirs
 }
 
-// A joint is a merged text in the form of form.plain, with a report of overlaps.
-type joint struct {
+// A mergedText is a merged text in the form of form.plain, with a report of overlaps.
+type mergedText struct {
 	text     string
 	overlaps bool
 }
@@ -76,7 +76,7 @@ type joint struct {
 // result would not parse to the merged parts, it merges the whole texts by line.
 //
 // As a last resort it returns ours, with an overlap.
-func notes(texts versions[string]) joint {
+func notes(texts versions[string]) mergedText {
 	b, okBase := readNote(texts.base)
 	o, okOurs := readNote(texts.ours)
 	t, okTheirs := readNote(texts.theirs)
@@ -85,17 +85,17 @@ func notes(texts versions[string]) joint {
 	}
 	h, overlaps := heads(versions[head]{b.head, o.head, t.head})
 	body := lines(versions[string]{b.body, o.body, t.body})
-	m := joint{h.raw + body.text, overlaps || body.overlaps}
+	m := mergedText{h.raw + body.text, overlaps || body.overlaps}
 	// Check the result: a merged frontmatter can have a syntax error, or end elsewhere.
 	back, ok := readNote(m.text)
-	if ok && back.body == body.text && back.head.equal(h) && (alike(b, o, t) || sound(texts, m)) {
+	if ok && back.body == body.text && back.head.equal(h) && (sameFrontmatter(b, o, t) || isLossless(texts, m)) {
 		return m
 	}
 	// A merge by line can break the frontmatter too; then ours stays.
 	if m = lines(texts); readable(m.text) {
 		return m
 	}
-	return joint{texts.ours, true}
+	return mergedText{texts.ours, true}
 }
 
 // readable reports whether readNote accepts a text.
@@ -104,17 +104,17 @@ func readable(text string) bool {
 	return ok
 }
 
-// alike reports whether all of the notes have a frontmatter, or none has. Otherwise the frontmatter
+// sameFrontmatter reports whether all of the notes have a frontmatter, or none has. Otherwise the frontmatter
 // of one may be body in another, and could be in both, or in neither, after a merge by parts.
-func alike(b, o, t note) bool {
+func sameFrontmatter(b, o, t note) bool {
 	there := func(n note) bool { return n.head.raw != "" }
 	return there(b) == there(o) && there(b) == there(t)
 }
 
-// sound reports whether a merged text has neither lost nor doubled a line, nor restored a removed
+// isLossless reports whether a merged text has neither lost nor doubled a line, nor restored a removed
 // one.
-func sound(texts versions[string], m joint) bool {
-	a := newAudit(texts)
+func isLossless(texts versions[string], m mergedText) bool {
+	a := newLineCounts(texts)
 	out := a.table.split(m.text)
-	return len(a.wrong(out)) == 0 && (m.overlaps || !a.undone(out))
+	return len(a.miscounted(out)) == 0 && (m.overlaps || !a.restoresRemoved(out))
 }

@@ -91,7 +91,7 @@ func (op *operation) takePath(t *tool.Tool, path string) (rest []tool.Arg) {
 func (op *operation) takeHeaders(t *tool.Tool, args []tool.Arg) (rest []tool.Arg) {
 	byHeader := map[string]bool{}
 	for _, h := range argumentHeaders {
-		if a, ok := t.Meant(h.means); ok {
+		if a, ok := t.ArgFor(h.means); ok {
 			byHeader[a.Name] = true
 			op.Parameters = append(op.Parameters, ref("parameters", h.header))
 		}

@@ -33,7 +33,7 @@ func (a Answer) Mark(i Item) string { return a.sorter.mark(i).String() }
 // INVALID_QUERY with reason "cost". A page costs as much as the whole answer, unless the index
 // knows the total.
 func Find(q Query, s State, page Page) (Answer, error) {
-	if err := Check(q, s.World()); err != nil {
+	if err := Check(q, s.Env()); err != nil {
 		return Answer{}, err
 	}
 	return answer(q, s, page)
@@ -48,7 +48,7 @@ func answer(q Query, s State, page Page) (Answer, error) {
 	}
 	a, streamed := e.stream(q, page, after)
 	if !streamed {
-		a = e.whole(q, page, after)
+		a = e.answerAll(q, page, after)
 	}
 	a.Visits, a.sorter = e.visits, e.sorter(q)
 	return a, e.failed
@@ -57,7 +57,7 @@ func answer(q Query, s State, page Page) (Answer, error) {
 // Select returns all items that a query finds, in the order of the query. The errors are those of
 // Find.
 func Select(q Query, s State) ([]Item, error) {
-	if err := Check(q, s.World()); err != nil {
+	if err := Check(q, s.Env()); err != nil {
 		return nil, err
 	}
 	e := newEvaluator(s)
@@ -65,13 +65,13 @@ func Select(q Query, s State) ([]Item, error) {
 	return items, e.failed
 }
 
-// World returns the World against which queries on the state are checked.
+// Env returns the World against which queries on the state are checked.
 //
 // If s.AsWritten, references are not checked.
-func (s State) World() World {
-	w := World{Schema: s.Index.Schema(), Clock: s.Clock}
+func (s State) Env() Env {
+	w := Env{Schema: s.Index.Schema(), Clock: s.Clock}
 	if !s.AsWritten {
-		w.Leads = func(text string) (string, []string, []string) {
+		w.Resolve = func(text string) (string, []string, []string) {
 			to := s.Index.ResolveArg(text, s.Clock)
 			if to.ID != "" || len(to.Matches) > 0 {
 				return to.ID, to.Matches, nil
@@ -93,16 +93,16 @@ func (e *evaluator) stream(q Query, page Page, after *mark) (Answer, bool) {
 		return Answer{}, false
 	}
 	p := e.planOf(&q.Branches[0])
-	total, known := p.known()
+	total, known := p.knownCount()
 	if !known {
 		return Answer{}, false
 	}
 	a := Answer{Total: total}
 	from := index.Location{}
 	if after != nil {
-		from = after.spot()
+		from = after.location()
 	}
-	for i := range p.behind(e, from) {
+	for i := range p.after(e, from) {
 		// One item more than the page is visited, to know whether there is a next page.
 		if a.More = len(a.Items) >= page.Limit; a.More {
 			break
@@ -118,12 +118,12 @@ func (e *evaluator) stream(q Query, page Page, after *mark) (Answer, bool) {
 func (e *evaluator) onPage(q Query, page Page, after *mark) Answer {
 	a, from := Answer{}, index.Location{}
 	if after != nil {
-		from = after.spot()
+		from = after.location()
 	}
 	e.planOf(&q.Branches[0]).run(e, func(i Item) {
 		a.Total++
 		switch {
-		case after != nil && !i.Spot().After(from):
+		case after != nil && !i.Location().After(from):
 		case len(a.Items) < page.Limit:
 			a.Items = append(a.Items, i)
 		default:
@@ -133,10 +133,10 @@ func (e *evaluator) onPage(q Query, page Page, after *mark) Answer {
 	return a
 }
 
-// whole answers a query by finding all items first.
+// answerAll answers a query by finding all items first.
 //
 // The next page begins after the mark, even if the item of the mark is gone or has moved.
-func (e *evaluator) whole(q Query, page Page, after *mark) Answer {
+func (e *evaluator) answerAll(q Query, page Page, after *mark) Answer {
 	if len(q.Branches) == 1 && len(q.Sort) == 0 && q.Limit == 0 {
 		return e.onPage(q, page, after)
 	}
@@ -172,11 +172,11 @@ func (e *evaluator) ordered(q Query) []Item {
 	}
 	if len(q.Branches) > 1 {
 		// An item that several branches find is adjacent to itself after sorting.
-		slices.SortFunc(items, compareSpots)
-		items = slices.CompactFunc(items, func(a, b Item) bool { return compareSpots(a, b) == 0 })
+		slices.SortFunc(items, compareLocations)
+		items = slices.CompactFunc(items, func(a, b Item) bool { return compareLocations(a, b) == 0 })
 	}
 	if len(q.Sort) > 0 {
-		items = e.sorter(q).sorted(items)
+		items = e.sorter(q).sort(items)
 	}
 	if q.Limit > 0 {
 		items = items[:min(len(items), q.Limit)]

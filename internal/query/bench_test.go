@@ -93,6 +93,6 @@ func BenchmarkParseAndCheck(b *testing.B) {
 	for b.Loop() {
 		q, err := query.Parse("type:project .status==active contains(trait:due .value<=today at(trait:priority)) refs(people/freya)")
 		require.NoError(b, err)
-		require.NoError(b, query.Check(q, v.state.World()))
+		require.NoError(b, query.Check(q, v.state.Env()))
 	}
 }

@@ -68,14 +68,14 @@ func (q Query) Bind(inputs map[string]string) (Query, error) {
 			return inputs[argumentForm.FindStringSubmatch(arg)[1]]
 		})
 	})
-	q.settle()
+	q.normalize()
 	return q, nil
 }
 
-// settle normalizes the parts of a query that came from bound values, as the parser does: names of
+// normalize normalizes the parts of a query that came from bound values, as the parser does: names of
 // types, references and targets. It changes the branches in place, which must be a private copy.
 // Parts that came from the query are normalized already, and do not change.
-func (q Query) settle() {
+func (q Query) normalize() {
 	var branches func([]Branch)
 	var test func(*Test)
 	branches = func(all []Branch) {
@@ -140,20 +140,20 @@ func (t *Test) texts(f func(*string)) {
 func copyBranches(all []Branch) []Branch {
 	branches := slices.Clone(all)
 	for i := range branches {
-		branches[i].Where = branches[i].Where.copied()
+		branches[i].Where = branches[i].Where.clone()
 	}
 	return branches
 }
 
-// copied returns a deep copy of a test, which can be nil.
-func (t *Test) copied() *Test {
+// clone returns a deep copy of a test, which can be nil.
+func (t *Test) clone() *Test {
 	if t == nil {
 		return nil
 	}
 	c := *t
 	c.Values, c.Query, c.Parts = slices.Clone(t.Values), copyBranches(t.Query), slices.Clone(t.Parts)
 	for i := range c.Parts {
-		c.Parts[i] = c.Parts[i].copied()
+		c.Parts[i] = c.Parts[i].clone()
 	}
 	return &c
 }

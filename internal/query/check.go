@@ -10,15 +10,15 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// A World contains what a query is checked against.
-type World struct {
+// An Env contains what a query is checked against.
+type Env struct {
 	Schema *vault.Schema
 	Clock  vault.Clock
 
-	// Leads resolves a reference of a query. It returns the id of the target; or, if the
+	// Resolve resolves a reference of a query. It returns the id of the target; or, if the
 	// reference is ambiguous, the ids of all matches; or, if it has no target, similar ids. Nil:
 	// references are not checked.
-	Leads func(text string) (id string, matches, near []string)
+	Resolve func(text string) (id string, matches, near []string)
 }
 
 // Check reports the invalid parts of a query: types, traits and fields that are not in the
@@ -27,8 +27,8 @@ type World struct {
 // VALIDATION_FAILED. Arguments are not checked.
 //
 // It evaluates nothing. The cost of a query is known only when it runs.
-func Check(q Query, w World) error {
-	c := &checker{World: w, fields: schemaFields{w.Schema}}
+func Check(q Query, w Env) error {
+	c := &checker{Env: w, fields: schemaFields{w.Schema}}
 	for _, b := range q.Branches {
 		c.branch(b)
 	}
@@ -43,7 +43,7 @@ func Check(q Query, w World) error {
 //
 // It continues after a problem, so that a caller can correct all of them at once.
 type checker struct {
-	World
+	Env
 	fields   schemaFields
 	problems []*fault.Fault
 }
@@ -152,11 +152,11 @@ var nestable = map[Op][]Kind{
 }
 
 // legalOn reports whether a function can test items of a kind.
-func legalOn(op Op, k Kind) bool { return among(legal, op, k) }
+func legalOn(op Op, k Kind) bool { return allows(legal, op, k) }
 
-// among reports whether a table allows a kind for a function. A function that is not in the table
+// allows reports whether a table allows a kind for a function. A function that is not in the table
 // allows all kinds.
-func among(table map[Op][]Kind, op Op, k Kind) bool {
+func allows(table map[Op][]Kind, op Op, k Kind) bool {
 	kinds, limited := table[op]
 	if !limited {
 		return true
@@ -186,8 +186,8 @@ func rootName(k Kind) string {
 	return string(k)
 }
 
-// meant lists the fixes for a function that is used on items of a kind that it cannot test.
-var meant = map[Op]map[Kind]string{
+// misuseFixes lists the fixes for a function that is used on items of a kind that it cannot test.
+var misuseFixes = map[Op]map[Kind]string{
 	Has:      {Traits: "write at(trait:…) for another trait of the line", Links: "write within(type:…)"},
 	Contains: {Traits: "write at(trait:…) for another trait of the line", Links: "write within(type:…)"},
 	At:       {Objects: "write has(trait:…)", Sections: "write has(trait:…)"},
@@ -201,14 +201,14 @@ var meant = map[Op]map[Kind]string{
 // misplaced reports a function that cannot test the items of the branch.
 func (c *checker) misplaced(b Branch, t *Test) {
 	name := strings.TrimSuffix(string(t.Op), "(")
-	c.illegal(t.at, meant[t.Op][b.Kind], "%s() is valid for %s, not for %s",
+	c.illegal(t.at, misuseFixes[t.Op][b.Kind], "%s() is valid for %s, not for %s",
 		name, rootsOf(legal[t.Op]), rootName(b.Kind))
 }
 
 // nested checks the nested query of a function.
 func (c *checker) nested(t *Test) {
 	for _, b := range t.Query {
-		if !among(nestable, t.Op, b.Kind) {
+		if !allows(nestable, t.Op, b.Kind) {
 			c.illegal(b.at, "", "%s() takes %s, not %s", t.Op, rootsOf(nestable[t.Op]), rootName(b.Kind))
 			continue
 		}
@@ -252,10 +252,10 @@ func (c *checker) content(b Branch, t *Test) {
 // A reference to several targets is AMBIGUOUS_REF with their ids, and one without a target is
 // INVALID_REF with similar ids.
 func (c *checker) reference(text string, at Place) {
-	if c.Leads == nil || hasArgument(text) {
+	if c.Resolve == nil || hasArgument(text) {
 		return
 	}
-	id, matches, near := c.Leads(text)
+	id, matches, near := c.Resolve(text)
 	switch {
 	case id != "":
 	case len(matches) > 0:

@@ -32,7 +32,7 @@ func (c *checker) ofField(b Branch, t *Test) {
 	for _, d := range defs { // the test must be valid for one of them
 		// Problems are collected separately, because they count only if the test is valid for
 		// none.
-		try := &checker{World: c.World, fields: c.fields}
+		try := &checker{Env: c.Env, fields: c.fields}
 		try.values(t, d)
 		if len(try.problems) == 0 {
 			return
@@ -98,42 +98,42 @@ func (c *checker) inText(t *Test, d fieldDef) {
 // resolve. Any value is valid for a text.
 func (c *checker) value(t *Test, v Value, d fieldDef) {
 	ordering := t.Op != Equal && t.Op != Differs && t.Op != OneOf
-	isRef := v.Ref || d.class == leads
+	isRef := v.Ref || d.class == refClass
 	switch {
 	case ordering && (d.class == truth || isRef):
-		c.illegal(t.at, "use == or !=", "%s has no order", c.named(t))
+		c.illegal(t.at, "use == or !=", "%s has no order", c.subject(t))
 	// The value is checked after Bind.
 	case hasArgument(v.Text):
 	case isRef:
 		c.reference(v.Text, v.at)
 	case d.class == numeric:
 		if _, err := strconv.ParseFloat(v.Text, 64); err != nil {
-			c.wrong(t, v, "a number")
+			c.wrongValue(t, v, "a number")
 		}
 	case d.class == truth:
 		if !strings.EqualFold(v.Text, "true") && !strings.EqualFold(v.Text, "false") {
-			c.wrong(t, v, "true or false", "true", "false")
+			c.wrongValue(t, v, "true or false", "true", "false")
 		}
 	case d.class == choice:
 		if rankOf(vault.TypeName(v.Text), d.values) < 0 && rankOf(v.Text, d.values) < 0 {
-			c.wrong(t, v, "one of "+strings.Join(vault.Offered(d.values), ", "), d.values...)
+			c.wrongValue(t, v, "one of "+strings.Join(vault.Offered(d.values), ", "), d.values...)
 		}
 	case d.class == moment:
 		c.moment(t, v)
 	}
 }
 
-// named returns the subject of a test, for a message.
-func (c *checker) named(t *Test) string {
+// subject returns the subject of a test, for a message.
+func (c *checker) subject(t *Test) string {
 	if t.Field == "" {
 		return "the element"
 	}
 	return "field " + strconv.Quote(t.Field)
 }
 
-// wrong reports a value that a field cannot have.
-func (c *checker) wrong(t *Test, v Value, wants string, allowed ...string) {
-	f := fault.New(fault.InvalidValue, "%s can only be compared with %s", c.named(t), wants)
+// wrongValue reports a value that a field cannot have.
+func (c *checker) wrongValue(t *Test, v Value, wants string, allowed ...string) {
+	f := fault.New(fault.InvalidValue, "%s can only be compared with %s", c.subject(t), wants)
 	if t.Field != "" {
 		f = f.With("field", t.Field)
 	}
@@ -143,19 +143,19 @@ func (c *checker) wrong(t *Test, v Value, wants string, allowed ...string) {
 	c.report(f, v.at)
 }
 
-// open lists the comparisons with an unbounded time that are always or never true, with the
+// openTimeFixes lists the comparisons with an unbounded time that are always or never true, with the
 // comparison that was meant.
-var open = map[string]string{"<past": "==past", ">=past": "!=past", ">future": "==future", "<=future": "!=future"}
+var openTimeFixes = map[string]string{"<past": "==past", ">=past": "!=past", ">future": "==future", "<=future": "!=future"}
 
 // moment checks a value of a field with class moment.
 //
 // Any form that vault.ParseTime accepts is valid, such as a date, an instant or a relative time.
 func (c *checker) moment(t *Test, v Value) {
 	if _, err := vault.ParseTime(v.Text, c.Clock); err != nil {
-		c.wrong(t, v, "a time", vault.TimeForms()...)
+		c.wrongValue(t, v, "a time", vault.TimeForms()...)
 		return
 	}
-	if form, ok := open[string(t.Op)+v.Text]; ok {
+	if form, ok := openTimeFixes[string(t.Op)+v.Text]; ok {
 		c.illegal(v.at, "write "+subject(t)+form, "%s%s has no end there: the result does not depend on the time",
 			t.Op, v.Text)
 	}

@@ -17,12 +17,12 @@ import (
 func (e *evaluator) content(b Branch, t *Test) term {
 	if b.Kind == Traits {
 		part := folded(t.Text)
-		return term{most: unknown, price: dear, holds: func(i Item) bool {
+		return term{most: unknown, cost: expensive, holds: func(i Item) bool {
 			return strings.Contains(folded(i.Trait.Content), part)
 		}}
 	}
 	words := once(func() []wordUnits { return e.wordsIn(t.Text) })
-	out := term{most: unknown, price: nested}
+	out := term{most: unknown, cost: nested}
 	out.holds = func(i Item) bool {
 		// The text of a note is all of it; that of a section is its subtree.
 		from, to := 1, int(^uint(0)>>1)
@@ -81,7 +81,7 @@ func (e *evaluator) wordsIn(text string) []wordUnits {
 	}
 	var all []wordUnits
 	for _, p := range x.Parts(search.ParseQuery(text)) {
-		units, err := x.UnitsWith(p, e.counted(textOn))
+		units, err := x.UnitsWith(p, e.countReads(textOn))
 		if err != nil && e.failed == nil {
 			e.failed = err
 		}
@@ -98,9 +98,9 @@ func (e *evaluator) wordsIn(text string) []wordUnits {
 	return all
 }
 
-// counted wraps a function that returns texts. It counts a visit for each text, and more for long
+// countReads wraps a function that returns texts. It counts a visit for each text, and more for long
 // ones, as for regular expressions.
-func (e *evaluator) counted(textOn func(string) ([]byte, error)) func(string) ([]byte, error) {
+func (e *evaluator) countReads(textOn func(string) ([]byte, error)) func(string) ([]byte, error) {
 	return func(path string) ([]byte, error) {
 		if !e.visit(1) {
 			return nil, e.failed

@@ -14,7 +14,7 @@ import (
 // MaxVisits is the default limit of the visits of a query.
 const MaxVisits = 1_000_000
 
-// How visits are counted, and how often Ended is called.
+// How visits are counted, and how often Canceled is called.
 const (
 	matchedBytes = 100  // bytes that a regular expression reads per additional visit
 	lookEvery    = 1024 // visits between calls of Ended
@@ -22,7 +22,7 @@ const (
 
 // A State is the state of a vault on which queries are answered.
 //
-// A State can be used by several queries at the same time if Search and Ended allow it.
+// A State can be used by several queries at the same time if Search and Canceled allow it.
 type State struct {
 	Index *index.Index
 	Clock vault.Clock
@@ -36,9 +36,9 @@ type State struct {
 	// it tests; 0: MaxVisits.
 	Visits int
 
-	// Ended is called from time to time. If it returns an error, the query stops with that error.
+	// Canceled is called from time to time. If it returns an error, the query stops with that error.
 	// Nil: the query is never stopped.
-	Ended func() error
+	Canceled func() error
 
 	// AsWritten disables the check of references: a reference in the query that does not resolve
 	// is compared as text.
@@ -62,7 +62,7 @@ type evaluator struct {
 	failed error // why it stopped; nil while it runs
 
 	// targets and plans are caches.
-	targets map[*index.Mention]aim
+	targets map[*index.Mention]refTarget
 	plans   map[*Branch]*plan
 }
 
@@ -73,7 +73,7 @@ func newEvaluator(s State) *evaluator {
 	}
 	e := &evaluator{
 		State: s, schema: schemaFields{s.Index.Schema()}, refs: s.Index.Resolver(), zone: s.Clock.Zone,
-		targets: map[*index.Mention]aim{}, plans: map[*Branch]*plan{},
+		targets: map[*index.Mention]refTarget{}, plans: map[*Branch]*plan{},
 	}
 	if e.zone == nil {
 		e.zone = time.UTC
@@ -90,18 +90,18 @@ func (e *evaluator) visit(n int) bool {
 	before := e.visits
 	e.visits += n
 	if e.visits > e.Visits {
-		e.failed = costs(e.Visits)
+		e.failed = tooExpensive(e.Visits)
 		return false
 	}
 	// n can be greater than lookEvery, so compare quotients and not remainders.
-	if e.Ended != nil && before/lookEvery != e.visits/lookEvery {
-		e.failed = e.Ended()
+	if e.Canceled != nil && before/lookEvery != e.visits/lookEvery {
+		e.failed = e.Canceled()
 	}
 	return e.failed == nil
 }
 
-// costs returns the fault of a query that exceeds the limit of visits.
-func costs(budget int) *fault.Fault {
+// tooExpensive returns the fault of a query that exceeds the limit of visits.
+func tooExpensive(budget int) *fault.Fault {
 	return fault.New(fault.InvalidQuery,
 		"the query would read more than %d objects; narrow it", budget).
 		With("reason", "cost").With("budget", budget).With("visits", budget+1).
@@ -124,7 +124,7 @@ type term struct {
 	most  int
 	notes func() []*index.Note
 
-	price int // terms with lower prices are evaluated first
+	cost int // terms with lower prices are evaluated first
 
 	// walk yields the same notes from a path on, if they need not be computed; nil: see notes.
 	walk func(from string) iter.Seq[*index.Note]
@@ -134,10 +134,10 @@ type term struct {
 	near func(*index.Note) bool
 	in   Area
 
-	// says reports whether traits with a value can pass; nil: all can. count returns the number of
-	// items that pass, if the index knows it; then says is exact, and all other items pass.
-	says  func(*index.TraitValue) bool
-	count func() int
+	// passesValue reports whether traits with a value can pass; nil: all can. count returns the number of
+	// items that pass, if the index knows it; then passesValue is exact, and all other items pass.
+	passesValue func(*index.TraitValue) bool
+	count       func() int
 
 	// traits returns the traits of a note that can pass, in reading order; nil: all can.
 	traits func(*index.Note) []*index.Trait
@@ -145,9 +145,9 @@ type term struct {
 
 // The prices of terms.
 const (
-	cheap  = iota // reads a field
-	dear          // reads a list, or matches a pattern
-	nested        // needs the answer of a nested query
+	cheap     = iota // reads a field
+	expensive        // reads a list, or matches a pattern
+	nested           // needs the answer of a nested query
 )
 
 // unknown is the value of most if the number of notes is not known.
@@ -157,7 +157,7 @@ const unknown = -1
 // cheap term that fails saves an expensive one. says and traits are those of the first term that
 // has them. It has no set, because other terms may fail for a trait in it.
 func all(terms []term) term {
-	slices.SortStableFunc(terms, func(a, b term) int { return a.price - b.price })
+	slices.SortStableFunc(terms, func(a, b term) int { return a.cost - b.cost })
 	t := term{most: unknown}
 	for _, each := range terms {
 		// All terms must pass, so the notes of any one suffice: take the fewest.
@@ -168,9 +168,9 @@ func all(terms []term) term {
 			t.in = each.in
 		}
 		t.near = bothNear(t.near, each.near)
-		t.price = max(t.price, each.price)
-		if t.says == nil {
-			t.says = each.says
+		t.cost = max(t.cost, each.cost)
+		if t.passesValue == nil {
+			t.passesValue = each.passesValue
 		}
 		if t.traits == nil {
 			t.traits = each.traits
@@ -201,7 +201,7 @@ func bothNear(a, b func(*index.Note) bool) func(*index.Note) bool {
 // anyOf returns the term that holds where at least one of some terms holds. Its notes are known
 // if those of all terms are.
 func anyOf(terms []term) term {
-	slices.SortStableFunc(terms, func(a, b term) int { return a.price - b.price })
+	slices.SortStableFunc(terms, func(a, b term) int { return a.cost - b.cost })
 	t := term{}
 	for _, each := range terms {
 		if each.most == unknown || t.most == unknown {
@@ -210,7 +210,7 @@ func anyOf(terms []term) term {
 		} else {
 			t.most += each.most
 		}
-		t.price = max(t.price, each.price)
+		t.cost = max(t.cost, each.cost)
 	}
 	t.notes = func() []*index.Note {
 		var notes []*index.Note
@@ -228,7 +228,7 @@ func anyOf(terms []term) term {
 // not returns the term that holds where another one does not.
 func not(t term) term {
 	// The notes of t do not limit the items for which it does not hold.
-	return term{holds: func(i Item) bool { return !t.holds(i) }, most: unknown, price: t.price}
+	return term{holds: func(i Item) bool { return !t.holds(i) }, most: unknown, cost: t.cost}
 }
 
 // compile returns the term of a test of the items of a branch.

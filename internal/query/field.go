@@ -14,10 +14,10 @@ type class int
 const (
 	text class = iota
 	numeric
-	truth  // true or false
-	choice // one of a list of words
-	moment // a date or a time
-	leads  // a reference
+	truth    // true or false
+	choice   // one of a list of words
+	moment   // a date or a time
+	refClass // a reference
 )
 
 // A fieldDef is the definition of a field of the items of a branch: how its values are read and
@@ -48,7 +48,7 @@ func schemaField(def *vault.Field) fieldDef {
 	case "date", "datetime":
 		d.class = moment
 	case "ref":
-		d.class = leads
+		d.class = refClass
 	}
 	return d
 }

@@ -16,13 +16,13 @@ import (
 // A test of a field whose value is missing does not pass, except a negated one.
 func (e *evaluator) ofField(b Branch, t *Test) term {
 	get, check := e.getter(b, t.Field), e.onField(b, t)
-	out := term{most: unknown, price: cheap}
+	out := term{most: unknown, cost: cheap}
 	if t.Op.matchesText() || t.Op.quantifies() {
-		out.price = dear
+		out.cost = expensive
 	}
 	out.holds = func(i Item) bool { return check(i, get(i)) }
 	if b.Kind == Traits && t.Field == "value" {
-		return e.ofSaying(b, t, out)
+		return e.traitValueTerm(b, t, out)
 	}
 	e.narrow(b, t, &out)
 	return out
@@ -134,7 +134,7 @@ func (e *evaluator) predicate(t *Test, d fieldDef) predicate {
 func (e *evaluator) single(t *Test, d fieldDef) predicate {
 	switch {
 	case t.Op.matchesText():
-		return e.inText(t, d.class == leads)
+		return e.inText(t, d.class == refClass)
 	case t.Op == OneOf:
 		var each []predicate
 		for _, v := range t.Values {
@@ -194,12 +194,12 @@ func (e *evaluator) element(t *Test, d fieldDef) predicate {
 	}
 }
 
-// ofSaying sets the functions of a term that tests the values of traits. Traits with the same
+// traitValueTerm sets the functions of a term that tests the values of traits. Traits with the same
 // value are tested once. If the index has the set of traits that pass, the notes of the term are
 // known.
-func (e *evaluator) ofSaying(b Branch, t *Test, out term) term {
+func (e *evaluator) traitValueTerm(b Branch, t *Test, out term) term {
 	check, tried := e.onField(b, t), map[*index.TraitValue]bool{}
-	out.says = func(s *index.TraitValue) bool {
+	out.passesValue = func(s *index.TraitValue) bool {
 		holds, known := tried[s]
 		if !known {
 			holds = check(Item{}, e.traitValue(b.Name, s))
@@ -207,9 +207,9 @@ func (e *evaluator) ofSaying(b Branch, t *Test, out term) term {
 		}
 		return holds
 	}
-	out.holds = func(i Item) bool { return out.says(i.Trait.TraitValue) }
+	out.holds = func(i Item) bool { return out.passesValue(i.Trait.TraitValue) }
 	if set, ok := e.traitSet(b, t); ok {
-		out.most, out.count, out.says = set.Count(), set.Count, set.Has
+		out.most, out.count, out.passesValue = set.Count(), set.Count, set.Has
 		out.walk = set.Notes
 		out.notes = func() []*index.Note { return slices.Collect(set.Notes("")) }
 	}

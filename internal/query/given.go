@@ -63,7 +63,7 @@ func Where(all ...Condition) *Test {
 
 // ofCondition returns the term of a condition.
 func ofCondition(c *Condition) term {
-	t := term{most: unknown, price: cheap, holds: c.Holds, says: c.Says, near: c.Near, in: c.In, count: c.Count}
+	t := term{most: unknown, cost: cheap, holds: c.Holds, passesValue: c.Says, near: c.Near, in: c.In, count: c.Count}
 	if t.holds == nil {
 		t.holds = func(i Item) bool { return c.Says == nil || i.Kind != Traits || c.Says(i.Trait.TraitValue) }
 	}

@@ -25,15 +25,15 @@ func (i Item) ID() string {
 	return i.Object.ID()
 }
 
-// Spot returns the location of the item, which determines its position in lists.
-func (i Item) Spot() index.Location {
+// Location returns the location of the item, which determines its position in lists.
+func (i Item) Location() index.Location {
 	switch i.Kind {
 	case Traits:
-		return i.Trait.Spot()
+		return i.Trait.Location()
 	case Links:
 		return index.Location{Path: i.Object.Note.Path, Line: i.Link.Line, Position: i.Link.Span.Start}
 	}
-	return i.Object.Spot()
+	return i.Object.Location()
 }
 
 // note returns the note that contains the item.
@@ -58,11 +58,11 @@ func (i Item) scope() int {
 // kinds contains the kinds in the order in which items at the same location are sorted.
 var kinds = []Kind{Objects, Sections, Traits, Links}
 
-// compareSpots compares items by location, then by kind.
+// compareLocations compares items by location, then by kind.
 //
 // The order is by path, line, position and kind.
-func compareSpots(a, b Item) int {
-	s, t := a.Spot(), b.Spot()
+func compareLocations(a, b Item) int {
+	s, t := a.Location(), b.Location()
 	return cmp.Or(strings.Compare(s.Path, t.Path), s.Line-t.Line, s.Position-t.Position,
 		slices.Index(kinds, a.Kind)-slices.Index(kinds, b.Kind))
 }

@@ -73,12 +73,12 @@ func (l *lexer) blank() {
 		if !unicode.IsSpace(r) {
 			return
 		}
-		l.pass(n)
+		l.advance(n)
 	}
 }
 
-// pass advances by n bytes and returns them.
-func (l *lexer) pass(n int) string {
+// advance advances by n bytes and returns them.
+func (l *lexer) advance(n int) string {
 	passed := l.text[l.at : l.at+n]
 	l.at += n
 	l.column += utf8.RuneCountInString(passed)
@@ -113,8 +113,8 @@ func (l *lexer) next() token {
 	return t
 }
 
-// begins reports whether a character can begin a word.
-func begins(r rune) bool {
+// startsWord reports whether a character can begin a word.
+func startsWord(r rune) bool {
 	return r == '_' || r == '-' || unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r)
 }
 
@@ -123,7 +123,7 @@ func begins(r rune) bool {
 // A word consists of letters, marks, digits, _ and -; after the first character also / and #.
 func wordLength(text string) int {
 	for i, r := range text {
-		if !begins(r) && (i == 0 || r != '/' && r != '#') {
+		if !startsWord(r) && (i == 0 || r != '/' && r != '#') {
 			return i
 		}
 	}
@@ -135,7 +135,7 @@ func isWord(text string) bool { return text != "" && wordLength(text) == len(tex
 
 // word reads a word, or a number with decimal places.
 func (l *lexer) word(t *token) {
-	t.kind, t.text = word, l.pass(wordLength(l.text[l.at:]))
+	t.kind, t.text = word, l.advance(wordLength(l.text[l.at:]))
 	rest := l.text[l.at:]
 	// A word can begin with digits, such as a date. Only digits followed by a dot and digits are
 	// a number token; an integer is a word.
@@ -148,7 +148,7 @@ func (l *lexer) word(t *token) {
 	}
 	if digits > 0 {
 		t.kind = number
-		t.text += l.pass(1 + digits)
+		t.text += l.advance(1 + digits)
 	}
 }
 
@@ -164,7 +164,7 @@ func (l *lexer) field(t *token) {
 		l.fail(t, "a field must be a dot and a name", "a field such as .status")
 		return
 	}
-	t.kind, t.text = field, l.pass(1 + n)[1:]
+	t.kind, t.text = field, l.advance(1 + n)[1:]
 }
 
 // quoted reads a text in quotes, in which \" and \\ are escapes.
@@ -174,7 +174,7 @@ func (l *lexer) quoted(t *token) {
 		switch c := l.text[i]; {
 		case c == '"':
 			t.kind, t.text = quoted, b.String()
-			l.pass(i + 1 - l.at)
+			l.advance(i + 1 - l.at)
 			return
 		case c == '\\' && i+1 < len(l.text) && (l.text[i+1] == '"' || l.text[i+1] == '\\'):
 			i++
@@ -194,7 +194,7 @@ func (l *lexer) raw(t *token) {
 		return
 	}
 	t.kind, t.text = quoted, l.text[l.at+2:l.at+2+end]
-	l.pass(end + 3)
+	l.advance(end + 3)
 }
 
 // reference reads a reference in brackets. Its display text is dropped.
@@ -211,7 +211,7 @@ func (l *lexer) reference(t *token) {
 		return
 	}
 	t.kind, t.text = reference, string(ref)
-	l.pass(end + 2)
+	l.advance(end + 2)
 }
 
 // argument reads an argument.
@@ -222,7 +222,7 @@ func (l *lexer) argument(t *token) {
 		l.fail(t, "an argument must be written {{args.name}}", "{{args.name}}")
 		return
 	}
-	t.kind, t.text = argument, l.pass(end+2)
+	t.kind, t.text = argument, l.advance(end+2)
 }
 
 // pattern reads a regular expression between slashes, in which \/ is an escaped slash.
@@ -235,7 +235,7 @@ func (l *lexer) pattern(t *token) {
 			i++
 		case '/':
 			t.kind, t.text = pattern, strings.ReplaceAll(rest[1:i], `\/`, "/")
-			l.pass(i + 1)
+			l.advance(i + 1)
 			return
 		}
 	}
@@ -246,7 +246,7 @@ func (l *lexer) pattern(t *token) {
 func (l *lexer) sign(t *token) {
 	for _, s := range signs {
 		if strings.HasPrefix(l.text[l.at:], s) {
-			t.kind, t.text = sign, l.pass(len(s))
+			t.kind, t.text = sign, l.advance(len(s))
 			return
 		}
 	}
@@ -256,21 +256,21 @@ func (l *lexer) sign(t *token) {
 // fail makes a token invalid.
 func (l *lexer) fail(t *token, message string, expected ...string) {
 	t.kind = invalid
-	t.bad = unreadable(*t, message, expected)
+	t.bad = syntaxFault(*t, message, expected)
 }
 
-// unreadable returns the fault of a syntax error at a token.
-func unreadable(t token, message string, expected []string) *fault.Fault {
+// syntaxFault returns the fault of a syntax error at a token.
+func syntaxFault(t token, message string, expected []string) *fault.Fault {
 	f := fault.New(fault.InvalidQuery, "column %d: %s", t.column, message).
-		With("reason", "syntax").With("column", t.column).With("near", t.near())
+		With("reason", "syntax").With("column", t.column).With("near", t.describe())
 	if len(expected) > 0 {
 		f = f.With("expected", expected)
 	}
 	return f
 }
 
-// nouns are the descriptions of tokens that can contain values. Faults do not repeat values.
-var nouns = map[tokenKind]string{
+// kindNames are the descriptions of tokens that can contain values. Faults do not repeat values.
+var kindNames = map[tokenKind]string{
 	atEnd: "the end", word: "a word", number: "a number", quoted: "a text in quotes", reference: "a reference",
 	pattern: "a regular expression", argument: "an argument", field: "a field", invalid: "an unexpected character",
 }
@@ -278,14 +278,14 @@ var nouns = map[tokenKind]string{
 // rootsAndClauses are the keywords of the language, besides the functions.
 var rootsAndClauses = []string{"type", "trait", "section", "link", "sort", "limit", "count"}
 
-// near describes a token in a fault: the text of an operator or keyword, else the kind.
+// describe describes a token in a fault: the text of an operator or keyword, else the kind.
 //
 // So a fault never repeats a value of the query.
-func (t token) near() string {
+func (t token) describe() string {
 	text := strings.ToLower(t.text)
 	if _, isFunction := functions[text]; t.kind == sign ||
 		t.kind == word && (isFunction || slices.Contains(rootsAndClauses, text)) {
 		return text
 	}
-	return nouns[t.kind]
+	return kindNames[t.kind]
 }

@@ -65,7 +65,7 @@ func ParseKeys(texts []string) ([]Key, error) {
 			return nil, fault.New(fault.InvalidValue, "a sort key must be a field, such as .due or -.due").
 				With("argument", "sort")
 		}
-		keys = append(keys, Key{Field: name, Down: down})
+		keys = append(keys, Key{Field: name, Descending: down})
 	}
 	return keys, nil
 }

@@ -56,7 +56,7 @@ func folded(s string) string {
 // literal converts a value of a query for a field. The query must have passed Check, which reports
 // values that cannot be converted.
 func (e *evaluator) literal(v Value, d fieldDef) literal {
-	l := literal{text: v.Text, folded: folded(v.Text), isRef: v.Ref || d.class == leads}
+	l := literal{text: v.Text, folded: folded(v.Text), isRef: v.Ref || d.class == refClass}
 	number, err := strconv.ParseFloat(v.Text, 64)
 	l.number, l.isNumber = number, err == nil
 	switch d.class {
@@ -90,11 +90,11 @@ func (e *evaluator) textOf(v any, n *index.Note, isRef bool) string {
 	switch v := v.(type) {
 	case string:
 		if isRef {
-			return e.leadsTo(v, n)
+			return e.targetID(v, n)
 		}
 		return v
 	case markdown.Ref:
-		return e.leadsTo(string(v), n)
+		return e.targetID(string(v), n)
 	case float64:
 		return strconv.FormatFloat(v, 'f', -1, 64)
 	case time.Time:
@@ -105,9 +105,9 @@ func (e *evaluator) textOf(v any, n *index.Note, isRef bool) string {
 	return fmt.Sprint(v)
 }
 
-// leadsTo returns the id of the target of a reference in a note. If it has none, it returns the
+// targetID returns the id of the target of a reference in a note. If it has none, it returns the
 // reference as written, without brackets.
-func (e *evaluator) leadsTo(text string, n *index.Note) string {
+func (e *evaluator) targetID(text string, n *index.Note) string {
 	ref, ok := vault.ParseRef(text)
 	if !ok {
 		return text
@@ -183,7 +183,7 @@ func (e *evaluator) sameTarget(l literal, d fieldDef) predicate {
 		if l.id == "" {
 			return folded(e.textOf(v, n, true)) == l.folded
 		}
-		return e.textOf(v, n, d.class == leads || l.isRef) == l.id
+		return e.textOf(v, n, d.class == refClass || l.isRef) == l.id
 	}
 }
 

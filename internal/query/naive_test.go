@@ -69,7 +69,7 @@ func (e *naive) find(branches []query.Branch) []query.Item {
 		}
 	}
 	slices.SortStableFunc(found, func(a, b query.Item) int {
-		s, t := a.Spot(), b.Spot()
+		s, t := a.Location(), b.Location()
 		switch {
 		case s.Path != t.Path:
 			return strings.Compare(s.Path, t.Path)

@@ -23,25 +23,25 @@ func (e *evaluator) nested(b Branch, t *Test) term {
 	case Refd:
 		set := once(func() *objectSet { return e.referredTo(t) })
 		return term{
-			most: e.estimate(t), price: nested, notes: func() []*index.Note { return set().list() },
+			most: e.estimate(t), cost: nested, notes: func() []*index.Note { return set().list() },
 			holds: func(i Item) bool { return set().has(i.note(), i.scope()) },
 		}
 	}
 	in := e.within(b, t)
-	out := term{most: e.estimate(t), price: nested, notes: in.notes}
+	out := term{most: e.estimate(t), cost: nested, notes: in.notes}
 	switch t.Op {
 	case In:
 		out.holds = func(i Item) bool {
 			scope, ok := holderOf(i)
-			return ok && in.of(i.note()).has(scope+1)
+			return ok && in.get(i.note()).has(scope+1)
 		}
 	case Within:
 		out.holds = func(i Item) bool {
 			scope, ok := holderOf(i)
-			return ok && in.of(i.note()).hasAround(i.note(), scope)
+			return ok && in.get(i.note()).hasAround(i.note(), scope)
 		}
 	default: // has and contains: the holders are members of the set
-		out.holds = func(i Item) bool { return in.of(i.note()).has(i.scope() + 1) }
+		out.holds = func(i Item) bool { return in.get(i.note()).has(i.scope() + 1) }
 	}
 	return out
 }
@@ -126,8 +126,8 @@ func (e *evaluator) eachIn(n *index.Note, t *Test, f func(Item) bool) {
 	}
 }
 
-// walked returns notes that contain all items that the query of a test finds, sorted by path.
-func (e *evaluator) walked(t *Test) []*index.Note {
+// candidateNotes returns notes that contain all items that the query of a test finds, sorted by path.
+func (e *evaluator) candidateNotes(t *Test) []*index.Note {
 	if t.Target != "" {
 		if o := e.Index.ResolveArg(t.Target, e.Clock).Object; o.Note != nil {
 			return []*index.Note{o.Note}
@@ -154,7 +154,7 @@ func (e *evaluator) within(b Branch, t *Test) *perNote[bits] {
 	// of the last note
 	var scopes []int
 	return &perNote[bits]{
-		walked: func() []*index.Note { return e.walked(t) },
+		candidates: func() []*index.Note { return e.candidateNotes(t) },
 		find: func(n *index.Note) *bits {
 			var found *bits
 			var waiting []int
@@ -185,7 +185,7 @@ func (b Branch) scopes(all []int, n *index.Note) []int {
 	if typ == Any {
 		typ = ""
 	}
-	for o := range n.ObjectsBehind(typ, index.Location{}) {
+	for o := range n.ObjectsAfter(typ, index.Location{}) {
 		all = append(all, o.Number())
 	}
 	return all
@@ -215,7 +215,7 @@ func (b *bits) addFor(op Op, i Item) {
 // lines, so the other traits of the note are not visited.
 func (e *evaluator) at(b Branch, t *Test) term {
 	in := &perNote[lines]{
-		walked: func() []*index.Note { return e.walked(t) },
+		candidates: func() []*index.Note { return e.candidateNotes(t) },
 		find: func(n *index.Note) *lines {
 			var found lines
 			e.eachIn(n, t, func(i Item) bool {
@@ -229,8 +229,8 @@ func (e *evaluator) at(b Branch, t *Test) term {
 		},
 	}
 	return term{
-		most: e.estimate(t), price: nested, notes: in.notes,
-		holds:  func(i Item) bool { return in.of(i.note()).hasOther(i.Trait) },
-		traits: func(n *index.Note) []*index.Trait { return in.of(n).neighbours(b.Name) },
+		most: e.estimate(t), cost: nested, notes: in.notes,
+		holds:  func(i Item) bool { return in.get(i.note()).hasOther(i.Trait) },
+		traits: func(n *index.Note) []*index.Trait { return in.get(n).neighbours(b.Name) },
 	}
 }

@@ -83,7 +83,7 @@ func (p *parser) fail(t token, message string, expected ...string) {
 		p.failed = t.bad
 		return
 	}
-	p.failed = unreadable(t, message, expected)
+	p.failed = syntaxFault(t, message, expected)
 }
 
 // failFix does the same as fail, with a fix.
@@ -182,7 +182,7 @@ func (p *parser) keys() []Key {
 		k := Key{at: p.peek(0).place()}
 		if t := p.peek(0); t.kind == word && t.text == "-" {
 			p.at++
-			k.Down = true
+			k.Descending = true
 		}
 		t := p.take()
 		if t.kind != field {

@@ -126,14 +126,14 @@ func (p *plan) walk(from string) iter.Seq[*index.Note] {
 
 // run calls f with each item that the plan finds.
 func (p *plan) run(e *evaluator, f func(Item)) {
-	for i := range p.behind(e, index.Location{}) {
+	for i := range p.after(e, index.Location{}) {
 		f(i)
 	}
 }
 
-// behind yields the items that the plan finds after a location, sorted by path, line and
+// after yields the items that the plan finds after a location, sorted by path, line and
 // position.
-func (p *plan) behind(e *evaluator, after index.Location) iter.Seq[Item] {
+func (p *plan) after(e *evaluator, after index.Location) iter.Seq[Item] {
 	return func(yield func(Item) bool) {
 		for n := range p.walk(after.Path) {
 			if !p.in.Has(n.Path) {
@@ -174,12 +174,12 @@ func (p *plan) inNote(e *evaluator, n *index.Note, after index.Location, found f
 	// The term knows the traits that can pass, so the other traits of the note are not visited.
 	case p.kind == Traits && p.traits != nil:
 		for _, t := range p.traits(n) {
-			if t.Spot().After(after) && !p.test(e, Item{Kind: Traits, Trait: t}, found) {
+			if t.Location().After(after) && !p.test(e, Item{Kind: Traits, Trait: t}, found) {
 				return false
 			}
 		}
 	case p.kind == Traits:
-		for t := range n.TraitsBehind(p.name, after, p.says) {
+		for t := range n.TraitsAfter(p.name, after, p.passesValue) {
 			if !p.test(e, Item{Kind: Traits, Trait: t}, found) {
 				return false
 			}
@@ -187,12 +187,12 @@ func (p *plan) inNote(e *evaluator, n *index.Note, after index.Location, found f
 	case p.kind == Links:
 		for i := range n.Links {
 			item := Item{Kind: Links, Object: n.Object(n.Links[i].Scope), Link: &n.Links[i]}
-			if item.Spot().After(after) && !p.test(e, item, found) {
+			if item.Location().After(after) && !p.test(e, item, found) {
 				return false
 			}
 		}
 	default:
-		for o := range n.ObjectsBehind(p.typ(), after) {
+		for o := range n.ObjectsAfter(p.typ(), after) {
 			if !p.test(e, Item{Kind: p.kind, Object: o}, found) {
 				return false
 			}
@@ -212,11 +212,11 @@ func (p *plan) test(e *evaluator, i Item, found func(Item) bool) bool {
 	return e.failed == nil && (!holds || found(i))
 }
 
-// known returns the number of items that the plan finds; false if the index does not know it.
+// knownCount returns the number of items that the plan finds; false if the index does not know it.
 //
 //	no test                         the count of the root, except for links
 //	a test that the index counts    its count
-func (p *plan) known() (int, bool) {
+func (p *plan) knownCount() (int, bool) {
 	switch {
 	case p.holds == nil && p.total != unknown:
 		return p.total, true

@@ -18,7 +18,7 @@ func (q Query) String() string {
 	b.union(q.Branches)
 	for i, k := range q.Sort {
 		b.WriteString([]string{" sort:", ","}[min(i, 1)])
-		if k.Down {
+		if k.Descending {
 			b.WriteByte('-')
 		}
 		b.WriteString("." + k.Field)

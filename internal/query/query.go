@@ -62,8 +62,8 @@ type Query struct {
 
 // A Key is a field by which an answer is sorted.
 type Key struct {
-	Field string
-	Down  bool // descending order
+	Field      string
+	Descending bool // descending order
 
 	at Place
 }
@@ -191,7 +191,7 @@ func (q Query) plain() Query {
 	keys := q.Sort
 	q.Sort = nil
 	for _, k := range keys {
-		q.Sort = append(q.Sort, Key{k.Field, k.Down, Place{}})
+		q.Sort = append(q.Sort, Key{k.Field, k.Descending, Place{}})
 	}
 	return q
 }

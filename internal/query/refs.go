@@ -7,9 +7,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/index"
 )
 
-// An aim is the target of references with the same text, if it does not depend on the note of the
+// A refTarget is the target of references with the same text, if it does not depend on the note of the
 // reference. The zero aim is that of a reference that must be resolved in its note.
-type aim struct {
+type refTarget struct {
 	fixed bool         // the target does not depend on the note
 	to    index.Object // zero: no target
 }
@@ -20,7 +20,7 @@ type aim struct {
 func (e *evaluator) targetOf(n *index.Note, r *index.Ref) (index.Object, bool) {
 	a, known := e.targets[r.Mention]
 	if !known {
-		a = e.aimOf(n, r)
+		a = e.refTarget(n, r)
 		e.targets[r.Mention] = a
 	}
 	if a.fixed {
@@ -30,15 +30,15 @@ func (e *evaluator) targetOf(n *index.Note, r *index.Ref) (index.Object, bool) {
 	return o, o.Note != nil
 }
 
-// aimOf returns the aim of a reference. The target depends on the note if the reference is
+// refTarget returns the aim of a reference. The target depends on the note if the reference is
 // relative, or ambiguous without a note.
-func (e *evaluator) aimOf(n *index.Note, r *index.Ref) aim {
+func (e *evaluator) refTarget(n *index.Note, r *index.Ref) refTarget {
 	// A relative reference.
 	if strings.HasPrefix(r.Target, "#") || strings.HasPrefix(r.Target, ".") {
-		return aim{}
+		return refTarget{}
 	}
 	to := e.refs.Resolve(r.Target)
-	return aim{fixed: to.Matches == nil, to: to.Object}
+	return refTarget{fixed: to.Matches == nil, to: to.Object}
 }
 
 // refsOf calls f with each reference of an item: of a note all references, of a section those of
@@ -56,7 +56,7 @@ func refsOf(i Item, f func(*index.Ref)) {
 		}
 		return
 	case i.Kind == Traits:
-		for _, r := range n.RefsOn(i.Trait.Line) {
+		for _, r := range n.RefsOnLine(i.Trait.Line) {
 			if ofTrait(i.Trait, r) {
 				f(r)
 			}
@@ -143,7 +143,7 @@ func (e *evaluator) refersTo(b Branch, t *Test) term {
 	})
 	// The references of a note into the set are found once, for all of its items.
 	known := map[*index.Note][]*index.Ref{}
-	return term{most: unknown, price: nested, holds: func(i Item) bool {
+	return term{most: unknown, cost: nested, holds: func(i Item) bool {
 		n := i.note()
 		refs, met := known[n]
 		if !met {
@@ -198,7 +198,7 @@ func (e *evaluator) byBacklinks(t *Test) term {
 		}
 		return refs
 	})
-	out := term{price: nested, holds: func(i Item) bool { return anyCovered(i, known()[i.note()]) }}
+	out := term{cost: nested, holds: func(i Item) bool { return anyCovered(i, known()[i.note()]) }}
 	for _, id := range e.targetIDs(t) {
 		out.most += e.refs.CountBacklinks(id)
 	}
@@ -247,9 +247,9 @@ func (e *evaluator) links(t *Test) term {
 	price := cheap
 	if len(t.Parts) > 0 {
 		inner := e.compile(Branch{Kind: Links}, t.Parts[0])
-		passes, price = inner.holds, dear
+		passes, price = inner.holds, expensive
 	}
-	return term{most: unknown, price: price, holds: func(i Item) bool {
+	return term{most: unknown, cost: price, holds: func(i Item) bool {
 		n := i.note()
 		first, end := subtree(n, i.scope())
 		for j := range n.Links {

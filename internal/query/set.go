@@ -11,12 +11,12 @@ import (
 // goroutine. It is the result of a nested query for refs() and refd(), which can be large: most
 // notes have fewer than 64 objects, and take one word.
 type objectSet struct {
-	of     map[*index.Note]*bits
-	notes  []*index.Note // in the order in which they were added
-	sorted bool          // notes is sorted by path
+	members map[*index.Note]*bits
+	notes   []*index.Note // in the order in which they were added
+	sorted  bool          // notes is sorted by path
 
-	at   *index.Note // cache: the note of the last lookup, because items of a note come together
-	here *bits       // its members; nil: none
+	lastNote    *index.Note // cache: the note of the last lookup, because items of a note come together
+	lastMembers *bits       // its members; nil: none
 }
 
 // bits are the members of a set in one note: bit 0 is the note, bit n+1 is its section n. nil is
@@ -27,14 +27,14 @@ type bits struct {
 }
 
 // newObjectSet returns an empty set.
-func newObjectSet() *objectSet { return &objectSet{of: map[*index.Note]*bits{}, sorted: true} }
+func newObjectSet() *objectSet { return &objectSet{members: map[*index.Note]*bits{}, sorted: true} }
 
 // add adds an object, by the position of its section in the note; -1: the note.
 func (s *objectSet) add(n *index.Note, scope int) {
-	b := s.in(n)
+	b := s.inNote(n)
 	if b == nil {
 		b = &bits{}
-		s.of[n], s.here = b, b
+		s.members[n], s.lastMembers = b, b
 		// Queries yield notes by path, so the list is usually sorted already.
 		s.sorted = s.sorted && (len(s.notes) == 0 || s.notes[len(s.notes)-1].Path < n.Path)
 		s.notes = append(s.notes, n)
@@ -42,12 +42,12 @@ func (s *objectSet) add(n *index.Note, scope int) {
 	b.set(scope + 1)
 }
 
-// in returns the members in a note; nil if there are none.
-func (s *objectSet) in(n *index.Note) *bits {
-	if s.at != n {
-		s.at, s.here = n, s.of[n]
+// inNote returns the members in a note; nil if there are none.
+func (s *objectSet) inNote(n *index.Note) *bits {
+	if s.lastNote != n {
+		s.lastNote, s.lastMembers = n, s.members[n]
 	}
-	return s.here
+	return s.lastMembers
 }
 
 // addAll adds an object and all objects that contain it.
@@ -60,11 +60,11 @@ func (s *objectSet) addAll(n *index.Note, scope int) {
 
 // has reports whether an object is in the set.
 func (s *objectSet) has(n *index.Note, scope int) bool {
-	return s.in(n).has(scope + 1)
+	return s.inNote(n).has(scope + 1)
 }
 
 // hasAround reports whether an object, or one that contains it, is in the set.
-func (s *objectSet) hasAround(n *index.Note, scope int) bool { return s.in(n).hasAround(n, scope) }
+func (s *objectSet) hasAround(n *index.Note, scope int) bool { return s.inNote(n).hasAround(n, scope) }
 
 // list returns the notes with members, sorted by path.
 func (s *objectSet) list() []*index.Note {
@@ -126,18 +126,18 @@ func parentOf(n *index.Note, scope int) (parent int, ok bool) {
 //
 // It must be used by one goroutine.
 type perNote[T any] struct {
-	find   func(*index.Note) *T // computes the value; nil: the note has none
-	walked func() []*index.Note // returns all notes that can have a value, sorted by path
+	find       func(*index.Note) *T // computes the value; nil: the note has none
+	candidates func() []*index.Note // returns all notes that can have a value, sorted by path
 
-	known map[*index.Note]*T // values by note; nil: notes was not called
-	at    *index.Note        // the note of the last lookup
-	here  *T                 // its value
+	known     map[*index.Note]*T // values by note; nil: notes was not called
+	lastNote  *index.Note        // the note of the last lookup
+	lastValue *T                 // its value
 }
 
-// of returns the value of a note; nil if it has none.
-func (p *perNote[T]) of(n *index.Note) *T {
-	if p.at == n {
-		return p.here
+// get returns the value of a note; nil if it has none.
+func (p *perNote[T]) get(n *index.Note) *T {
+	if p.lastNote == n {
+		return p.lastValue
 	}
 	found, known := p.known[n]
 	if !known {
@@ -147,7 +147,7 @@ func (p *perNote[T]) of(n *index.Note) *T {
 			p.known[n] = found
 		}
 	}
-	p.at, p.here = n, found
+	p.lastNote, p.lastValue = n, found
 	return found
 }
 
@@ -157,16 +157,16 @@ func (p *perNote[T]) notes() []*index.Note {
 	if p.known == nil {
 		p.known = map[*index.Note]*T{}
 	}
-	return slices.DeleteFunc(p.walked(), func(n *index.Note) bool { return p.of(n) == nil })
+	return slices.DeleteFunc(p.candidates(), func(n *index.Note) bool { return p.get(n) == nil })
 }
 
 // lines are traits of a note, sorted by line.
 //
 // The fields of a note count as one line, with number 0.
-type lines []lined
+type lines []lineTrait
 
-// A lined is a trait with its line.
-type lined struct {
+// A lineTrait is a trait with its line.
+type lineTrait struct {
 	line  int // 0: the fields of the note
 	trait *index.Trait
 }
@@ -187,7 +187,7 @@ func (l *lines) add(t *index.Trait) {
 	for at > 0 && (*l)[at-1].line > line {
 		at--
 	}
-	*l = slices.Insert(*l, at, lined{line, t})
+	*l = slices.Insert(*l, at, lineTrait{line, t})
 }
 
 // hasOther reports whether a trait other than t is on the line of t.

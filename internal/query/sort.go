@@ -37,8 +37,8 @@ const (
 	noKey
 )
 
-// spot returns the location of the mark.
-func (m *mark) spot() index.Location {
+// location returns the location of the mark.
+func (m *mark) location() index.Location {
 	return index.Location{Path: m.Path, Line: m.Line, Position: m.Position}
 }
 
@@ -91,7 +91,7 @@ func (e *evaluator) sorter(q Query) *sorter {
 
 // mark returns the position of an item.
 func (s *sorter) mark(i Item) *mark {
-	spot := i.Spot()
+	spot := i.Location()
 	m := &mark{Path: spot.Path, Line: spot.Line, Position: spot.Position, Kind: i.Kind}
 	for _, k := range s.keys {
 		m.Keys = append(m.Keys, s.key(i, k.Field))
@@ -169,7 +169,7 @@ func (e *evaluator) sortKey(v any, d fieldDef, i Item) sortKey {
 	if i.Kind == Traits {
 		n = nil
 	}
-	return sortKey{Kind: textKey, Text: vault.Fold(e.textOf(v, n, d.class == leads))}
+	return sortKey{Kind: textKey, Text: vault.Fold(e.textOf(v, n, d.class == refClass))}
 }
 
 // compare compares two positions. Both must have a key for each sort key of the query. Equal keys
@@ -185,7 +185,7 @@ func (s *sorter) compare(a, b *mark) int {
 			continue
 		}
 		order := cmp.Or(x.Kind-y.Kind, compareNumbers(x.Number, y.Number), strings.Compare(x.Text, y.Text))
-		if k.Down {
+		if k.Descending {
 			order = -order
 		}
 		if order != 0 {
@@ -204,9 +204,9 @@ func boolean(b bool) int {
 	return 0
 }
 
-// sorted sorts items in place and returns them. It computes the keys of each item once, before it
+// sort sorts items in place and returns them. It computes the keys of each item once, before it
 // compares them.
-func (s *sorter) sorted(items []Item) []Item {
+func (s *sorter) sort(items []Item) []Item {
 	type marked struct {
 		item Item
 		mark *mark

@@ -115,7 +115,7 @@ func TestCost(t *testing.T) {
 // TestEnds says that a query stops when its call ends.
 func TestEnds(t *testing.T) {
 	s := largeVault().state
-	s.Ended = func() error { return fault.New(fault.Unavailable, "ended") }
+	s.Canceled = func() error { return fault.New(fault.Unavailable, "ended") }
 	q, err := query.Parse("type:* refs(type:*) refd(type:*)")
 	require.NoError(t, err)
 	_, err = query.Select(q, s)

@@ -19,9 +19,9 @@ type edit struct {
 
 	// holds reports whether a parsed text has the intended target at the place of the edit.
 	holds func(*markdown.Doc) bool
-	// instead makes the edit in another way, if the result of replacing the span does not parse as
+	// alternative makes the edit in another way, if the result of replacing the span does not parse as
 	// intended; nil if there is none.
-	instead func(text []byte) ([]byte, error)
+	alternative func(text []byte) ([]byte, error)
 }
 
 // apply returns the text with the edits. Their spans must not overlap.
@@ -95,16 +95,16 @@ func (w *rewriting) oneByOne() (done []edit, text []byte) {
 	}
 	// The other way of an edit can move text, so these come after all edits by span.
 	for _, e := range later {
-		text, done = w.instead(e, text, done)
+		text, done = w.applyAlternative(e, text, done)
 	}
 	return done, text
 }
 
-// instead makes an edit in its other way. If it has none, or that does not parse as intended, its
+// applyAlternative makes an edit in its other way. If it has none, or that does not parse as intended, its
 // line is reported.
-func (w *rewriting) instead(e edit, text []byte, done []edit) ([]byte, []edit) {
-	if e.instead != nil {
-		if one, err := e.instead(text); err == nil && w.holds(one, append(done, e)) {
+func (w *rewriting) applyAlternative(e edit, text []byte, done []edit) ([]byte, []edit) {
+	if e.alternative != nil {
+		if one, err := e.alternative(text); err == nil && w.holds(one, append(done, e)) {
 			return one, append(done, e)
 		}
 	}

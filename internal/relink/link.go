@@ -13,15 +13,15 @@ import (
 func (w *rewriting) anchors() {
 	for i, link := range w.doc.Anchors {
 		target := "#" + markdown.Unescape(strings.TrimPrefix(link.Target, "#"))
-		if !w.enter(link.Line) {
+		if !w.enterPassage(link.Line) {
 			continue
 		}
-		was := w.was.From(w.from, target)
+		was := w.resolveBefore.From(w.from, target)
 		// A link that leads nowhere, or still leads to the same section, stays as it is.
-		if was.ID == "" || was.FragmentMissing || w.leads(target, was) {
+		if was.ID == "" || was.FragmentMissing || w.leadsSame(target, was) {
 			continue
 		}
-		_, slug, _ := strings.Cut(w.To(was.ID), "#")
+		_, slug, _ := strings.Cut(w.NewID(was.ID), "#")
 		spelled := "#" + encoder(w.text, link.Written)(slug)
 		w.edits = append(w.edits, edit{
 			at: link.Written, with: spelled, line: link.Line, source: w.note.Object(-1),
@@ -36,7 +36,7 @@ func (w *rewriting) anchors() {
 // folder, because the files did not move.
 func (w *rewriting) files() {
 	for i, link := range w.doc.Links {
-		if !w.enter(link.Line) || !w.moved() {
+		if !w.enterPassage(link.Line) || !w.moved() {
 			continue
 		}
 		spelled, ok := w.fileLink(link)

@@ -51,11 +51,11 @@ func (w *rewriting) freeAnchors() {
 	var edits []edit
 	for _, link := range w.doc.Anchors {
 		target := "#" + markdown.Unescape(strings.TrimPrefix(link.Target, "#"))
-		if !w.enter(link.Line) {
+		if !w.enterPassage(link.Line) {
 			continue
 		}
-		was := w.was.From(w.from, target)
-		if to, _, _ := strings.Cut(w.goal(was), "#"); was.ID == "" || was.FragmentMissing || to == w.note.ID {
+		was := w.resolveBefore.From(w.from, target)
+		if to, _, _ := strings.Cut(w.newTargetID(was), "#"); was.ID == "" || was.FragmentMissing || to == w.note.ID {
 			continue
 		}
 		_, slug, _ := strings.Cut(was.ID, "#")
@@ -78,9 +78,9 @@ func (w *rewriting) freeAnchors() {
 	w.freed = len(edits)
 }
 
-// enter sets from and copied for the passage that contains a line. Callers use it before they
+// enterPassage sets from and copied for the passage that contains a line. Callers use it before they
 // resolve a reference in the line. It reports whether the line was in a note before.
-func (w *rewriting) enter(line int) bool {
+func (w *rewriting) enterPassage(line int) bool {
 	if w.passages == nil {
 		return true
 	}
@@ -101,9 +101,9 @@ func (w *rewriting) enter(line int) bool {
 	return w.from != nil
 }
 
-// To returns the id in the second state for an id of the first; see Relinker.To. In a copy, it is
+// NewID returns the id in the second state for an id of the first; see Relinker.NewID. In a copy, it is
 // the id of the copy.
-func (w *rewriting) To(id string) string {
+func (w *rewriting) NewID(id string) string {
 	if to, ok := w.copied[id]; ok {
 		return to
 	}
@@ -112,5 +112,5 @@ func (w *rewriting) To(id string) string {
 			return inNote(to, fragment)
 		}
 	}
-	return w.Relinker.To(id)
+	return w.Relinker.NewID(id)
 }

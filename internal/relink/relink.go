@@ -42,10 +42,10 @@ import (
 // A Relinker rewrites the references of one change of a vault. It must be used by one goroutine at
 // a time.
 type Relinker struct {
-	before, after *index.Index
-	was, is       *index.Resolver
-	ids           map[string]string // new ids of notes and sections, by old id
-	old           map[string]string // old ids of notes, by new id
+	before, after               *index.Index
+	resolveBefore, resolveAfter *index.Resolver
+	ids                         map[string]string // new ids of notes and sections, by old id
+	old                         map[string]string // old ids of notes, by new id
 
 	// Blocks maps the old places of moved blocks that references may lead to, to the ids of the
 	// notes that contain them now.
@@ -64,7 +64,7 @@ type Line struct {
 // otherwise.
 func New(before, after *index.Index, ids map[string]string) *Relinker {
 	r := &Relinker{
-		before: before, after: after, was: before.Resolver(), is: after.Resolver(),
+		before: before, after: after, resolveBefore: before.Resolver(), resolveAfter: after.Resolver(),
 		ids: ids, old: map[string]string{},
 	}
 	for from, to := range ids {
@@ -75,9 +75,9 @@ func New(before, after *index.Index, ids map[string]string) *Relinker {
 	return r
 }
 
-// To returns the id in the second state for an id of the first: that in ids; for something in a
+// NewID returns the id in the second state for an id of the first: that in ids; for something in a
 // moved note, the new id of the note with the same fragment; and otherwise the same id.
-func (r *Relinker) To(id string) string {
+func (r *Relinker) NewID(id string) string {
 	if to, ok := r.ids[id]; ok {
 		return to
 	}
@@ -88,15 +88,15 @@ func (r *Relinker) To(id string) string {
 	return id
 }
 
-// goal returns the id in the second state of the object to which a reference resolved in the first.
-func (w *rewriting) goal(was index.Resolution) string {
+// newTargetID returns the id in the second state of the object to which a reference resolved in the first.
+func (w *rewriting) newTargetID(was index.Resolution) string {
 	// The reference leads to a block, which can be in another note now.
 	if was.Line > 0 && was.Object.Note != nil {
 		if to, ok := w.Blocks[Line{was.Object.Note.ID, was.Line}]; ok {
 			return to
 		}
 	}
-	return w.To(was.ID)
+	return w.NewID(was.ID)
 }
 
 // inNote returns the id with a fragment in the note of an id.
@@ -123,11 +123,11 @@ func (r *Relinker) note(id string) (was, is *index.Note, ok bool) {
 func (r *Relinker) Sources() []string {
 	ids := map[string]bool{}
 	for id := range r.changed() {
-		note, _, _ := strings.Cut(r.To(id), "#")
+		note, _, _ := strings.Cut(r.NewID(id), "#")
 		ids[note] = true
 	}
 	for n := range r.before.Mentioning(r.buckets()) {
-		ids[r.To(n.ID)] = true
+		ids[r.NewID(n.ID)] = true
 	}
 	return slices.Sorted(maps.Keys(ids))
 }
@@ -154,7 +154,7 @@ func (r *Relinker) buckets() []string {
 		if n, ok := r.before.ByID(id); ok {
 			all = append(all, n.Buckets()...)
 		}
-		if n, ok := r.after.ByID(r.To(id)); ok {
+		if n, ok := r.after.ByID(r.NewID(id)); ok {
 			all = append(all, n.Buckets()...)
 		}
 	}
@@ -229,7 +229,7 @@ func (r *Relinker) RewriteAll(ids []string, texts [][]byte) []Result {
 // the caches of resolved references.
 func (r *Relinker) fork() *Relinker {
 	own := *r
-	own.was, own.is = r.before.Resolver(), r.after.Resolver()
+	own.resolveBefore, own.resolveAfter = r.before.Resolver(), r.after.Resolver()
 	return &own
 }
 
@@ -239,7 +239,7 @@ func (r *Relinker) fork() *Relinker {
 type rewriting struct {
 	*Relinker
 	// from is the note before and note the note after the change; in a passage, from is the note
-	// that contained it; see enter
+	// that contained it; see enterPassage
 	from, note *index.Note
 	text       []byte
 	doc        *markdown.Doc
@@ -253,9 +253,9 @@ type rewriting struct {
 	own      *index.Note       // with passages: the note before the change; nil if it is new
 	copied   map[string]string // IDs of the current passage
 
-	// wanted reports whether Respell must write a reference in full. If it is nil, references are
+	// selects reports whether WriteInFull must write a reference in full. If it is nil, references are
 	// rewritten.
-	wanted func(line int, target string) bool
+	selects func(line int, target string) bool
 }
 
 // moved reports whether the note is in another folder than before.
@@ -263,18 +263,18 @@ func (w *rewriting) moved() bool {
 	return vault.Path(w.from.Path).Dir() != vault.Path(w.note.Path).Dir()
 }
 
-// leads reports whether a reference, in the note after the change, leads to the same object as
+// leadsSame reports whether a reference, in the note after the change, leads to the same object as
 // before, and likewise to a block, to a missing part, or to neither. It is the test that every new
 // spelling must pass.
-func (w *rewriting) leads(target string, was index.Resolution) bool {
-	now := w.is.From(w.note, target)
-	return now.ID == w.goal(was) && now.FragmentMissing == was.FragmentMissing &&
+func (w *rewriting) leadsSame(target string, was index.Resolution) bool {
+	now := w.resolveAfter.From(w.note, target)
+	return now.ID == w.newTargetID(was) && now.FragmentMissing == was.FragmentMissing &&
 		(now.Line > 0) == (was.Line > 0)
 }
 
 // countGained counts a reference that did not resolve before and does now.
 func (w *rewriting) countGained(was index.Resolution, target string) {
-	if was.ID == "" && w.is.From(w.note, target).ID != "" {
+	if was.ID == "" && w.resolveAfter.From(w.note, target).ID != "" {
 		w.gained++
 	}
 }
@@ -287,18 +287,18 @@ func (w *rewriting) references() {
 		if markdown.IsFileName(base) || w.isEdited(ref.Span) {
 			continue
 		}
-		if !w.enter(ref.Line) {
+		if !w.enterPassage(ref.Line) {
 			continue
 		}
-		was := w.was.From(w.from, ref.Target)
+		was := w.resolveBefore.From(w.from, ref.Target)
 		w.countGained(was, ref.Target)
-		if was.ID == "" || !w.rewrites(ref.Line, ref.Target, was) && !w.strays(ref, was) {
+		if was.ID == "" || !w.rewrites(ref.Line, ref.Target, was) && !w.losesPath(ref, was) {
 			continue
 		}
 		at := ref.Written
-		spelled, target, ok := w.spell(ref, was)
+		spelled, target, ok := w.newSpelling(ref, was)
 		// Respell turns a Markdown link into double brackets, so it replaces the whole link.
-		if w.wanted != nil && w.isMarkdown(ref) {
+		if w.selects != nil && w.isMarkdown(ref) {
 			at, spelled = ref.Span, w.bracketed(ref, target)
 			ok = ok && spelled != ""
 		}

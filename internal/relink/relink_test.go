@@ -251,17 +251,17 @@ func TestMoveKeepsWhatReferencesLeadTo(t *testing.T) {
 		r := relink.New(before, before, map[string]string{from: to})
 		now := leadsTo(build(moved))
 		for id, was := range leadsTo(before) {
-			is := now[r.To(id)]
-			require.Len(t, is, len(was), "%s\n%s", files[id+".md"], moved[r.To(id)+".md"])
+			is := now[r.NewID(id)]
+			require.Len(t, is, len(was), "%s\n%s", files[id+".md"], moved[r.NewID(id)+".md"])
 			for i := range was {
 				led, rest, _ := strings.Cut(was[i], "|")
 				if led == "" {
 					continue // it may lead somewhere now
 				}
-				want := r.To(led) + "|" + rest
-				require.Equal(t, want, is[i], "%s: reference %d\n%s\n%s", id, i, files[id+".md"], moved[r.To(id)+".md"])
+				want := r.NewID(led) + "|" + rest
+				require.Equal(t, want, is[i], "%s: reference %d\n%s\n%s", id, i, files[id+".md"], moved[r.NewID(id)+".md"])
 			}
-			require.Empty(t, results[r.To(id)].Unwritable)
+			require.Empty(t, results[r.NewID(id)].Unwritable)
 		}
 	})
 }

@@ -8,29 +8,29 @@ import (
 	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
-// Respell rewrites some references of a note in full, in double brackets: with the id of their
+// WriteInFull rewrites some references of a note in full, in double brackets: with the id of their
 // object, their fragment and their display text. wanted selects them by line and target as written.
 // A reference that does not resolve stays as it is. The vault does not change, so both states are
 // idx, and text must be the text of the note in it.
-func Respell(idx *index.Index, id string, text []byte, wanted func(line int, target string) bool) Result {
+func WriteInFull(idx *index.Index, id string, text []byte, wanted func(line int, target string) bool) Result {
 	r := New(idx, idx, nil)
 	was, is, ok := r.note(id)
 	if !ok || is.Quarantine != nil {
 		return Result{Text: text}
 	}
-	w := &rewriting{Relinker: r, from: was, note: is, text: text, doc: markdown.Parse(text), wanted: wanted}
+	w := &rewriting{Relinker: r, from: was, note: is, text: text, doc: markdown.Parse(text), selects: wanted}
 	w.values()
 	w.references()
 	return w.result()
 }
 
 // rewrites reports whether a reference must be rewritten: one that no longer leads to the same
-// object or, for Respell, one that is wanted.
+// object or, for WriteInFull, one that is wanted.
 func (w *rewriting) rewrites(line int, target string, was index.Resolution) bool {
-	if w.wanted == nil {
-		return !w.leads(target, was)
+	if w.selects == nil {
+		return !w.leadsSame(target, was)
 	}
-	return w.wanted(line, target)
+	return w.selects(line, target)
 }
 
 // bracketed returns a Markdown link as a reference in double brackets; "" if its display text does

@@ -10,17 +10,17 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// spell returns the new spelling of a reference: the text that replaces its target, and the target
+// newSpelling returns the new spelling of a reference: the text that replaces its target, and the target
 // that Parse reads from it. It changes as little of the target as possible. ok is false if no
 // spelling leads to the same object as before.
-func (w *rewriting) spell(ref markdown.Reference, was index.Resolution) (spelled, target string, ok bool) {
+func (w *rewriting) newSpelling(ref markdown.Reference, was index.Resolution) (spelled, target string, ok bool) {
 	written := string(w.text[ref.Written.Start:ref.Written.End])
-	if w.isMarkdown(ref) && w.wanted == nil {
-		return w.spellLink(ref, written, was)
+	if w.isMarkdown(ref) && w.selects == nil {
+		return w.newLinkSpelling(ref, written, was)
 	}
 	// A target with one of these characters would end the reference early, or be split.
 	for _, target := range w.targets(written, was) {
-		if !strings.ContainsAny(target, "[]|\n") && w.leads(target, was) {
+		if !strings.ContainsAny(target, "[]|\n") && w.leadsSame(target, was) {
 			return target, target, true
 		}
 	}
@@ -38,13 +38,13 @@ func (w *rewriting) isMarkdown(ref markdown.Reference) bool {
 // id as a whole.
 func (w *rewriting) targets(written string, was index.Resolution) []string {
 	base, fragment, inside := strings.Cut(written, "#")
-	note, slug, within := strings.Cut(w.goal(was), "#")
+	note, slug, within := strings.Cut(w.newTargetID(was), "#")
 	var all []string
 	if inside && !within && strings.Contains(was.ID, "#") { // the section became a note
 		all = append(all, note)
 	}
 	// The name of the note stays, so a reference by title or alias is not turned into one by id.
-	if inside && within && w.wanted == nil {
+	if inside && within && w.selects == nil {
 		all = append(all, base+"#"+slug)
 	}
 	if inside {
@@ -58,15 +58,15 @@ func (w *rewriting) targets(written string, was index.Resolution) []string {
 	return all
 }
 
-// spellLink is spell for a Markdown link. A relative link stays relative, and has the ending of the
+// newLinkSpelling is spell for a Markdown link. A relative link stays relative, and has the ending of the
 // file. It tries the old path with the new fragment first, then each form of the new path with the
 // old and the new fragment. written is the target as it is in the text, encoded.
-func (w *rewriting) spellLink(
+func (w *rewriting) newLinkSpelling(
 	ref markdown.Reference, written string, was index.Resolution,
 ) (spelled, target string, ok bool) {
 	file, fragment, inside := strings.Cut(ref.Target, "#")
 	_, rawFragment, _ := strings.Cut(written, "#")
-	note, slug, within := strings.Cut(w.goal(was), "#")
+	note, slug, within := strings.Cut(w.newTargetID(was), "#")
 	encode := encoder(w.text, ref.Written)
 	type end struct{ raw, decoded string }
 	ends := []end{{}}
@@ -79,15 +79,15 @@ func (w *rewriting) spellLink(
 	case inside && strings.Contains(was.ID, "#"): // the section became a note
 		ends = []end{{}}
 	}
-	if inside && within && !w.strays(ref, was) { // the path can stay
-		if target := file + "#" + slug; w.leads(target, was) {
+	if inside && within && !w.losesPath(ref, was) { // the path can stay
+		if target := file + "#" + slug; w.leadsSame(target, was) {
 			rawFile, _, _ := strings.Cut(written, "#")
 			return rawFile + "#" + encode(slug), target, true
 		}
 	}
 	for _, e := range ends {
 		for _, file := range w.filePaths(file, w.pathOf(note)) {
-			if target := file + e.decoded; w.leads(target, was) {
+			if target := file + e.decoded; w.leadsSame(target, was) {
 				return encode(file) + e.raw, target, true
 			}
 		}
@@ -109,27 +109,27 @@ func (w *rewriting) filePaths(old, file string) []string {
 		return []string{"/" + file, file, dotted}
 	case strings.HasPrefix(old, "./"):
 		return []string{dotted, relative, file, "/" + file}
-	case strings.HasPrefix(old, "../") || w.besideBefore(old):
+	case strings.HasPrefix(old, "../") || w.wasRelativePath(old):
 		return []string{relative, dotted, file, "/" + file}
 	}
 	return []string{file, relative, dotted, "/" + file}
 }
 
-// besideBefore reports whether a path, relative to the old folder of the note, is that of a note.
-func (w *rewriting) besideBefore(file string) bool {
+// wasRelativePath reports whether a path, relative to the old folder of the note, is that of a note.
+func (w *rewriting) wasRelativePath(file string) bool {
 	_, ok := w.before.Note(path.Join(vault.Path(w.from.Path).Dir(), file))
 	return ok
 }
 
-// strays reports whether a Markdown link was the path of a note, relative to the folder of this
+// losesPath reports whether a Markdown link was the path of a note, relative to the folder of this
 // one, and no longer is. It may still resolve by the name of the note, but not in programs that
 // support only paths.
-func (w *rewriting) strays(ref markdown.Reference, was index.Resolution) bool {
-	if w.wanted != nil || was.Object.Note == nil || !w.isMarkdown(ref) {
+func (w *rewriting) losesPath(ref markdown.Reference, was index.Resolution) bool {
+	if w.selects != nil || was.Object.Note == nil || !w.isMarkdown(ref) {
 		return false
 	}
 	file, _, _ := strings.Cut(ref.Target, "#")
-	note, _, _ := strings.Cut(w.goal(was), "#")
+	note, _, _ := strings.Cut(w.newTargetID(was), "#")
 	target := w.pathOf(note)
 	from := func(n *index.Note) string { return path.Join(vault.Path(n.Path).Dir(), file) }
 	return from(w.from) == was.Object.Note.Path && path.Clean(file) != target && from(w.note) != target

@@ -66,7 +66,7 @@ func (w *rewriting) fieldValue(o index.Object, name string) {
 	slug := o.Section.Slug
 	declared := func(d *markdown.Doc) markdown.Argument {
 		h, _ := d.Section(slug)
-		a, _ := h.Embedded.Get(name)
+		a, _ := h.Declaration.Get(name)
 		return a
 	}
 	if a := declared(w.doc); a.Value != nil {
@@ -155,7 +155,7 @@ func (b bareValue) edit(text []byte, list []any, isList bool, spans []edit, foun
 		holds: func(d *markdown.Doc) bool { return reflect.DeepEqual(b.read(d), want) },
 	}
 	if b.write != nil {
-		e.instead = func(text []byte) ([]byte, error) { return b.write(text, want) }
+		e.alternative = func(text []byte) ([]byte, error) { return b.write(text, want) }
 	}
 	if found {
 		e.with = string(apply(text[:b.at.End], spans)[b.at.Start:])
@@ -180,10 +180,10 @@ func textOf(v any) (target string, bare bool) {
 // bareTarget returns the new spelling of a reference in a value, and whether it differs from the
 // old one.
 func (w *rewriting) bareTarget(written string, line int, bare bool) (string, bool) {
-	if !w.enter(line) {
+	if !w.enterPassage(line) {
 		return "", false
 	}
-	was := w.was.From(w.from, written)
+	was := w.resolveBefore.From(w.from, written)
 	if bare {
 		w.countGained(was, written)
 	}
@@ -191,7 +191,7 @@ func (w *rewriting) bareTarget(written string, line int, bare bool) (string, boo
 		return "", false
 	}
 	for _, target := range w.targets(written, was) {
-		if w.leads(target, was) {
+		if w.leadsSame(target, was) {
 			return target, true
 		}
 	}

@@ -18,7 +18,7 @@ func itemsOf(c *eventlog.Commit, at eventlog.PartRef) []memory.Change {
 			continue
 		}
 		all = append(all, memory.Change{
-			Kind: i.Kind, ID: i.ID, Value: i.Value, Gone: i.Gone, Position: j,
+			Kind: i.Kind, ID: i.ID, Value: i.Value, Deleted: i.Gone, Position: j,
 			Place: memory.Place{Run: at.Run, Part: at.Part + len(c.Notes) + j},
 		})
 	}
@@ -39,7 +39,7 @@ func erasedItems(before *index.Index, c *eventlog.Commit) []memory.Change {
 	var all []memory.Change
 	for ref := range before.Memories().At(places) {
 		if _, told := c.ItemOf(ref.Kind, ref.ID); !told {
-			all = append(all, memory.Change{Kind: ref.Kind, ID: ref.ID, Gone: true})
+			all = append(all, memory.Change{Kind: ref.Kind, ID: ref.ID, Deleted: true})
 		}
 	}
 	return all

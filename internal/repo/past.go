@@ -6,11 +6,11 @@ import (
 )
 
 // pastOf returns the times that a commit stores in the form that the index takes; nil for nil.
-func pastOf(p *eventlog.Past) *index.Past {
+func pastOf(p *eventlog.Past) *index.NoteTimes {
 	if p == nil {
 		return nil
 	}
-	return &index.Past{Note: index.Times(p.Note), Sections: timesOf(p.Sections), Traits: timesOf(p.Traits)}
+	return &index.NoteTimes{Note: index.Times(p.Note), Sections: timesOf(p.Sections), Traits: timesOf(p.Traits)}
 }
 
 // timesOf returns stored times in the form that the index takes.
@@ -23,7 +23,7 @@ func timesOf(stored []eventlog.Times) []index.Times {
 }
 
 // storedPast returns times in the form that a commit stores; nil for nil.
-func storedPast(p *index.Past) *eventlog.Past {
+func storedPast(p *index.NoteTimes) *eventlog.Past {
 	if p == nil {
 		return nil
 	}

@@ -26,7 +26,7 @@ func (tx *Tx) PutBack(ctx context.Context, then *index.File, changes func(path s
 	was := eventlog.Note{Text: text, Nodes: index.PackUIDs(nodes)}
 	if then.Note != nil {
 		was.Traits = then.Note.TraitIDs()
-		was.Past = storedPast(then.Note.Past())
+		was.Past = storedPast(then.Note.AllTimes())
 	}
 	for _, id := range was.Traits {
 		holder, _ := tx.Before().Trait(id)

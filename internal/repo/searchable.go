@@ -26,11 +26,11 @@ func SearchNote(n *index.Note, text []byte) *search.Note {
 	}
 	for _, name := range others {
 		if f, ok := n.Field(name); ok {
-			s.Also = appendWords(s.Also, f.Value)
+			s.Keywords = appendWords(s.Keywords, f.Value)
 		}
 	}
 	for _, t := range n.Tags {
-		s.Also = append(s.Also, t.Name)
+		s.Keywords = append(s.Keywords, t.Name)
 	}
 	s.Sections = n.SearchSections(text)
 	return s

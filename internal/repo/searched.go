@@ -102,10 +102,10 @@ func SearchMemory(c *memory.Card, m *memory.Memory) *search.Note {
 		Name: c.Goal, Facts: c.Outcome.Learnings, Author: c.Agent, Persons: personsOf(c),
 		Thread: threadOf(c), Date: time.UnixMilli(c.Created), Seq: c.Birth, Record: isRecord(c), Merit: c.Importance,
 	}}
-	n.Also = append(n.Also, c.Tags...)
-	n.Also = append(n.Also, c.TaskType)
+	n.Keywords = append(n.Keywords, c.Tags...)
+	n.Keywords = append(n.Keywords, c.TaskType)
 	for _, f := range c.Files {
-		n.Also = append(n.Also, f.Path)
+		n.Keywords = append(n.Keywords, f.Path)
 	}
 	return n
 }

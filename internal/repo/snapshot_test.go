@@ -363,7 +363,7 @@ func TestReturn(t *testing.T) {
 		n, ok := idx.Note("a.md")
 		require.True(t, ok)
 		require.Equal(t, before.TraitIDs(), n.TraitIDs())
-		require.Equal(t, before.Past(), n.Past())
+		require.Equal(t, before.AllTimes(), n.AllTimes())
 		_, trashed := idx.File(".trash/a.md")
 		require.False(t, trashed)
 	}

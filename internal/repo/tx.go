@@ -396,7 +396,7 @@ func (tx *Tx) log(ctx context.Context) error {
 			return err
 		}
 		n := &notes[i]
-		c := index.Texts{New: n.Text, From: moved[n.Path], Left: left[n.Path]}
+		c := index.Texts{New: n.Text, From: moved[n.Path], MovedAway: left[n.Path]}
 		if f, ok := before.File(cmp.Or(c.From, n.Path)); ok {
 			old, err := tx.text(ctx, f.Body)
 			if err != nil {

@@ -127,7 +127,7 @@ func (r *Reversal) date(ctx context.Context, v *Vault) error {
 			return err
 		}
 		if before, ok := idx.Kept(n.Path); ok {
-			was.Past = storedPast(before.Past())
+			was.Past = storedPast(before.AllTimes())
 			r.was[n.Path] = was
 		}
 	}
@@ -269,12 +269,12 @@ func (tx *Tx) putBack(ctx context.Context, r *Reversal, n eventlog.Note) error {
 }
 
 // redate sets the times of traits and sections that are restored in a note.
-func (tx *Tx) redate(path vault.Path, past *index.Past) {
+func (tx *Tx) redate(path vault.Path, past *index.NoteTimes) {
 	n, staged := tx.draft.StagedNote(string(path))
 	before, existed := tx.Before().Kept(string(path))
 	now, ok := tx.Index().Kept(string(path))
 	if staged && existed && ok {
-		n.Past = storedPast(past.Returned(before, now))
+		n.Past = storedPast(past.Restored(before, now))
 		tx.draft.StageNote(n)
 	}
 }

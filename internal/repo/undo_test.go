@@ -94,8 +94,8 @@ func TestUndoDatesWhatReturns(t *testing.T) {
 		require.NoError(t, err)
 		n, _ := idx.Note("a.md")
 		require.Equal(t, before.TraitIDs(), n.TraitIDs())
-		require.Equal(t, before.Past().Traits, n.Past().Traits)
-		require.Equal(t, before.Past().Sections, n.Past().Sections)
+		require.Equal(t, before.AllTimes().Traits, n.AllTimes().Traits)
+		require.Equal(t, before.AllTimes().Sections, n.AllTimes().Sections)
 		require.Equal(t, before.Created, n.Created)
 		require.Equal(t, w.now, n.Modified, "the note has changed")
 	}

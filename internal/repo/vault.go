@@ -221,7 +221,7 @@ func changed(c *eventlog.Commit, at eventlog.PartRef) index.Commit {
 func changeOf(n *eventlog.Note, at eventlog.PartRef) index.Change {
 	return index.Change{
 		Path: n.Path, Text: n.Text, Deleted: n.Deleted, TraitIDs: n.Traits, Nodes: index.UnpackUIDs(n.Nodes),
-		Past: pastOf(n.Past), From: n.From, Since: n.Since, Body: index.Body(at),
+		Times: pastOf(n.Past), From: n.From, Since: n.Since, Body: index.Body(at),
 	}
 }
 

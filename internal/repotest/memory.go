@@ -49,7 +49,7 @@ func memoriesOf(ctx context.Context, v *repo.Vault, x *memory.Index, b *strings.
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(b, "%s v%d %v %q %v\n", c.ID, c.Version, c.Place, m.Outcome.Summary, x.Shown(c.ID))
+		fmt.Fprintf(b, "%s v%d %v %q %v\n", c.ID, c.Version, c.Place, m.Outcome.Summary, x.AllLinks(c.ID))
 	}
 	return nil
 }

@@ -22,12 +22,12 @@ type Eraser struct{ *Bucket }
 
 var _ blob.Wiper = Eraser{}
 
-// Erasing returns an Eraser for a bucket.
-func Erasing(b *Bucket) Eraser { return Eraser{b} }
+// NewEraser returns an Eraser for a bucket.
+func NewEraser(b *Bucket) Eraser { return Eraser{b} }
 
 // EraseKept implements blob.Eraser. It destroys all noncurrent versions, and the delete markers of
 // deleted objects. Current objects stay. It lists all versions below the prefix twice.
-func (e Eraser) EraseKept(ctx context.Context, prefix string) (blob.Gone, error) {
+func (e Eraser) EraseKept(ctx context.Context, prefix string) (blob.EraseCount, error) {
 	// As long as there is a delete marker, no earlier version becomes current again. Therefore
 	// markers are removed last.
 	gone, err := e.destroy(ctx, prefix, func(v version) bool { return !v.latest })
@@ -41,7 +41,7 @@ func (e Eraser) EraseKept(ctx context.Context, prefix string) (blob.Gone, error)
 
 // Wipe implements blob.Wiper. It destroys all versions, the current ones last, up to 1,000 with
 // each request.
-func (e Eraser) Wipe(ctx context.Context, prefix string) (blob.Gone, error) {
+func (e Eraser) Wipe(ctx context.Context, prefix string) (blob.EraseCount, error) {
 	gone, err := e.destroy(ctx, prefix, func(v version) bool { return !v.latest })
 	if err != nil {
 		return gone, err
@@ -62,8 +62,8 @@ type version struct {
 // destroy destroys the versions below a prefix for which chosen returns true, page by page, and
 // counts them. It can be repeated after an error: a version that is gone is not listed any more.
 // The count is then that of the repetition.
-func (e Eraser) destroy(ctx context.Context, prefix string, chosen func(version) bool) (blob.Gone, error) {
-	var gone blob.Gone
+func (e Eraser) destroy(ctx context.Context, prefix string, chosen func(version) bool) (blob.EraseCount, error) {
+	var gone blob.EraseCount
 	pages := s3.NewListObjectVersionsPaginator(e.reads, &s3.ListObjectVersionsInput{
 		Bucket: &e.name, Prefix: &prefix, EncodingType: types.EncodingTypeUrl,
 	})
@@ -71,7 +71,7 @@ func (e Eraser) destroy(ctx context.Context, prefix string, chosen func(version)
 		if err := ctx.Err(); err != nil {
 			return gone, err
 		}
-		page, err := pages.NextPage(ctx, e.within(0))
+		page, err := pages.NextPage(ctx, e.withTimeLimit(0))
 		if err != nil {
 			return gone, e.failure(ctx, "list versions", err)
 		}
@@ -122,8 +122,8 @@ func identifier(key, id *string) (types.ObjectIdentifier, error) {
 // characters cannot be written in XML; it gets a request of its own. Markers are not counted. If
 // the request for several versions fails, the count is zero, because S3 may have destroyed some of
 // them.
-func (e Eraser) remove(ctx context.Context, all []version, chosen func(version) bool) (blob.Gone, error) {
-	var gone blob.Gone
+func (e Eraser) remove(ctx context.Context, all []version, chosen func(version) bool) (blob.EraseCount, error) {
+	var gone blob.EraseCount
 	var ids []types.ObjectIdentifier
 	for _, v := range all {
 		if !chosen(v) {
@@ -137,21 +137,21 @@ func (e Eraser) remove(ctx context.Context, all []version, chosen func(version) 
 			ids = append(ids, v.id)
 		}
 		if !v.marker {
-			gone.Add(blob.Gone{Objects: 1, Bytes: v.size})
+			gone.Add(blob.EraseCount{Objects: 1, Bytes: v.size})
 		}
 	}
 	if err := e.removeAll(ctx, ids); err != nil {
-		return blob.Gone{}, err
+		return blob.EraseCount{}, err
 	}
 	return gone, nil
 }
 
 // removeOne destroys one version.
 func (e Eraser) removeOne(ctx context.Context, id types.ObjectIdentifier) error {
-	ctx = e.soon(ctx)
+	ctx = e.withSendDeadline(ctx)
 	in := &s3.DeleteObjectInput{Bucket: &e.name, Key: id.Key, VersionId: id.VersionId}
 	_, err := repeat(ctx, func() error {
-		_, err := e.writes.DeleteObject(ctx, in, e.within(0))
+		_, err := e.writes.DeleteObject(ctx, in, e.withTimeLimit(0))
 		return err
 	})
 	if err != nil {
@@ -166,14 +166,14 @@ func (e Eraser) removeAll(ctx context.Context, ids []types.ObjectIdentifier) err
 	if len(ids) == 0 {
 		return nil
 	}
-	ctx = e.soon(ctx)
+	ctx = e.withSendDeadline(ctx)
 	in := &s3.DeleteObjectsInput{
 		Bucket: &e.name, Delete: &types.Delete{Objects: ids, Quiet: aws.Bool(true)},
 	}
 	var out *s3.DeleteObjectsOutput
 	_, err := repeat(ctx, func() error {
 		var err error
-		out, err = e.writes.DeleteObjects(ctx, in, e.within(0))
+		out, err = e.writes.DeleteObjects(ctx, in, e.withTimeLimit(0))
 		return err
 	})
 	if err != nil {

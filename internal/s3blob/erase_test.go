@@ -53,9 +53,9 @@ func TestABucketErasesNothing(t *testing.T) {
 func TestEraseKept(t *testing.T) {
 	r := newRig(t, s3blob.Options{})
 	furnish(t, r)
-	gone, err := blob.EraseKept(t.Context(), blob.Sub(s3blob.Erasing(r.Bucket), "a"), "")
+	gone, err := blob.EraseKept(t.Context(), blob.Sub(s3blob.NewEraser(r.Bucket), "a"), "")
 	require.NoError(t, err)
-	require.Equal(t, blob.Gone{Objects: 6, Bytes: 2*11 + 11 + 5 - 6}, gone)
+	require.Equal(t, blob.EraseCount{Objects: 6, Bytes: 2*11 + 11 + 5 - 6}, gone)
 	requireVersions(t, r, 5)
 	require.Equal(t, []string{"a/kept", "ab", "b"}, keys(t, r.Bucket, ""))
 	data, _, err := r.Get(t.Context(), "a/kept", 0, -1)
@@ -83,20 +83,20 @@ func TestErase(t *testing.T) {
 		require.NoError(t, err)
 	}
 	r.plan = spread(awstest.Every(2, 0))
-	gone, err := blob.Erase(t.Context(), blob.Sub(blob.Sub(s3blob.Erasing(r.Bucket), "a"), "many"), "")
+	gone, err := blob.Erase(t.Context(), blob.Sub(blob.Sub(s3blob.NewEraser(r.Bucket), "a"), "many"), "")
 	require.NoError(t, err)
-	require.Equal(t, blob.Gone{Objects: n, Bytes: n}, gone)
+	require.Equal(t, blob.EraseCount{Objects: n, Bytes: n}, gone)
 	requireVersions(t, r, 14)
 
 	r.plan = nil
 	require.Equal(t, 4, r.requests(func() {
-		gone, err = blob.Erase(t.Context(), s3blob.Erasing(r.Bucket), "a/")
+		gone, err = blob.Erase(t.Context(), s3blob.NewEraser(r.Bucket), "a/")
 		require.NoError(t, err)
 	}), "two lists and two requests to destroy, for any 1,000 versions")
 	require.Equal(t, 7, gone.Objects)
 	require.Equal(t, []string{"ab", "b"}, keys(t, r.Bucket, ""))
 	requireVersions(t, r, 4)
-	gone, err = blob.Erase(t.Context(), s3blob.Erasing(r.Bucket), "a/")
+	gone, err = blob.Erase(t.Context(), s3blob.NewEraser(r.Bucket), "a/")
 	require.NoError(t, err)
 	require.Zero(t, gone)
 }
@@ -119,7 +119,7 @@ func TestNothingReturns(t *testing.T) {
 				}
 				return awstest.None
 			}
-			require.NoError(t, erase(s3blob.Erasing(r.Bucket)))
+			require.NoError(t, erase(s3blob.NewEraser(r.Bucket)))
 		})
 	}
 }

@@ -49,7 +49,7 @@ func (b *Bucket) Extend(ctx context.Context, key string, e blob.Extension, c blo
 		return "", fmt.Errorf("extend an object: %d bytes are too few to be copied", e.Size)
 	}
 	u := upload{put: put{key: key, cond: c, id: rand.Text()}, bucket: b}
-	ctx = b.soon(ctx)
+	ctx = b.withSendDeadline(ctx)
 	if err := u.begin(ctx); err != nil {
 		return "", b.failure(ctx, "begin an upload", err)
 	}
@@ -82,7 +82,7 @@ func (u *upload) begin(ctx context.Context) error {
 		Metadata: map[string]string{putID: u.id, putAfter: u.after()},
 	}
 	_, err := repeat(ctx, func() error {
-		out, err := u.bucket.writes.CreateMultipartUpload(ctx, in, u.bucket.within(0))
+		out, err := u.bucket.writes.CreateMultipartUpload(ctx, in, u.bucket.withTimeLimit(0))
 		if err == nil {
 			u.name = out.UploadId
 		}
@@ -120,9 +120,9 @@ func (u *upload) copy(ctx context.Context, e blob.Extension, at, n int64) error 
 		CopySourceRange: aws.String(fmt.Sprintf("bytes=%d-%d", at, at+n-1)),
 	}
 	_, err := repeat(ctx, func() error {
-		out, err := b.writes.UploadPartCopy(ctx, in, b.within(int(n)))
+		out, err := b.writes.UploadPartCopy(ctx, in, b.withTimeLimit(int(n)))
 		if err == nil && out.CopyPartResult == nil {
-			err = errCut
+			err = errIncomplete
 		}
 		if err == nil {
 			u.sent = append(u.sent, types.CompletedPart{ETag: out.CopyPartResult.ETag, PartNumber: in.PartNumber})
@@ -144,7 +144,7 @@ func (u *upload) send(ctx context.Context, data []byte) error {
 	_, err := repeat(ctx, func() error {
 		out, err := b.writes.UploadPart(ctx, &s3.UploadPartInput{
 			Bucket: &b.name, Key: &u.key, UploadId: u.name, PartNumber: n, Body: bytes.NewReader(data),
-		}, b.within(len(data)))
+		}, b.withTimeLimit(len(data)))
 		if err == nil {
 			u.sent = append(u.sent, types.CompletedPart{ETag: out.ETag, PartNumber: n})
 		}
@@ -178,7 +178,7 @@ func (u *upload) complete(ctx context.Context) (blob.Tag, error) {
 	var out *s3.CompleteMultipartUploadOutput
 	doubt, err := repeat(ctx, func() error {
 		var err error
-		out, err = b.writes.CompleteMultipartUpload(ctx, in, b.within(0))
+		out, err = b.writes.CompleteMultipartUpload(ctx, in, b.withTimeLimit(0))
 		return err
 	})
 	gone := codeOf(err) == "NoSuchUpload" // also if the upload is already complete
@@ -197,7 +197,7 @@ func (u *upload) abort(ctx context.Context) {
 	defer cancel()
 	_, _ = u.bucket.writes.AbortMultipartUpload(ctx, &s3.AbortMultipartUploadInput{
 		Bucket: &u.bucket.name, Key: &u.key, UploadId: u.name,
-	}, u.bucket.within(0)) // on failure the lifecycle rule of the bucket aborts it
+	}, u.bucket.withTimeLimit(0)) // on failure the lifecycle rule of the bucket aborts it
 }
 
 // source returns the escaped name of an object to copy from. S3 decodes a plus sign as a space, so

@@ -57,7 +57,7 @@ func (b *Bucket) Get(ctx context.Context, key string, off, n int64) ([]byte, blo
 	}
 	s := span{key: key, off: max(off, 0), n: n}
 	for range restarts {
-		data, tag, err := b.whole(ctx, s)
+		data, tag, err := b.readAll(ctx, s)
 		if !errors.Is(err, errReplaced) {
 			return data, blob.Tag(tag), err
 		}
@@ -65,25 +65,25 @@ func (b *Bucket) Get(ctx context.Context, key string, off, n int64) ([]byte, blo
 	return nil, "", fmt.Errorf("get an object: %w", errReplaced)
 }
 
-// whole reads a span: its first chunk, then the other chunks of the same object. S3 refuses a range
+// readAll reads a span: its first chunk, then the other chunks of the same object. S3 refuses a range
 // that begins at or after the end of an object; then the result is empty.
-func (b *Bucket) whole(ctx context.Context, s span) ([]byte, string, error) {
+func (b *Bucket) readAll(ctx context.Context, s span) ([]byte, string, error) {
 	data, tag, err := b.chunkOf(ctx, s, nil)
 	if statusOf(err) == http.StatusRequestedRangeNotSatisfiable {
-		return b.beyond(ctx, s)
+		return b.readPastEnd(ctx, s)
 	}
 	if err == nil {
 		err = b.fill(ctx, span{key: s.key, off: s.off, tag: tag}, data)
 	}
 	if err != nil {
-		return nil, "", b.unread(ctx, err)
+		return nil, "", b.getError(ctx, err)
 	}
 	return data, tag, nil
 }
 
-// beyond returns the result of a span that begins at or after the end of the object: no bytes, and
+// readPastEnd returns the result of a span that begins at or after the end of the object: no bytes, and
 // the tag. If the object has become longer since, the error is errReplaced.
-func (b *Bucket) beyond(ctx context.Context, s span) ([]byte, string, error) {
+func (b *Bucket) readPastEnd(ctx context.Context, s span) ([]byte, string, error) {
 	head, err := b.head(ctx, s.key)
 	if err != nil {
 		return nil, "", err
@@ -94,8 +94,8 @@ func (b *Bucket) beyond(ctx context.Context, s span) ([]byte, string, error) {
 	return []byte{}, aws.ToString(head.ETag), nil
 }
 
-// unread returns the error of a failed Get.
-func (b *Bucket) unread(ctx context.Context, err error) error {
+// getError returns the error of a failed Get.
+func (b *Bucket) getError(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, errReplaced):
 		return err
@@ -145,7 +145,7 @@ func (b *Bucket) readInto(ctx context.Context, s span, data []byte) error {
 func (b *Bucket) chunkOf(ctx context.Context, s span, data []byte) ([]byte, string, error) {
 	for n := 1; ; n++ {
 		got, tag, err := b.attemptOf(ctx, s, data)
-		if err == nil || n == attempts || ctx.Err() != nil || !b.mayPass(err) {
+		if err == nil || n == attempts || ctx.Err() != nil || !b.isTemporary(err) {
 			return got, tag, err
 		}
 		if err := awsclient.Wait(ctx, n); err != nil {
@@ -154,17 +154,17 @@ func (b *Bucket) chunkOf(ctx context.Context, s span, data []byte) ([]byte, stri
 	}
 }
 
-// errCut means that a response was missing, incomplete, or too slow.
-var errCut = errors.New("the answer was cut off")
+// errIncomplete means that a response was missing, incomplete, or too slow.
+var errIncomplete = errors.New("the answer was cut off")
 
-// mayPass reports whether a failed request may succeed later.
-func (b *Bucket) mayPass(err error) bool {
-	return errors.Is(err, errCut) || b.retryer.IsErrorRetryable(err)
+// isTemporary reports whether a failed request may succeed later.
+func (b *Bucket) isTemporary(err error) bool {
+	return errors.Is(err, errIncomplete) || b.retryer.IsErrorRetryable(err)
 }
 
 // attemptOf sends one request for a span and reads up to a chunk of the response. Its time limit is
 // in two parts: b.attempt until the response begins, and then timeFor the bytes of the chunk. A
-// response that does not have the expected length, ends early or is too slow is errCut.
+// response that does not have the expected length, ends early or is too slow is errIncomplete.
 func (b *Bucket) attemptOf(parent context.Context, s span, data []byte) ([]byte, string, error) {
 	ctx, cancel := context.WithCancel(parent)
 	defer cancel()
@@ -173,7 +173,7 @@ func (b *Bucket) attemptOf(parent context.Context, s span, data []byte) ([]byte,
 	out, err := b.reads.GetObject(ctx, s.input(b.name), once)
 	if err != nil {
 		if ctx.Err() != nil && parent.Err() == nil {
-			err = errCut
+			err = errIncomplete
 		}
 		return nil, "", err
 	}
@@ -183,17 +183,17 @@ func (b *Bucket) attemptOf(parent context.Context, s span, data []byte) ([]byte,
 		data = make([]byte, size)
 	}
 	if size != int64(len(data)) {
-		return nil, "", errCut
+		return nil, "", errIncomplete
 	}
 	part := data[:min(size, b.chunk)]
 	timer.Reset(b.timeFor(int64(len(part))))
 	if _, err := io.ReadFull(out.Body, part); err != nil {
-		return nil, "", errCut
+		return nil, "", errIncomplete
 	}
 	// Reading to the end of the body verifies the checksum and frees the connection.
 	if len(part) == len(data) {
 		if _, err := io.Copy(io.Discard, out.Body); err != nil {
-			return nil, "", errCut
+			return nil, "", errIncomplete
 		}
 	}
 	return data, aws.ToString(out.ETag), nil
@@ -219,9 +219,9 @@ func (s span) input(bucket string) *s3.GetObjectInput {
 
 // head returns the metadata of an object.
 func (b *Bucket) head(ctx context.Context, key string) (*s3.HeadObjectOutput, error) {
-	head, err := b.reads.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &b.name, Key: &key}, b.within(0))
+	head, err := b.reads.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &b.name, Key: &key}, b.withTimeLimit(0))
 	if err != nil {
-		return nil, b.unread(ctx, err)
+		return nil, b.getError(ctx, err)
 	}
 	return head, nil
 }
@@ -239,7 +239,7 @@ func (b *Bucket) List(ctx context.Context, prefix string) iter.Seq2[blob.Object,
 				yield(blob.Object{}, err)
 				return
 			}
-			page, err := pages.NextPage(ctx, b.within(0))
+			page, err := pages.NextPage(ctx, b.withTimeLimit(0))
 			if err != nil {
 				yield(blob.Object{}, b.failure(ctx, "list objects", err))
 				return

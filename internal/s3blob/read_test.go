@@ -210,7 +210,7 @@ func TestListOfForeignNames(t *testing.T) {
 		require.NoError(t, err, "%q", name)
 	}
 	require.Equal(t, []string{"n/a+b c%20d", "n/z"}, keys(t, r.Bucket, ""))
-	_, err := s3blob.Erasing(r.Bucket).Wipe(t.Context(), "n/")
+	_, err := s3blob.NewEraser(r.Bucket).Wipe(t.Context(), "n/")
 	require.NoError(t, err)
 	requireVersions(t, r, 0)
 }

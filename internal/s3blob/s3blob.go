@@ -67,7 +67,7 @@ type Options struct {
 }
 
 // A Bucket is an S3 bucket. It is safe for concurrent use. It never destroys a version of an
-// object; see Erasing. It has two clients, because reads may be repeated whatever happened, and
+// object; see NewEraser. It has two clients, because reads may be repeated whatever happened, and
 // writes only if they had no effect.
 type Bucket struct {
 	name          string
@@ -116,9 +116,9 @@ func New(cfg aws.Config, name string, o Options) *Bucket {
 	return b
 }
 
-// within returns an option that limits each attempt of an operation that sends or reads n bytes and
+// withTimeLimit returns an option that limits each attempt of an operation that sends or reads n bytes and
 // does not stream its response.
-func (b *Bucket) within(n int) func(*s3.Options) {
+func (b *Bucket) withTimeLimit(n int) func(*s3.Options) {
 	return func(o *s3.Options) {
 		o.APIOptions = append(o.APIOptions, awsclient.Within(b.timeFor(int64(n))))
 	}
@@ -129,9 +129,9 @@ func (b *Bucket) timeFor(n int64) time.Duration {
 	return b.attempt + time.Duration(n)*time.Second/mebibyte
 }
 
-// soon returns a context in which no request is signed later than sendWithin from now. It must be
+// withSendDeadline returns a context in which no request is signed later than sendWithin from now. It must be
 // called once for each change, before its first request.
-func (b *Bucket) soon(ctx context.Context) context.Context {
+func (b *Bucket) withSendDeadline(ctx context.Context) context.Context {
 	return table.SendBefore(ctx, b.now().Add(sendWithin))
 }
 

@@ -47,7 +47,7 @@ func (b *Bucket) Take(ctx context.Context, key string, t blob.Tag) error {
 func (b *Bucket) displaced(ctx context.Context, key string) (id string, t blob.Tag, err error) {
 	out, err := b.reads.ListObjectVersions(ctx, &s3.ListObjectVersionsInput{
 		Bucket: &b.name, Prefix: &key, MaxKeys: aws.Int32(newest),
-	}, b.within(0))
+	}, b.withTimeLimit(0))
 	if err != nil {
 		return "", "", b.failure(ctx, "list versions", err)
 	}

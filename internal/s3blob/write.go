@@ -46,11 +46,11 @@ func (b *Bucket) Put(ctx context.Context, key string, data []byte, c blob.Cond) 
 		return "", fmt.Errorf("put an object: %w", blob.ErrCondition)
 	}
 	p := put{key: key, cond: c, id: rand.Text()}
-	ctx = b.soon(ctx)
+	ctx = b.withSendDeadline(ctx)
 	var out *s3.PutObjectOutput
 	doubt, err := repeat(ctx, func() error {
 		var err error
-		out, err = b.writes.PutObject(ctx, p.input(b.name, data), b.within(len(data)))
+		out, err = b.writes.PutObject(ctx, p.input(b.name, data), b.withTimeLimit(len(data)))
 		return err
 	})
 	switch {
@@ -181,10 +181,10 @@ func (b *Bucket) Delete(ctx context.Context, key string) error {
 	if err := check(ctx, key); err != nil {
 		return err
 	}
-	ctx = b.soon(ctx)
+	ctx = b.withSendDeadline(ctx)
 	in := &s3.DeleteObjectInput{Bucket: &b.name, Key: &key}
 	_, err := repeat(ctx, func() error {
-		_, err := b.writes.DeleteObject(ctx, in, b.within(0))
+		_, err := b.writes.DeleteObject(ctx, in, b.withTimeLimit(0))
 		return err
 	})
 	if err != nil {

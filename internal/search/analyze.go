@@ -44,7 +44,7 @@ type analyzer struct {
 	mutates bool
 
 	gatherers sync.Pool     // *gatherer values that earlier queries released
-	turns     chan struct{} // semaphore: its capacity is the number of concurrent queries
+	slots     chan struct{} // semaphore: its capacity is the number of concurrent queries
 }
 
 // newAnalyzer returns the analyzer for a language, given by its English name or its code. Words
@@ -52,7 +52,7 @@ type analyzer struct {
 func newAnalyzer(name string) *analyzer {
 	l := languageOf(name)
 	a := &analyzer{
-		language: name, classes: newClasses(), stem: l.stem, turns: make(chan struct{}, mostQueries()),
+		language: name, classes: newClasses(), stem: l.stem, slots: make(chan struct{}, maxQueries()),
 		stops: map[string]bool{}, forms: map[string]string{},
 		starts: map[string]string{}, mutates: l.mutates(),
 	}
@@ -107,7 +107,7 @@ func (a *analyzer) terms(word string) []string {
 	if !a.stops[word] {
 		list = append(list, a.stemOf(word))
 	}
-	bare := bareOf(word)
+	bare := stripAccents(word)
 	if bare == word {
 		return list
 	}
@@ -156,11 +156,11 @@ func shorten(word string) string {
 	return fmt.Sprintf("%s%016x", word[:cut], h.Sum64())
 }
 
-// bareOf returns a word without accents, and with letters such as ø replaced by plain ones, as
+// stripAccents returns a word without accents, and with letters such as ø replaced by plain ones, as
 // people without these letters on their keyboard write it. In scripts where marks are vowels,
 // only the points of Hebrew and Arabic are removed. If nothing would be left, it returns the word
 // unchanged.
-func bareOf(word string) string {
+func stripAccents(word string) string {
 	if isASCII(word) {
 		return word
 	}

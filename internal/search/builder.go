@@ -11,7 +11,7 @@ type builder struct {
 	analyzer   *analyzer
 	isThreaded bool
 	scanner    *scanner
-	signer     phraseFilter
+	filter     phraseFilter
 	writer     *writer
 	seg        *segment
 
@@ -50,18 +50,18 @@ func (b *builder) add(path string, n *Note) {
 	// Signatures are stored by slot; a head has an empty one.
 	head := b.slot(slot{})
 	b.writer.note(path, uint32(head), uint32(head+1))
-	b.writer.sign()
+	b.writer.endSignature()
 	if b.isThreaded {
 		b.memory(head, n)
 		return
 	}
 	b.seg.slots[head].lengths = [2]uint32{b.text(fieldTitle, n.Title), 0}
 	b.text(fieldPath, strings.TrimSuffix(path, ".md"))
-	for _, words := range n.Also {
-		b.seg.slots[head].lengths[1] += b.text(fieldAlso, words)
+	for _, words := range n.Keywords {
+		b.seg.slots[head].lengths[1] += b.text(fieldKeywords, words)
 	}
 	for i, u := range units(n) {
-		at := b.slot(slot{span: u.span, heading: b.writer.under(u.heading)})
+		at := b.slot(slot{span: u.span, heading: b.writer.headingOffsets(u.heading)})
 		heading := b.text(fieldHeading, u.heading)
 		body := b.body(n.Text[u.start:u.end], n.Unsure || int(u.start) < n.Body)
 		b.seg.slots[at].lengths = [2]uint32{body, heading}
@@ -104,14 +104,14 @@ func (b *builder) body(text []byte, isUnsure bool) (words uint32) {
 		b.mergedBody(r)
 		isUnsure = isUnsure || b.wasOdd || r.changes(text)
 		for _, a := range r.atoms {
-			b.signer.add(a)
+			b.filter.add(a)
 		}
 	}
 	if isUnsure {
 		b.count(fieldBody, b.id([]byte(unsure)))
 	}
-	b.writer.signatures = b.signer.appendSignature(b.writer.signatures)
-	b.writer.sign()
+	b.writer.signatures = b.filter.appendSignature(b.writer.signatures)
+	b.writer.endSignature()
 	return words
 }
 

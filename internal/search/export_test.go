@@ -49,5 +49,5 @@ func HoldsPhrase(text, phrase string) (sought, cut, canSeek bool) {
 	if len(atoms) == 0 {
 		return false, false, false
 	}
-	return s.holds([]byte(text), atoms), s.cutHolds([]byte(text), atoms), s.canSeek(atoms[0].text, []byte(text))
+	return s.contains([]byte(text), atoms), s.containsBySplitting([]byte(text), atoms), s.canSeek(atoms[0].text, []byte(text))
 }

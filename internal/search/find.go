@@ -9,16 +9,16 @@ import (
 // DefaultLimit is the number of hits on a page if Options.Limit is not positive.
 const DefaultLimit = 20
 
-// lookEvery is the number of notes after which the search calls Options.Ended again.
-const lookEvery = 256
+// checkEvery is the number of notes after which the search calls Options.Canceled again.
+const checkEvery = 256
 
-// mostRead is the maximum number of notes whose texts are read to verify phrases.
-const mostRead = 1000
+// maxVerified is the maximum number of notes whose texts are read to verify phrases.
+const maxVerified = 1000
 
 // Options select a page of the results and give the search access to the texts. The zero value
 // returns the first page, without snippets.
 //
-// Text, Filter, Ended, Tie and Ahead are called by the goroutine that calls Search.
+// Text, Filter, Canceled, Tie and Prefetch are called by the goroutine that calls Search.
 type Options struct {
 	Limit  int                   // hits on a page; 0: DefaultLimit
 	After  *Cursor               // return the page after this cursor; nil: the first page
@@ -32,9 +32,9 @@ type Options struct {
 	// Snippet is the maximum length of a snippet in bytes; 0: 240; negative: no snippets.
 	Snippet int
 
-	// Ended is called from time to time. If it returns an error, the search stops and returns
+	// Canceled is called from time to time. If it returns an error, the search stops and returns
 	// that error. Nil: the search is never stopped.
-	Ended func() error
+	Canceled func() error
 
 	// Exact are the paths of notes whose name is the query. They come first if they are found.
 	Exact []string
@@ -47,9 +47,9 @@ type Options struct {
 	// stated besides the words, such as a kind or a tag; see Structural.
 	Explain, Constrained bool
 
-	// Ahead is called with batches of notes whose texts Text will be asked for next, so that the
+	// Prefetch is called with batches of notes whose texts Text will be asked for next, so that the
 	// caller can prefetch them. Nil: it is not called.
-	Ahead func(docs []string)
+	Prefetch func(docs []string)
 }
 
 // A Cursor is a position in the results: that of the last hit of a page.
@@ -91,8 +91,8 @@ type Passage struct {
 // after the hit.
 func (h Hit) Cursor() *Cursor { return &Cursor{h.Score, h.Doc} }
 
-// Search returns the notes that match a query. It returns only errors of o.Text and o.Ended. A
-// limited number of searches run at once and the others wait, so o.Text, o.Filter and o.Ended
+// Search returns the notes that match a query. It returns only errors of o.Text and o.Canceled. A
+// limited number of searches run at once and the others wait, so o.Text, o.Filter and o.Canceled
 // must not call Search: that can deadlock.
 //
 // The hits are those with any of the words of the query, all of its phrases, and nothing that it
@@ -104,10 +104,10 @@ func (x *Index) Search(q Query, o Options) (Results, error) {
 	if o.Snippet == 0 {
 		o.Snippet = snippetLength
 	}
-	x.analyzer.turns <- struct{}{}
-	defer func() { <-x.analyzer.turns }()
-	if o.Ended != nil { // it can have changed during the wait
-		if err := o.Ended(); err != nil {
+	x.analyzer.slots <- struct{}{}
+	defer func() { <-x.analyzer.slots }()
+	if o.Canceled != nil { // it can have changed during the wait
+		if err := o.Canceled(); err != nil {
 			return Results{}, err
 		}
 	}
@@ -129,7 +129,7 @@ func (x *Index) Search(q Query, o Options) (Results, error) {
 	}
 	// Phrases must be verified in the texts, which is slow, so only the best candidates are read.
 	// They are ranked without the cursor, so that all pages are parts of the same list.
-	best := ranking{most: mostRead, tie: o.Tie}
+	best := ranking{most: maxVerified, tie: o.Tie}
 	if err := s.each(o.Filter, best.add); err != nil {
 		return Results{}, err
 	}
@@ -141,7 +141,7 @@ func (x *Index) Search(q Query, o Options) (Results, error) {
 	for _, f := range found {
 		page.add(f)
 	}
-	return s.results(&page, len(found), best.total > mostRead)
+	return s.results(&page, len(found), best.total > maxVerified)
 }
 
 // A searcher runs one query.
@@ -186,7 +186,7 @@ func (s *searcher) bonus(layer, doc int) float64 {
 // that cannot contain the phrases.
 func (s *searcher) narrow() (reads bool) {
 	scan := s.x.analyzer.scanner()
-	for _, list := range [][]*requirement{s.must, s.never} {
+	for _, list := range [][]*requirement{s.must, s.mustNot} {
 		for _, r := range list {
 			if r.phrase != nil {
 				r.narrow(s.x, scan)
@@ -198,7 +198,7 @@ func (s *searcher) narrow() (reads bool) {
 }
 
 // each calls f with each note that passes the filter and that, as far as the postings show,
-// matches the query. It returns an error of Options.Ended.
+// matches the query. It returns an error of Options.Canceled.
 //
 // Notes come in the order of layers, and in a layer in the order of their numbers.
 func (s *searcher) each(filter func(string) bool, f func(scored)) error {
@@ -206,8 +206,8 @@ func (s *searcher) each(filter func(string) bool, f func(scored)) error {
 	for i := range s.x.layers {
 		w := newWalker(s.x, i, s.concepts)
 		for doc, ok := s.next(w, -1); ok; doc, ok = s.next(w, doc) {
-			if step++; step%lookEvery == 0 && s.Ended != nil {
-				if err := s.Ended(); err != nil {
+			if step++; step%checkEvery == 0 && s.Canceled != nil {
+				if err := s.Canceled(); err != nil {
 					return err
 				}
 			}
@@ -248,7 +248,7 @@ func (s *searcher) admits(layer, doc int) bool {
 			return false
 		}
 	}
-	for _, r := range s.never {
+	for _, r := range s.mustNot {
 		// The postings of an excluded phrase do not show that the note contains the phrase.
 		certain := r.phrase == nil || s.Text == nil
 		if certain && len(r.within(layer, head, end)) > 0 {
@@ -266,13 +266,13 @@ func (s *searcher) verified(list []scored) ([]scored, error) {
 	scan := s.x.analyzer.scanner()
 	var kept []scored
 	for i, f := range list {
-		if s.Ended != nil {
-			if err := s.Ended(); err != nil {
+		if s.Canceled != nil {
+			if err := s.Canceled(); err != nil {
 				return nil, err
 			}
 		}
-		if i%manyAhead == 0 {
-			s.ahead(list[i:min(i+manyAhead, len(list))])
+		if i%prefetchBatch == 0 {
+			s.prefetch(list[i:min(i+prefetchBatch, len(list))])
 		}
 		r := reader{scan: scan, liveSegment: &s.x.layers[f.layer], textOf: s.Text}
 		if s.verify(&f, &r) {
@@ -285,26 +285,26 @@ func (s *searcher) verified(list []scored) ([]scored, error) {
 	return kept, nil
 }
 
-// manyAhead is the number of notes in one call of Options.Ahead while phrases are verified.
-const manyAhead = 64
+// prefetchBatch is the number of notes in one call of Options.Prefetch while phrases are verified.
+const prefetchBatch = 64
 
-// ahead passes notes to Options.Ahead whose texts are read next.
-func (s *searcher) ahead(list []scored) {
-	if s.Ahead == nil || len(list) == 0 {
+// prefetch passes notes to Options.Prefetch whose texts are read next.
+func (s *searcher) prefetch(list []scored) {
+	if s.Prefetch == nil || len(list) == 0 {
 		return
 	}
 	docs := make([]string, len(list))
 	for i, f := range list {
 		docs[i] = f.path
 	}
-	s.Ahead(docs)
+	s.Prefetch(docs)
 }
 
 // verify reports whether the text of a note meets the requirements that are phrases. The passage
 // that contains a required phrase becomes the best passage of f. On an error of the reader its
 // result is meaningless.
 func (s *searcher) verify(f *scored, r *reader) bool {
-	for _, never := range s.never {
+	for _, never := range s.mustNot {
 		if never.phrase == nil {
 			continue
 		}
@@ -344,28 +344,28 @@ type reader struct {
 // first such slot. ok is false if there is none.
 func (r *reader) find(q *requirement, f *scored) (uint32, bool) {
 	slots := q.within(f.layer, r.docs[f.doc].head, r.end(f.doc))
-	if slices.Contains(slots, f.slot) && r.holds(f, f.slot, q.phrase) {
+	if slices.Contains(slots, f.slot) && r.contains(f, f.slot, q.phrase) {
 		return f.slot, true
 	}
 	for _, slot := range slots {
-		if slot != f.slot && r.holds(f, slot, q.phrase) {
+		if slot != f.slot && r.contains(f, slot, q.phrase) {
 			return slot, true
 		}
 	}
 	return 0, false
 }
 
-// holds reports whether a slot contains a phrase. Of a head only the path is examined, because
+// contains reports whether a slot contains a phrase. Of a head only the path is examined, because
 // the title and the keywords of a note are in its text too.
-func (r *reader) holds(f *scored, slot uint32, phrase []atom) bool {
+func (r *reader) contains(f *scored, slot uint32, phrase []atom) bool {
 	if slot == r.docs[f.doc].head {
-		return r.scan.holds([]byte(f.path), phrase)
+		return r.scan.contains([]byte(f.path), phrase)
 	}
 	if !r.read {
 		r.text, r.err = r.textOf(f.path)
 		r.read = true
 	}
-	return r.err == nil && r.scan.holds(r.slots[slot].of(r.text), phrase)
+	return r.err == nil && r.scan.contains(r.slots[slot].of(r.text), phrase)
 }
 
 // of returns the part of a text that a span covers. Offsets after the end of the text are
@@ -386,7 +386,7 @@ func (s *searcher) results(page *ranking, total int, partial bool) (Results, err
 	marker.length = s.Snippet
 	shows := s.Text != nil && s.Snippet > 0
 	if shows {
-		s.ahead(list)
+		s.prefetch(list)
 	}
 	for _, f := range list {
 		l := &s.x.layers[f.layer]

@@ -76,13 +76,13 @@ func (s *segment) stored() int64 {
 // them.
 func (s *segment) bytes() int64 {
 	sketched := 0
-	if k := s.known.Load(); k != nil {
+	if k := s.sketchCache.Load(); k != nil {
 		sketched = 9 * len(k.bags)
 	}
-	if w := s.width.Load(); w != nil {
+	if w := s.widthCache.Load(); w != nil {
 		sketched += 2 * len(*w)
 	}
-	if t := s.table.Load(); t != nil {
+	if t := s.threadCache.Load(); t != nil {
 		sketched += 8*len(t.names) + 4*len(t.starts)
 	}
 	return s.stored() + int64(sketched)

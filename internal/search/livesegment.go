@@ -63,10 +63,10 @@ func (t *totals) add(n totals, by int) {
 // document is written again once for each time that the index grows by this factor.
 const mergeFactor = 8
 
-// settle bounds the number of layers. It drops empty layers, merges the first layer with more
+// mergeLayers bounds the number of layers. It drops empty layers, merges the first layer with more
 // than half of its documents deleted with all layers after it, and then merges wherever
 // mergeFactor layers have the same rank.
-func (x *Index) settle() {
+func (x *Index) mergeLayers() {
 	x.layers = slices.DeleteFunc(x.layers, func(l liveSegment) bool { return l.live == 0 })
 	for i, l := range x.layers {
 		// Merging the layers after it too keeps the layers ordered by size.
@@ -75,14 +75,14 @@ func (x *Index) settle() {
 			break
 		}
 	}
-	for i := x.crowded(); i >= 0; i = x.crowded() {
+	for i := x.firstToMerge(); i >= 0; i = x.firstToMerge() {
 		x.mergeFrom(i)
 	}
 }
 
-// crowded returns the index of the first layer of the highest rank that has at least mergeFactor
+// firstToMerge returns the index of the first layer of the highest rank that has at least mergeFactor
 // layers; -1 if there is none.
-func (x *Index) crowded() int {
+func (x *Index) firstToMerge() int {
 	var count, first [bits.UintSize]int
 	for i, l := range x.layers {
 		// first[r] is the first layer of rank r.

@@ -37,18 +37,18 @@ func (b *builder) memory(head int, n *Note) {
 		m = &MemoryFields{}
 	}
 	author := b.text(fieldAuthor, m.Author)
-	for _, words := range n.Also {
-		b.text(fieldNamed, words)
+	for _, words := range n.Keywords {
+		b.text(fieldName, words)
 	}
 	b.seg.slots[head].lengths = [2]uint32{author, b.text(fieldDate, dateWords(m.Date))}
 	for _, term := range personTerms(b.scanner, m.Persons) {
 		b.count(fieldAuthor, b.id([]byte(term)))
 	}
 	if term := nameTerm(b.scanner, m.Name); term != "" {
-		b.count(fieldNamed, b.id([]byte(term)))
+		b.count(fieldName, b.id([]byte(term)))
 	}
-	at := b.slot(slot{span: span{end: uint32(len(n.Text)), line: 1}, heading: b.writer.under("")})
-	text := b.signed(n.Text)
+	at := b.slot(slot{span: span{end: uint32(len(n.Text)), line: 1}, heading: b.writer.headingOffsets("")})
+	text := b.signedText(n.Text)
 	facts := uint32(0)
 	for _, fact := range m.Facts {
 		facts += b.text(fieldFacts, fact)
@@ -57,17 +57,17 @@ func (b *builder) memory(head int, n *Note) {
 	b.seg.members = append(b.seg.members, newMember(m))
 }
 
-// signed counts the terms of the text of a passage and appends its signature. It returns the
+// signedText counts the terms of the text of a passage and appends its signature. It returns the
 // number of words.
-func (b *builder) signed(text []byte) (words uint32) {
+func (b *builder) signedText(text []byte) (words uint32) {
 	for r := range b.scanner.runs(text) {
 		words += b.run(fieldText, r)
 		for _, a := range r.atoms {
-			b.signer.add(a)
+			b.filter.add(a)
 		}
 	}
-	b.writer.signatures = b.signer.appendSignature(b.writer.signatures)
-	b.writer.sign()
+	b.writer.signatures = b.filter.appendSignature(b.writer.signatures)
+	b.writer.endSignature()
 	return words
 }
 
@@ -108,9 +108,9 @@ func nameTerm(scan *scanner, name string) string {
 }
 
 // digestTerm returns the term of a name that consists of these words. Words after the first
-// mostWords do not count.
+// maxWords do not count.
 func digestTerm(words []string) string {
-	words = words[:min(len(words), mostWords)]
+	words = words[:min(len(words), maxWords)]
 	if len(words) == 0 {
 		return ""
 	}

@@ -2,8 +2,8 @@ package search
 
 import "slices"
 
-// gone marks a slot that no longer exists.
-const gone = ^uint32(0)
+// deletedSlot marks a slot that no longer exists.
+const deletedSlot = ^uint32(0)
 
 // A source is a layer that is being merged into a new segment.
 type source struct {
@@ -35,7 +35,7 @@ func merge(layers []liveSegment) *segment {
 		var list postingList
 		// Sources are in the order of their documents in the new segment, so slots ascend.
 		for i := range sources {
-			sources[i].take(name, &list)
+			sources[i].addTerm(name, &list)
 		}
 		// A term that only deleted documents had is dropped.
 		if len(list.data) > 0 {
@@ -55,14 +55,14 @@ func (x *Index) Purged() *Index {
 			y.layers[i] = liveSegment{s, nil, len(s.docs)}
 		}
 	}
-	y.settle()
+	y.mergeLayers()
 	return y
 }
 
 // move copies the documents of a layer that are not deleted, and returns the new number of each
 // slot, or gone.
 func (w *writer) move(l *liveSegment) []uint32 {
-	moved := slices.Repeat([]uint32{gone}, len(l.slots))
+	moved := slices.Repeat([]uint32{deletedSlot}, len(l.slots))
 	for i, d := range l.docs {
 		if !l.has(i) {
 			continue
@@ -85,12 +85,12 @@ func (w *writer) move(l *liveSegment) []uint32 {
 func (w *writer) slot(from *liveSegment, at uint32) {
 	s := from.slots[at]
 	if !s.isHead() {
-		s.heading = w.under(from.heading(at))
+		s.heading = w.headingOffsets(from.heading(at))
 	}
 	w.seg.slots = append(w.seg.slots, s)
 	w.seg.docOf = append(w.seg.docOf, uint32(len(w.seg.docs)))
 	w.signatures = append(w.signatures, from.signature(at)...)
-	w.sign()
+	w.endSignature()
 }
 
 // first returns the smallest term that is next in any source; ok is false at the end of all
@@ -104,15 +104,15 @@ func first(sources []source) (name string, ok bool) {
 	return name, ok
 }
 
-// take appends the postings of a term to a list if it is the next term of the source, and
+// addTerm appends the postings of a term to a list if it is the next term of the source, and
 // advances the source.
-func (s *source) take(name string, to *postingList) {
+func (s *source) addTerm(name string, to *postingList) {
 	if s.next == s.terms() || s.name(s.next) != name {
 		return
 	}
 	r := s.list(s.next)
 	for r.read() {
-		if at := s.moved[r.slot]; at != gone {
+		if at := s.moved[r.slot]; at != deletedSlot {
 			to.add(posting{at, r.counts})
 		}
 	}

@@ -6,50 +6,50 @@ import (
 	"slices"
 )
 
-// A full is the score of a document in full: with the contributions of its neighbours, its thread
+// A fullScore is the score of a document in full: with the contributions of its neighbours, its thread
 // and its person.
-type full struct {
-	row    int    // row of the ranker
-	known  bool   // whether near is set
-	near   [4]int // rows of the neighbours: 1 and 2 before, 1 and 2 after; nobody: none
-	parts  Parts
-	theirs bool // it is of the one person that the query names
-	others bool // it is of another person
+type fullScore struct {
+	row         int    // row of the ranker
+	known       bool   // whether near is set
+	neighbours  [4]int // rows of the neighbours: 1 and 2 before, 1 and 2 after; nobody: none
+	parts       Parts
+	aboutPerson bool // it is of the one person that the query names
+	aboutOther  bool // it is of another person
 }
 
-// previous is the position, in full.near, of the neighbour directly before a document.
+// previous is the position, in fullScore.neighbours, of the neighbour directly before a document.
 const previous = 0
 
-// nobody is the row of a neighbour that does not exist.
-const nobody = -1
+// noRow is the row of a neighbour that does not exist.
+const noRow = -1
 
 // A ranker scores the documents of a threaded profile. It scores in full the candidates with the
 // best scores by their own words, and their neighbours. Each document whose counts it needs has a
 // row.
 //
-// The steps are, as in threaded: scoreOwn, bestOwn, gatherNear, count, scoreAll and rank.
+// The steps are, as in threaded: scoreOwn, bestOwn, gatherNeighbours, count, scoreAll and rank.
 type ranker struct {
 	*searcher
 	gather  *gatherer
 	threads threads
-	naming  *naming
+	person  *personDocs
 
-	own      [][]float64 // by layer and document: score by its own words; 0: none
-	foundOwn int         // number of documents with such a score
+	ownScores [][]float64 // by layer and document: score by its own words; 0: none
+	foundOwn  int         // number of documents with such a score
 
-	refs  []ref     // by row: the document
-	rows  [][]int32 // by layer and document: row + 1; 0: no row
-	best  int       // the first best rows are the candidates with the best own scores
-	tally []float32 // by row: occurrences of each concept in the head, then in the passage
-	full  []full    // of the first rows: those scored in full
+	refs          []ref       // by row: the document
+	rows          [][]int32   // by layer and document: row + 1; 0: no row
+	best          int         // the first best rows are the candidates with the best own scores
+	conceptCounts []float32   // by row: occurrences of each concept in the head, then in the passage
+	full          []fullScore // of the first rows: those scored in full
 
-	nothing []float32 // counts of a neighbour that does not exist: all 0
+	zeroCounts []float32 // counts of a neighbour that does not exist: all 0
 }
 
 // threaded runs the query on a threaded profile and returns the page that the options select.
 func (s *searcher) threaded(g *gatherer) (Results, error) {
 	r := &ranker{searcher: s, gather: g, threads: threads{s.x, map[uint64][]stretch{}}}
-	r.own, r.rows = g.room()
+	r.ownScores, r.rows = g.buffers()
 	r.refs = g.refs[:0]
 	defer func() {
 		g.clearRows(r.refs)
@@ -61,8 +61,8 @@ func (s *searcher) threaded(g *gatherer) (Results, error) {
 		return Results{}, err
 	}
 	// From here on, hits can be explained by the ranker; see searcher.why.
-	s.ranker, r.naming = r, s.x.naming(s.likely())
-	r.gatherNear(r.bestOwn())
+	s.ranker, r.person = r, s.x.docsOfPerson(s.correctedWords())
+	r.gatherNeighbours(r.bestOwn())
 	r.count()
 	r.scoreAll()
 	page := ranking{most: s.Limit + 1, after: s.After, tie: s.Tie}
@@ -72,32 +72,32 @@ func (s *searcher) threaded(g *gatherer) (Results, error) {
 	return s.results(&page, page.total, false)
 }
 
-// likely returns the words of the query. A word that is in no document is replaced by the most
+// correctedWords returns the words of the query. A word that is in no document is replaced by the most
 // similar word, if there is one.
-func (p *plan) likely() []string {
+func (p *plan) correctedWords() []string {
 	words := slices.Clone(p.tokens)
 	for i, word := range words {
-		words[i] = cmp.Or(p.meant[word], word)
+		words[i] = cmp.Or(p.corrections[word], word)
 	}
 	return words
 }
 
 // scoreOwn scores all documents by their own words, except for late concepts.
 func (r *ranker) scoreOwn() error {
-	if r.all || len(r.must)+len(r.never) > 0 {
+	if r.all || len(r.must)+len(r.mustNot) > 0 {
 		return r.scoreWalking()
 	}
 	for _, c := range r.concepts {
 		if c.late {
 			continue
 		}
-		if r.Ended != nil {
-			if err := r.Ended(); err != nil {
+		if r.Canceled != nil {
+			if err := r.Canceled(); err != nil {
 				return err
 			}
 		}
 		for layer, list := range c.lists {
-			c.addTo(r.own[layer], r.x.layers[layer].docOf, list)
+			c.addTo(r.ownScores[layer], r.x.layers[layer].docOf, list)
 		}
 	}
 	return nil
@@ -111,13 +111,13 @@ func (r *ranker) scoreWalking() error {
 		c.late = false
 		r.gather.gather(c)
 	}
-	return r.each(nil, func(f scored) { r.own[f.layer][f.doc] = max(f.score, math.SmallestNonzeroFloat64) })
+	return r.each(nil, func(f scored) { r.ownScores[f.layer][f.doc] = max(f.score, math.SmallestNonzeroFloat64) })
 }
 
 // addTo adds the gains of the concept to scores, which are indexed by document. Occurrences in
 // the head and in the passage of a document are added up first.
 func (c *concept) addTo(scores []float64, docOf []uint32, list []weighted) {
-	idf, saturation := c.idf, c.saturation
+	idf, saturation := c.idf, c.k1
 	for i := 0; i < len(list); {
 		doc, count := docOf[list[i].slot], float64(list[i].count)
 		for i++; i < len(list) && docOf[list[i].slot] == doc; i++ {
@@ -134,7 +134,7 @@ func (r *ranker) bestOwn() []ref {
 	best, doubtful := r.sift(most)
 	// Only the doubtful ones must be sorted, which are few as a rule.
 	if room := most - len(best); len(doubtful) > room {
-		doubtful = r.chosen(doubtful, room)
+		doubtful = r.topOwn(doubtful, room)
 	}
 	for _, o := range doubtful {
 		best = append(best, o.ref)
@@ -148,18 +148,18 @@ func (r *ranker) bestOwn() []ref {
 	return best
 }
 
-// An own is a document with the score by its own words.
-type own struct {
+// An ownScore is a document with the score by its own words.
+type ownScore struct {
 	ref
 	score float64
 }
 
-// chosen returns the best documents of a list, most of them, in any order. The list must have
+// topOwn returns the best documents of a list, most of them, in any order. The list must have
 // more.
 //
 // It keeps a buffer of candidates, which it sorts and cuts when it is full.
-func (r *ranker) chosen(list []own, most int) []own {
-	kept := make([]own, 0, 2*most+64)
+func (r *ranker) topOwn(list []ownScore, most int) []ownScore {
+	kept := make([]ownScore, 0, 2*most+64)
 	full := false
 	for _, o := range slices.Backward(list) { // the last ones are probably the newest
 		// kept[most-1] is the worst of the best so far: everything after it can be dropped.
@@ -176,7 +176,7 @@ func (r *ranker) chosen(list []own, most int) []own {
 }
 
 // compareOwn compares documents by descending own score, then by merit, then by path.
-func (r *ranker) compareOwn(a, b own) int {
+func (r *ranker) compareOwn(a, b ownScore) int {
 	if a.score != b.score {
 		return cmp.Compare(b.score, a.score)
 	}
@@ -186,17 +186,17 @@ func (r *ranker) compareOwn(a, b own) int {
 	return cmp.Compare(r.x.layers[a.layer].path(int(a.doc)), r.x.layers[b.layer].path(int(b.doc)))
 }
 
-// sieve is the number of steps into which sift divides the range of scores.
-const sieve = 1024
+// siftSteps is the number of steps into which sift divides the range of scores.
+const siftSteps = 1024
 
 // sift counts the documents with an own score in foundOwn. It returns the documents that are
 // certainly among the best most ones, and the doubtful ones, of which some are.
 //
 // It sorts scores into steps of equal width, so that no list of all documents must be sorted. Only
 // those in the step where the limit is reached are doubtful.
-func (r *ranker) sift(most int) (best []ref, doubtful []own) {
+func (r *ranker) sift(most int) (best []ref, doubtful []ownScore) {
 	highest := 0.
-	for _, scores := range r.own {
+	for _, scores := range r.ownScores {
 		for _, score := range scores {
 			highest = max(highest, score)
 		}
@@ -206,9 +206,9 @@ func (r *ranker) sift(most int) (best []ref, doubtful []own) {
 	}
 	// steps is a histogram of the scores. It finds the best documents in linear time, without
 	// sorting all of them.
-	var steps [sieve + 1]int
-	scale := sieve / highest
-	for _, scores := range r.own {
+	var steps [siftSteps + 1]int
+	scale := siftSteps / highest
+	for _, scores := range r.ownScores {
 		for _, score := range scores {
 			if score > 0 {
 				r.foundOwn++
@@ -218,12 +218,12 @@ func (r *ranker) sift(most int) (best []ref, doubtful []own) {
 	}
 	// least becomes the highest step such that it and the steps above it have at least most
 	// documents. All documents above it are among the best, those in it possibly.
-	least, n := sieve, steps[sieve]
+	least, n := siftSteps, steps[siftSteps]
 	for ; least > 0 && n < most; least-- {
 		n += steps[least-1]
 	}
 	best = make([]ref, 0, most+len(r.named))
-	for layer, scores := range r.own {
+	for layer, scores := range r.ownScores {
 		for doc, score := range scores {
 			if score == 0 {
 				continue
@@ -231,7 +231,7 @@ func (r *ranker) sift(most int) (best []ref, doubtful []own) {
 			of := ref{int32(layer), int32(doc)}
 			switch step := int(score * scale); {
 			case step == least:
-				doubtful = append(doubtful, own{of, score})
+				doubtful = append(doubtful, ownScore{of, score})
 			case step > least:
 				best = append(best, of)
 			}
@@ -240,9 +240,9 @@ func (r *ranker) sift(most int) (best []ref, doubtful []own) {
 	return best, doubtful
 }
 
-// gatherNear assigns rows to the best documents and to those within two steps of them that the
+// gatherNeighbours assigns rows to the best documents and to those within two steps of them that the
 // query admits, which are all scored in full, and then to the neighbours of all these.
-func (r *ranker) gatherNear(best []ref) {
+func (r *ranker) gatherNeighbours(best []ref) {
 	for _, of := range best {
 		r.row(of)
 	}
@@ -252,7 +252,7 @@ func (r *ranker) gatherNear(best []ref) {
 	for i := range best {
 		windows = append(windows, r.threads.window(r.refs[i]))
 		for _, step := range [...]int{-1, -2, 1, 2} {
-			if n := windows[i].at(step); n != without && r.admits(int(n.layer), int(n.doc)) {
+			if n := windows[i].at(step); n != noRef && r.admits(int(n.layer), int(n.doc)) {
 				r.row(n)
 			}
 		}
@@ -261,19 +261,19 @@ func (r *ranker) gatherNear(best []ref) {
 	clear(r.full)
 	for i := range windows {
 		for middle := -2; middle <= 2; middle++ {
-			r.placeNear(&windows[i], middle)
+			r.setNeighbours(&windows[i], middle)
 		}
 	}
 	r.gather.windows, r.gather.full = windows, r.full
 }
 
-// placeNear sets the neighbours of a document in a window, if it is scored in full and they are
+// setNeighbours sets the neighbours of a document in a window, if it is scored in full and they are
 // not set yet.
 //
 // middle is the position of the document in the window: 0 for the one that the window is of.
-func (r *ranker) placeNear(w *window, middle int) {
+func (r *ranker) setNeighbours(w *window, middle int) {
 	of := w.at(middle)
-	if of == without {
+	if of == noRef {
 		return
 	}
 	row := int(r.rows[of.layer][of.doc]) - 1
@@ -281,7 +281,7 @@ func (r *ranker) placeNear(w *window, middle int) {
 	if row < 0 || row >= len(r.full) || r.full[row].known {
 		return
 	}
-	r.full[row] = full{row: row, known: true, near: [4]int{
+	r.full[row] = fullScore{row: row, known: true, neighbours: [4]int{
 		r.row(w.at(middle - 1)), r.row(w.at(middle - 2)), r.row(w.at(middle + 1)), r.row(w.at(middle + 2)),
 	}}
 }
@@ -289,8 +289,8 @@ func (r *ranker) placeNear(w *window, middle int) {
 // row returns the row of a document, and assigns the next row if it has none. It returns nobody
 // for the ref without.
 func (r *ranker) row(of ref) int {
-	if of == without {
-		return nobody
+	if of == noRef {
+		return noRow
 	}
 	rows := r.rows[of.layer]
 	if rows[of.doc] == 0 {
@@ -303,9 +303,9 @@ func (r *ranker) row(of ref) int {
 // count sets tally: the occurrences of each concept in the documents that have rows.
 func (r *ranker) count() {
 	size := 2 * len(r.refs) * len(r.concepts)
-	r.tally = slices.Grow(r.gather.tally[:0], size)[:size]
-	clear(r.tally)
-	r.gather.tally = r.tally
+	r.conceptCounts = slices.Grow(r.gather.tally[:0], size)[:size]
+	clear(r.conceptCounts)
+	r.gather.tally = r.conceptCounts
 	for i, c := range r.concepts {
 		if c.late {
 			r.gather.gatherLate(c)
@@ -324,39 +324,39 @@ func (r *ranker) count() {
 				if w.slot != s.docs[doc].head {
 					at += len(r.concepts)
 				}
-				r.tally[at] += w.count
+				r.conceptCounts[at] += w.count
 			}
 		}
 	}
 }
 
 // counts returns the occurrences of each concept in the head and in the passage of a row; zeros
-// for nobody.
+// for noRow.
 func (r *ranker) counts(row int) (heads, units []float32) {
 	n := len(r.concepts)
-	if row == nobody {
-		return r.nothing, r.nothing
+	if row == noRow {
+		return r.zeroCounts, r.zeroCounts
 	}
-	return r.tally[2*row*n:][:n], r.tally[(2*row+1)*n:][:n]
+	return r.conceptCounts[2*row*n:][:n], r.conceptCounts[(2*row+1)*n:][:n]
 }
 
 // scoreAll scores the documents of the first rows in full.
 func (r *ranker) scoreAll() {
-	r.nothing = make([]float32, len(r.concepts))
+	r.zeroCounts = make([]float32, len(r.concepts))
 	for i := range r.full {
 		r.scoreWords(&r.full[i])
 	}
 	// All scores by words are known now, so the best of each thread is too.
 	r.shareThreads()
-	if r.naming == nil {
+	if r.person == nil {
 		return
 	}
 	for i := range r.full {
 		f, of := &r.full[i], r.refs[i]
-		f.theirs = r.naming.has(int(of.layer), r.x.layers[of.layer].docs[of.doc].head)
+		f.aboutPerson = r.person.has(int(of.layer), r.x.layers[of.layer].docs[of.doc].head)
 		// A document without persons is neither.
-		f.others = !f.theirs && r.x.member(of).has(knownFlag)
-		if f.theirs {
+		f.aboutOther = !f.aboutPerson && r.x.member(of).has(knownFlag)
+		if f.aboutPerson {
 			p := &f.parts
 			p.Person = float64((r.x.profile.thread.person - 1) * (p.Text + p.Neighbours + p.Thread))
 		}
@@ -372,11 +372,11 @@ func (r *ranker) scoreAll() {
 //
 // where previous and others are shares of the profile, and neighbours count with their passages.
 // The score is the sum of idf*count/(count+k1) over all concepts.
-func (r *ranker) scoreWords(f *full) {
+func (r *ranker) scoreWords(f *fullScore) {
 	t := &r.x.profile.thread
 	heads, units := r.counts(f.row)
 	var near [4][]float32
-	for i, row := range f.near {
+	for i, row := range f.neighbours {
 		_, near[i] = r.counts(row)
 	}
 	n := len(heads)
@@ -394,9 +394,9 @@ func (r *ranker) scoreWords(f *full) {
 	f.parts.Text = whole
 }
 
-// part returns the parts of a score, with the score by words divided into the contributions of
+// splitParts returns the parts of a score, with the score by words divided into the contributions of
 // the document's own words and of its neighbours.
-func (r *ranker) part(f *full) Parts {
+func (r *ranker) splitParts(f *fullScore) Parts {
 	heads, units := r.counts(f.row)
 	p, alone := f.parts, 0.
 	for i, c := range r.concepts {
@@ -422,7 +422,7 @@ func (r *ranker) shareThreads() {
 	order := r.inThreads()
 	for from := 0; from < len(order); {
 		to, best := from+1, r.full[order[from].row].parts.text()
-		for to < len(order) && r.together(&order[to-1], &order[to]) {
+		for to < len(order) && r.inSameThread(&order[to-1], &order[to]) {
 			best = max(best, r.full[order[to].row].parts.text())
 			to++
 		}
@@ -434,7 +434,7 @@ func (r *ranker) shareThreads() {
 
 // inThreads returns the documents in threads that are scored in full, ordered by thread and
 // position.
-func (r *ranker) inThreads() []placed {
+func (r *ranker) inThreads() []threadPosition {
 	order, merged := r.gather.order[:0], r.gather.merged[:0]
 	for layer := range r.x.layers {
 		// Within a layer, ranks are in the order of threads. So integers can be sorted instead of
@@ -455,11 +455,11 @@ func (r *ranker) inThreads() []placed {
 
 // merge appends to to the sorted documents of order and of keys, in order. The lower 32 bits of a
 // key are a row.
-func (r *ranker) merge(to, order []placed, keys []uint64) []placed {
+func (r *ranker) merge(to, order []threadPosition, keys []uint64) []threadPosition {
 	for _, key := range keys {
 		i := int(uint32(key))
 		m := r.x.member(r.refs[i])
-		p := placed{wholeOf(m.thread), m.at(), wholeOf(m.seq), i}
+		p := threadPosition{wholeOf(m.thread), m.at(), wholeOf(m.seq), i}
 		for len(order) > 0 && order[0].compare(p) <= 0 {
 			to, order = append(to, order[0]), order[1:]
 		}
@@ -468,8 +468,8 @@ func (r *ranker) merge(to, order []placed, keys []uint64) []placed {
 	return append(to, order...)
 }
 
-// A placed is a row with the position of its document in its thread.
-type placed struct {
+// A threadPosition is a row with the position of its document in its thread.
+type threadPosition struct {
 	thread uint64
 	at     int64
 	seq    uint64
@@ -477,7 +477,7 @@ type placed struct {
 }
 
 // compare compares positions by thread, then by time, then by seq.
-func (p placed) compare(o placed) int {
+func (p threadPosition) compare(o threadPosition) int {
 	if p.thread != o.thread {
 		return cmp.Compare(p.thread, o.thread)
 	}
@@ -487,9 +487,9 @@ func (p placed) compare(o placed) int {
 	return cmp.Compare(p.seq, o.seq)
 }
 
-// together reports whether two documents that are adjacent among those scored in full belong to
+// inSameThread reports whether two documents that are adjacent among those scored in full belong to
 // the same thread, without a gap between them.
-func (r *ranker) together(a, b *placed) bool {
+func (r *ranker) inSameThread(a, b *threadPosition) bool {
 	return a.thread == b.thread && b.at-a.at <= r.x.profile.thread.gap.Milliseconds()
 }
 
@@ -500,7 +500,7 @@ func (r *ranker) rank(page *ranking) error {
 	enough, also := 0, 0
 	for i := range r.full {
 		of := r.refs[i]
-		if r.own[of.layer][of.doc] > 0 {
+		if r.ownScores[of.layer][of.doc] > 0 {
 			also++
 		}
 		score := r.full[i].parts.sum()
@@ -525,7 +525,7 @@ func (r *ranker) rank(page *ranking) error {
 		page.total += r.foundOwn - also
 		return nil
 	}
-	for layer := range r.own {
+	for layer := range r.ownScores {
 		if err := r.rankOthers(page, layer, filled); err != nil {
 			return err
 		}
@@ -537,12 +537,12 @@ func (r *ranker) rank(page *ranking) error {
 // only counts them.
 func (r *ranker) rankOthers(page *ranking, layer int, filled bool) error {
 	share, l, rows, step := 1+r.x.profile.thread.share, &r.x.layers[layer], r.rows[layer], 0
-	for doc, score := range r.own[layer] {
+	for doc, score := range r.ownScores[layer] {
 		if score == 0 || rows[doc] > 0 && int(rows[doc]) <= len(r.full) {
 			continue
 		}
-		if step++; step%lookEvery == 0 && r.Ended != nil {
-			if err := r.Ended(); err != nil {
+		if step++; step%checkEvery == 0 && r.Canceled != nil {
+			if err := r.Canceled(); err != nil {
 				return err
 			}
 		}
@@ -560,7 +560,7 @@ func (r *ranker) rankOthers(page *ranking, layer int, filled bool) error {
 
 // scored returns a document with its score, rounded to four decimal places. f is nil if it was
 // not scored in full.
-func (r *ranker) scored(of ref, score float64, f *full) scored {
+func (r *ranker) scored(of ref, score float64, f *fullScore) scored {
 	l := &r.x.layers[of.layer]
 	doc := int(of.doc)
 	return scored{

@@ -47,14 +47,14 @@ func ReadImage(data []byte) (*Index, error) {
 // An imageReader reads the blocks of an image in order. After the end of the data it returns zero
 // values and sets torn.
 type imageReader struct {
-	rest []byte
-	torn bool // the data ended too soon
+	rest      []byte
+	truncated bool // the data ended too soon
 }
 
 // index reads the part of an image after the header.
 func (r *imageReader) index() (*Index, error) {
 	number, language, stems, layers := r.number(), r.text(), r.number() == 1, r.number()
-	if r.torn {
+	if r.truncated {
 		return nil, r.damaged()
 	}
 	profile, ok := profileOf(number)
@@ -68,7 +68,7 @@ func (r *imageReader) index() (*Index, error) {
 	x := New(profile, strings.Clone(language)) // a copy: the analyzer can outlive the image
 	for range layers {
 		l := r.layer()
-		if r.torn || !l.complete() || !l.threadsFit(profile.isThreaded()) {
+		if r.truncated || !l.complete() || !l.validThreads(profile.isThreaded()) {
 			return nil, r.damaged()
 		}
 		x.layers = append(x.layers, l)
@@ -95,12 +95,12 @@ func (r *imageReader) layer() liveSegment {
 	return liveSegment{segment: s, dead: wholes(readList[uint32](r))}
 }
 
-// take returns the next n bytes and skips their padding. It returns nil after the end of the
+// next returns the next n bytes and skips their padding. It returns nil after the end of the
 // data.
-func (r *imageReader) take(n uint64) []byte {
+func (r *imageReader) next(n uint64) []byte {
 	// n is at most 2^32 times the size of a record, so the sum cannot overflow.
 	whole := (n + 3) / 4 * 4
-	if r.torn = r.torn || whole > uint64(len(r.rest)); r.torn {
+	if r.truncated = r.truncated || whole > uint64(len(r.rest)); r.truncated {
 		return nil
 	}
 	data := r.rest[:n]
@@ -110,7 +110,7 @@ func (r *imageReader) take(n uint64) []byte {
 
 // number reads a number; 0 after the end of the data.
 func (r *imageReader) number() uint32 {
-	data := r.take(4)
+	data := r.next(4)
 	if data == nil {
 		return 0
 	}
@@ -118,11 +118,11 @@ func (r *imageReader) number() uint32 {
 }
 
 // text reads a block of bytes.
-func (r *imageReader) text() string { return inPlace(r.take(uint64(r.number()))) }
+func (r *imageReader) text() string { return inPlace(r.next(uint64(r.number()))) }
 
 // readList reads a block of records.
 func readList[R record](r *imageReader) []R {
-	return records[R](r.take(uint64(r.number()) * uint64(sizeOf[R]())))
+	return records[R](r.next(uint64(r.number()) * uint64(sizeOf[R]())))
 }
 
 // wholes returns the words of 64 bits for the output of halves.
@@ -154,7 +154,7 @@ func (t *totals) addLive(l *liveSegment) {
 // All checks are linear in the size of the layer. After them, offsets and numbers in the layer can
 // be used without further checks.
 func (l *liveSegment) complete() bool {
-	return l.spread() && l.sort() && l.headingsFit() && l.count() &&
+	return l.setDocOf() && l.sort() && l.validHeadings() && l.count() &&
 		len(l.signatureEnds) == len(l.slots) && ascend(l.signatureEnds, len(l.signatures)) &&
 		len(l.listEnds) == len(l.nameEnds) && ascend(l.listEnds, len(l.lists)) &&
 		ascend(l.nameEnds, len(l.names)) && l.namesAscend()
@@ -173,9 +173,9 @@ func ascend(ends []uint32, all int) bool {
 	return uint64(before) == uint64(all)
 }
 
-// spread sets docOf. It reports whether each document consists of a head and at least one passage
+// setDocOf sets docOf. It reports whether each document consists of a head and at least one passage
 // after it, up to the head of the next document, and has one of the passages as its lead.
-func (s *segment) spread() bool {
+func (s *segment) setDocOf() bool {
 	s.docOf = make([]uint32, 0, len(s.slots))
 	pathEnd := uint32(0)
 	for i, d := range s.docs {
@@ -217,9 +217,9 @@ func (s *segment) sort() bool {
 	return true
 }
 
-// threadsFit sets rank. It reports whether byThread contains exactly the documents that are in
+// validThreads sets rank. It reports whether byThread contains exactly the documents that are in
 // threads, in order. Without threads there must be no members.
-func (s *segment) threadsFit(isThreaded bool) bool {
+func (s *segment) validThreads(isThreaded bool) bool {
 	if !isThreaded {
 		return len(s.members)+len(s.byThread) == 0
 	}
@@ -242,10 +242,10 @@ func (s *segment) threadsFit(isThreaded bool) bool {
 	return inThreads == len(s.byThread)
 }
 
-// headingsFit reports whether the heading of each passage is that of the passage before, or
+// validHeadings reports whether the heading of each passage is that of the passage before, or
 // directly after it in headings. So a merge, which writes the headings passage by passage, never
 // needs more space than they have now.
-func (s *segment) headingsFit() bool {
+func (s *segment) validHeadings() bool {
 	last := [2]uint32{}
 	for i := range s.slots {
 		at := s.slots[i].heading

@@ -7,11 +7,11 @@ import "fmt"
 type Part struct {
 	Not bool // a matching text must not have it
 
-	want *requirement
+	requirement *requirement
 }
 
-// A UnitAt identifies a passage of a note by the line in which it begins, from 1.
-type UnitAt struct {
+// A UnitPosition identifies a passage of a note by the line in which it begins, from 1.
+type UnitPosition struct {
 	Doc  string
 	Line int
 }
@@ -24,7 +24,7 @@ type UnitAt struct {
 func (x *Index) Parts(q Query) []Part {
 	p := &planner{x: x, scan: x.analyzer.scanner(), seen: map[string]bool{}}
 	var all []Part
-	for _, c := range q.Clauses[:min(len(q.Clauses), mostWords)] {
+	for _, c := range q.Clauses[:min(len(q.Clauses), maxWords)] {
 		for _, r := range p.partsOf(c) {
 			if len(r.parts) > 0 {
 				all = append(all, Part{c.Not, r})
@@ -73,13 +73,13 @@ func (p *planner) anyForm(forms []form) []form {
 // UnitsWith returns the passages that have a part, ignoring Part.Not. Matches in the names of a
 // note do not count. text returns the text of a note, which is read to verify a phrase. The only
 // errors are those of text.
-func (x *Index) UnitsWith(p Part, text func(doc string) ([]byte, error)) ([]UnitAt, error) {
-	var all []UnitAt
+func (x *Index) UnitsWith(p Part, text func(doc string) ([]byte, error)) ([]UnitPosition, error) {
+	var all []UnitPosition
 	for i := range x.layers {
 		l := &x.layers[i]
 		r := reader{scan: x.analyzer.scanner(), liveSegment: l, textOf: text}
 		last := -1
-		for _, slot := range l.slotsWith(p.want.parts) {
+		for _, slot := range l.slotsWith(p.requirement.parts) {
 			doc := int(l.docOf[slot])
 			if l.slots[slot].isHead() {
 				continue
@@ -88,13 +88,13 @@ func (x *Index) UnitsWith(p Part, text func(doc string) ([]byte, error)) ([]Unit
 				// The reader keeps the text of one note.
 				last, r.read, r.text = doc, false, nil
 			}
-			if p.want.phrase != nil && !r.holds(&scored{path: l.path(doc)}, slot, p.want.phrase) {
+			if p.requirement.phrase != nil && !r.contains(&scored{path: l.path(doc)}, slot, p.requirement.phrase) {
 				if r.err != nil {
 					return nil, fmt.Errorf("read the text of a note found: %w", r.err)
 				}
 				continue
 			}
-			all = append(all, UnitAt{l.path(doc), int(l.slots[slot].line)})
+			all = append(all, UnitPosition{l.path(doc), int(l.slots[slot].line)})
 		}
 	}
 	return all, nil

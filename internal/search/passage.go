@@ -27,7 +27,7 @@ func (s *searcher) passage(m *marker, f scored, text []byte) passage {
 	found := most > 0
 	for slot := l.docs[f.doc].head + 1; slot < l.end(f.doc); slot++ {
 		part := l.slots[slot].of(text)
-		if int(l.slots[slot].start) < body || !s.holdsAsMuch(part, head) {
+		if int(l.slots[slot].start) < body || !s.containsPhrasesOf(part, head) {
 			continue
 		}
 		worth := m.worthOf(part)
@@ -48,11 +48,11 @@ func (l *liveSegment) passage(slot uint32, text []byte) passage {
 	return passage{u.of(text), Passage{int(u.line), l.heading(slot)}}
 }
 
-// holdsAsMuch reports whether part contains every required phrase that the frontmatter contains.
-func (s *searcher) holdsAsMuch(part, head []byte) bool {
+// containsPhrasesOf reports whether part contains every required phrase that the frontmatter contains.
+func (s *searcher) containsPhrasesOf(part, head []byte) bool {
 	scan := s.x.analyzer.scanner()
 	for _, r := range s.must {
-		if r.phrase != nil && scan.holds(head, r.phrase) && !scan.holds(part, r.phrase) {
+		if r.phrase != nil && scan.contains(head, r.phrase) && !scan.contains(part, r.phrase) {
 			return false
 		}
 	}

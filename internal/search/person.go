@@ -21,8 +21,8 @@ const (
 	personName = "@@"
 )
 
-// mostNameWords is the maximum number of words of a name that is looked up as a whole.
-const mostNameWords = 4
+// maxNameWords is the maximum number of words of a name that is looked up as a whole.
+const maxNameWords = 4
 
 // personTerms returns the terms of some persons, sorted and unique.
 //
@@ -49,17 +49,17 @@ func personTerms(scan *scanner, persons []Person) []string {
 	return slices.Compact(terms)
 }
 
-// A naming contains, by layer, the sorted heads of the documents of the person that a query
+// A personDocs contains, by layer, the sorted heads of the documents of the person that a query
 // names.
-type naming struct{ heads [][]uint32 }
+type personDocs struct{ heads [][]uint32 }
 
-// naming returns the naming of a query with these words. It returns nil if the query names no
+// docsOfPerson returns the naming of a query with these words. It returns nil if the query names no
 // person, or if no name matches all words that match a name. If several names do, it covers all
 // of them.
 //
 // Each word, or sequence of words, that matches names restricts the names to those that match it
 // too. So "Ada" and "Lovelace" together name a single person, even if there are other Adas.
-func (x *Index) naming(words []string) *naming {
+func (x *Index) docsOfPerson(words []string) *personDocs {
 	var common map[string]bool
 	for i, word := range words {
 		for _, terms := range x.personsAt(words[i:], word) {
@@ -76,7 +76,7 @@ func (x *Index) naming(words []string) *naming {
 	if len(common) == 0 {
 		return nil
 	}
-	return x.theirs(common)
+	return x.docsOfNames(common)
 }
 
 // personsAt returns sets of names that match a query from one of its words on: the names that
@@ -87,7 +87,7 @@ func (x *Index) personsAt(words []string, word string) []map[string]bool {
 		return nil
 	}
 	all := []map[string]bool{x.names(personWord+word+" ", true)}
-	for n := 2; n <= min(len(words), mostNameWords); n++ {
+	for n := 2; n <= min(len(words), maxNameWords); n++ {
 		all = append(all, x.names(personName+strings.Join(words[:n], " "), false))
 	}
 	return all
@@ -119,15 +119,15 @@ func nameOf(term string) string {
 	return name
 }
 
-// theirs returns the naming of the documents that have any of the names.
-func (x *Index) theirs(names map[string]bool) *naming {
+// docsOfNames returns the naming of the documents that have any of the names.
+func (x *Index) docsOfNames(names map[string]bool) *personDocs {
 	var forms []form
 	for name := range names {
 		// A document lists a name under terms of one kind. Both kinds are looked up.
 		first, _, _ := strings.Cut(name, " ")
 		forms = append(forms, form{term: personName + name}, form{term: personWord + first + " " + name})
 	}
-	n := &naming{make([][]uint32, len(x.layers))}
+	n := &personDocs{make([][]uint32, len(x.layers))}
 	for i := range x.layers {
 		n.heads[i] = x.layers[i].slotsOf(forms)
 	}
@@ -135,7 +135,7 @@ func (x *Index) theirs(names map[string]bool) *naming {
 }
 
 // has reports whether the document with this head is in the naming.
-func (n *naming) has(layer int, head uint32) bool {
+func (n *personDocs) has(layer int, head uint32) bool {
 	_, ok := slices.BinarySearch(n.heads[layer], head)
 	return ok
 }

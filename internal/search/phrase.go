@@ -15,9 +15,9 @@ type requirement struct {
 	marks  []uint64   // of the phrase; see phraseFilter
 }
 
-// mostParts is the maximum number of terms of a phrase that are looked up. The text is checked
+// maxParts is the maximum number of terms of a phrase that are looked up. The text is checked
 // for all of them.
-const mostParts = 64
+const maxParts = 64
 
 // phrase returns the requirement of a phrase.
 func (p *planner) phrase(text string) *requirement {
@@ -28,8 +28,8 @@ func (p *planner) phrase(text string) *requirement {
 	if len(r.phrase) == 1 && len(r.parts) == 1 {
 		r.phrase = nil // one posting is sufficient
 	}
-	r.parts = r.parts[:min(mostParts, len(r.parts))]
-	r.marks = p.signer.phrase(r.phrase)
+	r.parts = r.parts[:min(maxParts, len(r.parts))]
+	r.marks = p.filter.phrase(r.phrase)
 	return r
 }
 
@@ -57,15 +57,15 @@ func (r *requirement) add(run *run) {
 				r.parts = append(r.parts, []form{{term: term, weight: 1}})
 			}
 		case run.whole == nil:
-			r.parts = append(r.parts, []form{written(a.text)})
+			r.parts = append(r.parts, []form{writtenForm(a.text)})
 		case i == 0: // one word of the phrase can be two in the text, and two can be one
-			r.parts = append(r.parts, []form{written(a.text), written(run.whole)})
+			r.parts = append(r.parts, []form{writtenForm(a.text), writtenForm(run.whole)})
 		}
 	}
 }
 
-// written returns the form of a word as written.
-func written(word []byte) form { return form{term: asWritten + shorten(string(word)), weight: 1} }
+// writtenForm returns the form of a word as written.
+func writtenForm(word []byte) form { return form{term: asWritten + shorten(string(word)), weight: 1} }
 
 // exclude adds the exclusion of a clause. A single word excludes all its forms, like a word that
 // is searched for; several words joined by punctuation exclude a phrase.
@@ -79,7 +79,7 @@ func (p *planner) exclude(c Clause) {
 		forms = p.excludedForms(r.parts[0][0], c.Kind)
 	}
 	if forms == nil {
-		p.require(&p.never, r)
+		p.require(&p.mustNot, r)
 		return
 	}
 	p.excluded = append(p.excluded, forms...)
@@ -146,9 +146,9 @@ func (r *requirement) narrow(x *Index, scan *scanner) {
 		l := &x.layers[i]
 		r.lists[i] = slices.DeleteFunc(list, func(slot uint32) bool {
 			if l.slots[slot].isHead() {
-				return !scan.holds([]byte(l.path(int(l.docOf[slot]))), r.phrase)
+				return !scan.contains([]byte(l.path(int(l.docOf[slot]))), r.phrase)
 			}
-			return !mayHold(l.signature(slot), r.marks)
+			return !mayContain(l.signature(slot), r.marks)
 		})
 	}
 }
@@ -162,8 +162,8 @@ func (r *requirement) within(layer int, head, end uint32) []uint32 {
 	return list[from:to]
 }
 
-// cutHolds returns the same as holds. It splits the whole text into words.
-func (s *scanner) cutHolds(text []byte, phrase []atom) bool {
+// containsBySplitting returns the same as holds. It splits the whole text into words.
+func (s *scanner) containsBySplitting(text []byte, phrase []atom) bool {
 	s.found, s.kept = s.found[:0], s.kept[:0]
 	for r := range s.runs(text) {
 		for _, a := range r.atoms {

@@ -8,15 +8,15 @@ import "math/bits"
 // and of the notes with all words of a phrase only those are read that can have the words side by
 // side.
 
-// A view is the number of letters before and after a joint that a mark covers. They can belong to
+// A markView is the number of letters before and after a joint that a mark covers. They can belong to
 // several atoms, because one word in a phrase can be two words in the text.
-type view struct{ before, behind int }
+type markView struct{ before, after int }
 
 // A signature contains one mark for each joint and view. If a phrase has too few letters for some
 // views, because it begins or ends with a short word, only the others are checked.
 var (
-	wordViews      = []view{{3, 5}, {5, 3}, {1, 4}, {4, 1}, {2, 2}}
-	characterViews = []view{{1, 2}, {1, 2}, {2, 2}} // between characters such as Chinese ones
+	wordViews      = []markView{{3, 5}, {5, 3}, {1, 4}, {4, 1}, {2, 2}}
+	characterViews = []markView{{1, 2}, {1, 2}, {2, 2}} // between characters such as Chinese ones
 )
 
 // bitsPerJoint is the size of a signature in bits for each joint. Each view sets one bit, so
@@ -79,8 +79,8 @@ func (s *phraseFilter) marks(f func(uint64)) {
 		}
 		for i, v := range views {
 			// A view that reaches beyond the phrase would see other letters in the text.
-			if at >= v.before && at+v.behind <= len(s.letters) {
-				f(mix(uint64(i+1), s.letters[at-v.before:at+v.behind]))
+			if at >= v.before && at+v.after <= len(s.letters) {
+				f(mix(uint64(i+1), s.letters[at-v.before:at+v.after]))
 			}
 		}
 	}
@@ -102,27 +102,27 @@ func (s *phraseFilter) appendSignature(to []byte) []byte {
 	to = append(to, make([]byte, size)...)
 	own := to[len(to)-size:]
 	s.marks(func(mark uint64) {
-		bit := place(mark, size)
+		bit := bitPosition(mark, size)
 		own[bit/8] |= 1 << (bit % 8)
 	})
 	s.reset()
 	return to
 }
 
-// place returns the position of the bit for a mark in a signature of size bytes.
-func place(mark uint64, size int) uint64 {
+// bitPosition returns the position of the bit for a mark in a signature of size bytes.
+func bitPosition(mark uint64, size int) uint64 {
 	high, _ := bits.Mul64(mark, uint64(size)*8)
 	return high
 }
 
-// mayHold reports whether a signature contains all marks, so that its text can contain the
+// mayContain reports whether a signature contains all marks, so that its text can contain the
 // phrase.
-func mayHold(signature string, marks []uint64) bool {
+func mayContain(signature string, marks []uint64) bool {
 	for _, mark := range marks {
 		if len(signature) == 0 {
 			return false
 		}
-		bit := place(mark, len(signature))
+		bit := bitPosition(mark, len(signature))
 		if signature[bit/8]&(1<<(bit%8)) == 0 {
 			return false
 		}

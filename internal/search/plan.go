@@ -9,9 +9,9 @@ import (
 // Limits of a query. They are far above the length of typed queries; of a long pasted text, only
 // the first words count.
 const (
-	mostWords   = 128 // plain words
-	mostSigned  = 16  // phrases, prefixes and exclusions
-	mostRepairs = 4   // unknown words whose spelling is corrected
+	maxWords       = 128 // plain words
+	maxPhrases     = 16  // phrases, prefixes and exclusions
+	maxCorrections = 4   // unknown words whose spelling is corrected
 )
 
 // The weights of the forms of a word, besides its stem, which has weight 1.
@@ -30,7 +30,7 @@ type form struct {
 
 // A concept is a unit of scoring: the occurrences of all its forms are counted together.
 //
-// docs, idf, lists and held are set by a gatherer.
+// docs, idf, lists and stats are set by a gatherer.
 type concept struct {
 	forms  []form
 	weight float64
@@ -38,7 +38,7 @@ type concept struct {
 	docs   int          // number of notes that have it
 	idf    float64      // inverse document frequency, times weight
 
-	saturation float64 // k1 of BM25
+	k1 float64 // k1 of BM25
 
 	// late reports that the concept counts only for documents that are scored in full, and that
 	// its postings are read when these are known. Then beside is the concept of the stem of the
@@ -46,15 +46,15 @@ type concept struct {
 	late   bool
 	beside *concept
 
-	held []held // by layer
+	stats []layerStats // by layer
 }
 
-// A held reports how a layer has a concept: the number of documents, and the number of the term
+// A layerStats reports how a layer has a concept: the number of documents, and the number of the term
 // if all occurrences are of one term with weight 1, else -1.
-type held struct{ docs, only int }
+type layerStats struct{ docs, only int }
 
-// A wanted is a word of the query.
-type wanted struct {
+// A queryWord is a word of the query.
+type queryWord struct {
 	text       string
 	stop       bool
 	repairable bool // its spelling is corrected if it is unknown
@@ -65,14 +65,14 @@ type wanted struct {
 
 // A plan is a query prepared for one index.
 type plan struct {
-	concepts []*concept
-	words    []wanted          // that count, without joined ones
-	tokens   []string          // all words, in order
-	meant    map[string]string // an unknown word to the most similar word in the index
-	must     []*requirement    // a note must meet all of them
-	never    []*requirement    // a note must meet none of them
-	quoted   []*requirement    // an Exact match meets all of them
-	all      bool              // the query only excludes: all other notes are found
+	concepts    []*concept
+	words       []queryWord       // that count, without joined ones
+	tokens      []string          // all words, in order
+	corrections map[string]string // an unknown word to the most similar word in the index
+	must        []*requirement    // a note must meet all of them
+	mustNot     []*requirement    // a note must meet none of them
+	quoted      []*requirement    // an Exact match meets all of them
+	all         bool              // the query only excludes: all other notes are found
 }
 
 // A planner prepares a plan.
@@ -80,12 +80,12 @@ type plan struct {
 // It parses the clauses of a query into words and requirements, reads the postings of the words,
 // and corrects the spelling of those that no note has.
 type planner struct {
-	x      *Index
-	gather *gatherer
-	scan   *scanner
-	signer phraseFilter
-	asked  []wanted
-	seen   map[string]bool
+	x          *Index
+	gather     *gatherer
+	scan       *scanner
+	filter     phraseFilter
+	queryWords []queryWord
+	seen       map[string]bool
 
 	excluded []form // of all excluded words
 	plan
@@ -94,12 +94,12 @@ type planner struct {
 // plan returns the plan of a query. It ignores duplicate clauses, and those beyond the limits.
 func (g *gatherer) plan(q Query) plan {
 	p := &planner{x: g.x, gather: g, scan: g.x.analyzer.scanner(), seen: map[string]bool{}}
-	p.meant = map[string]string{}
+	p.corrections = map[string]string{}
 	seen, signed := map[Clause]bool{}, 0
 	for _, c := range q.Clauses {
 		plain := c.Kind == Word && !c.Not
 		// Plain words and other clauses have separate limits.
-		if seen[c] || plain && len(p.asked) == mostWords || !plain && signed == mostSigned {
+		if seen[c] || plain && len(p.queryWords) == maxWords || !plain && signed == maxPhrases {
 			continue
 		}
 		seen[c] = true
@@ -110,14 +110,14 @@ func (g *gatherer) plan(q Query) plan {
 	}
 	// All excluded words form one requirement, any form of which excludes a note.
 	if p.excluded != nil {
-		p.require(&p.never, &requirement{parts: [][]form{p.excluded}})
+		p.require(&p.mustNot, &requirement{parts: [][]form{p.excluded}})
 	}
 	for _, text := range q.quoted {
 		if r := p.phrase(text); len(r.parts) > 0 {
 			p.quoted = append(p.quoted, r)
 		}
 	}
-	p.all = len(p.asked) == 0 && len(p.must) == 0 && len(p.never) > 0
+	p.all = len(p.queryWords) == 0 && len(p.must) == 0 && len(p.mustNot) > 0
 	p.choose()
 	return p.plan
 }
@@ -137,13 +137,13 @@ func (p *planner) clause(c Clause) {
 	}
 }
 
-// want adds a word, unless it is a duplicate or there are mostWords already.
-func (p *planner) want(w wanted) {
-	if p.seen[w.text] || len(p.asked) == mostWords {
+// addWord adds a word, unless it is a duplicate or there are maxWords already.
+func (p *planner) addWord(w queryWord) {
+	if p.seen[w.text] || len(p.queryWords) == maxWords {
 		return
 	}
 	p.seen[w.text] = true
-	p.asked = append(p.asked, w)
+	p.queryWords = append(p.queryWords, w)
 }
 
 // text adds the words of a text.
@@ -151,19 +151,19 @@ func (p *planner) text(text string) {
 	for r := range p.scan.runs([]byte(text)) {
 		for _, a := range r.atoms {
 			p.atom(r, a)
-			if len(p.tokens) < mostWords {
+			if len(p.tokens) < maxWords {
 				p.tokens = append(p.tokens, string(a.text))
 			}
 		}
 		if r.whole != nil {
-			p.word(wanted{text: string(r.whole), joined: true, repairable: slipped(r)})
+			p.word(queryWord{text: string(r.whole), joined: true, repairable: mayBeTransposed(r)})
 		}
 	}
 }
 
-// slipped reports whether an identifier can be a word with its first two letters exchanged, such
+// mayBeTransposed reports whether an identifier can be a word with its first two letters exchanged, such
 // as "hSow" for "Show".
-func slipped(r *run) bool { return len(r.atoms) == 2 && utf8.RuneCount(r.atoms[0].text) == 1 }
+func mayBeTransposed(r *run) bool { return len(r.atoms) == 2 && utf8.RuneCount(r.atoms[0].text) == 1 }
 
 // atom adds the words of an atom. It skips a single letter of an identifier, which is in too many
 // texts.
@@ -172,10 +172,10 @@ func (p *planner) atom(r *run, a atom) {
 	case a.spaceless:
 		for _, term := range queryGrams(a.text) {
 			f := form{term: term, weight: 1}
-			p.want(wanted{text: term, concepts: []*concept{{forms: []form{f}, weight: 1}}})
+			p.addWord(queryWord{text: term, concepts: []*concept{{forms: []form{f}, weight: 1}}})
 		}
 	case r.whole == nil || utf8.RuneCount(a.text) > 1:
-		p.word(wanted{text: string(a.text), repairable: true})
+		p.word(queryWord{text: string(a.text), repairable: true})
 	}
 }
 
@@ -196,7 +196,7 @@ func queryGrams(text []byte) []string {
 //
 // A stop word has one concept: the word as written, or without accents. Another word has two: its
 // stem, and the word as written, which adds to the score of notes with exactly this form.
-func (p *planner) word(w wanted) {
+func (p *planner) word(w queryWord) {
 	a := p.x.analyzer
 	// Terms are derived from the shortened word, as in the index; the text of the word is kept
 	// for explanations and for the correction of spelling.
@@ -211,7 +211,7 @@ func (p *planner) word(w wanted) {
 			stem, {forms: []form{asIs}, weight: writtenWeight, late: p.x.profile.isThreaded(), beside: stem},
 		}
 	}
-	p.want(w)
+	p.addWord(w)
 }
 
 // wordForms returns the forms of a word, except the word as written.
@@ -221,7 +221,7 @@ func (a *analyzer) wordForms(word string) []form {
 
 // bareForms returns the forms that match a word if the query or the note omits its accents.
 func (a *analyzer) bareForms(word string) []form {
-	bare := bareOf(word)
+	bare := stripAccents(word)
 	stem := a.stemOf(bare)
 	forms := []form{{term: unaccented + bare, weight: bareWeight}}
 	if stem != bare {
@@ -246,7 +246,7 @@ func (p *planner) prefix(text string) {
 		p.text(text)
 		return
 	}
-	p.want(wanted{text: text + "*", isLike: true, concepts: []*concept{{forms: forms, weight: 1}}})
+	p.addWord(queryWord{text: text + "*", isLike: true, concepts: []*concept{{forms: forms, weight: 1}}})
 }
 
 // prefixForms returns the forms of a prefix; nil if the text is not one word of a script with
@@ -272,27 +272,27 @@ func (p *planner) prefixForms(text string) []form {
 	return []form{
 		{term: asWritten + word, weight: 1 - prefixWeight},
 		{term: asWritten + word, prefix: true, weight: prefixWeight},
-		{term: unaccented + bareOf(word), prefix: true, weight: prefixWeight * bareWeight},
+		{term: unaccented + stripAccents(word), prefix: true, weight: prefixWeight * bareWeight},
 	}
 }
 
 // choose selects the words that count and corrects the spelling of unknown ones. Stop words count
 // only if the query has no other words.
 //
-// A word is corrected only if no note has any form of it. At most mostRepairs words are corrected,
+// A word is corrected only if no note has any form of it. At most maxCorrections words are corrected,
 // because the comparison with all words of the index is slow.
 func (p *planner) choose() {
 	stopsOnly := true
-	for _, w := range p.asked {
+	for _, w := range p.queryWords {
 		stopsOnly = stopsOnly && w.stop
 	}
 	repairs := 0
-	for _, w := range p.asked {
+	for _, w := range p.queryWords {
 		if w.stop && !stopsOnly {
 			continue
 		}
 		// measure also reads the postings of the concepts, which the search needs.
-		if p.measure(w.concepts) == 0 && w.repairable && repairs < mostRepairs {
+		if p.measure(w.concepts) == 0 && w.repairable && repairs < maxCorrections {
 			repairs++
 			w.concepts, w.isLike = p.correctSpelling(w.text), true
 			p.measure(w.concepts)

@@ -4,13 +4,13 @@ import "encoding/binary"
 
 // A slot is a position in a segment that postings refer to. Each note has one slot for itself,
 // its head, followed by one for each of its passages. The fields of a head are the title, the
-// path and the keywords (Note.Also) of the note; those of a passage are its body and its heading.
+// path and the keywords (Note.Keywords) of the note; those of a passage are its body and its heading.
 // See Memories for the fields of a memory.
 // The fields of a slot. Fields of the head and of the passage use the same numbers.
 const (
-	fieldTitle = 0
-	fieldPath  = 1
-	fieldAlso  = 2
+	fieldTitle    = 0
+	fieldPath     = 1
+	fieldKeywords = 2
 
 	fieldBody    = 0
 	fieldHeading = 1
@@ -18,7 +18,7 @@ const (
 	fields = 3
 
 	fieldAuthor = 0 // head of a memory
-	fieldNamed  = 1
+	fieldName   = 1
 	fieldDate   = 2
 	fieldText   = 0 // passage of a memory
 	fieldFacts  = 1

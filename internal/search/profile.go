@@ -8,9 +8,9 @@ import "time"
 type Profile struct {
 	number uint32 // identifies the profile in images
 
-	saturation float64 // k1 of BM25
-	head       [fields]weighting
-	unit       [2]weighting
+	k1   float64 // k1 of BM25
+	head [fields]weighting
+	unit [2]weighting
 
 	// secondShare is the share of the score of the second best passage that is added to that of
 	// the best.
@@ -24,7 +24,7 @@ type Profile struct {
 
 // A weighting is the weight of an occurrence in a field, relative to one in the text, and the b
 // of BM25 (slope): how much the length of the field reduces the weight, from 0 to 1.
-type weighting struct{ weight, slope float64 }
+type weighting struct{ weight, b float64 }
 
 // A threading defines how the documents of a thread contribute to each other's scores.
 type threading struct {
@@ -36,27 +36,27 @@ type threading struct {
 }
 
 // Notes returns the profile of notes. The fields of a head are the title, the path and the
-// keywords (Note.Also). The passages are sections or parts of long ones, with a body and a
+// keywords (Note.Keywords). The passages are sections or parts of long ones, with a body and a
 // heading.
 func Notes() Profile {
 	return Profile{
-		number: 1, saturation: .9,
+		number: 1, k1: .9,
 		head:        [fields]weighting{{12, .5}, {8, 0}, {3, .5}},
 		unit:        [2]weighting{{1, .7}, {3, .5}},
-		secondShare: .2, fit: notes,
+		secondShare: .2, fit: noteFit,
 	}
 }
 
 // Memories returns the profile of memories and of turns of conversations (reference/retrieval.md
-// §1). The fields of a head are the author, the keywords (Note.Also) and the words of the date.
+// §1). The fields of a head are the author, the keywords (Note.Keywords) and the words of the date.
 // Each memory has one passage, with its text and its facts.
 func Memories() Profile {
 	return Profile{
-		number: 2, saturation: .9,
+		number: 2, k1: .9,
 		head:   [fields]weighting{{1, 0}, {1, 0}, {1, 0}},
 		unit:   [2]weighting{{1, .4}, {1, .4}},
 		thread: threading{gap: 4 * time.Hour, previous: .4, others: .1, share: .2, person: 1.25, candidates: 200},
-		fit:    turns, recordFit: recordFit,
+		fit:    turnFit, recordFit: recordFit,
 	}
 }
 

@@ -161,7 +161,7 @@ func (s *scanner) split(text []byte, offset int) {
 			start, before = at+n, 0
 		case silent:
 		default:
-			if s.turns(before, k, text[at+n:]) {
+			if s.beginsPart(before, k, text[at+n:]) {
 				s.part(text[start:at], offset+start)
 				start = at
 			}
@@ -174,8 +174,8 @@ func (s *scanner) split(text []byte, offset int) {
 	s.part(text[start:], offset+start)
 }
 
-// turns reports whether a new part begins at a character of class now: readFile, HTTPServer, Go語.
-func (s *scanner) turns(before, now class, rest []byte) bool {
+// beginsPart reports whether a new part begins at a character of class now: readFile, HTTPServer, Go語.
+func (s *scanner) beginsPart(before, now class, rest []byte) bool {
 	switch {
 	case before == 0:
 		return false

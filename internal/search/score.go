@@ -19,12 +19,12 @@ type weighted struct {
 // Its memory is reused by later queries of the same analyzer, because a query of a large index
 // needs some megabytes.
 type gatherer struct {
-	x     *Index
-	norms norms
-	arena []weighted // memory of the lists
-	sums  []float32  // by slot of a layer; all 0 between uses
-	seen  []uint64   // bits: the slots that have a sum
-	once  *once
+	x      *Index
+	norms  norms
+	arena  []weighted // memory of the lists
+	sums   []float32  // by slot of a layer; all 0 between uses
+	seen   []uint64   // bits: the slots that have a sum
+	single *singleWeights
 
 	// Memory of a ranker, by layer and document; rows are all 0 between uses.
 	scores [][]float64
@@ -33,23 +33,23 @@ type gatherer struct {
 	// Memory of a ranker for the documents that it scores in full.
 	refs    []ref
 	windows []window
-	full    []full
+	full    []fullScore
 	tally   []float32
-	order   []placed
-	merged  []placed
+	order   []threadPosition
+	merged  []threadPosition
 	keys    []uint64
 }
 
 // shortField is the length, in words, from which the weight of an occurrence is not precomputed.
 const shortField = 512
 
-// A once contains the weight of one occurrence in the first field of a slot, by the width of the
+// A singleWeights contains the weight of one occurrence in the first field of a slot, by the width of the
 // slot.
 //
 // It is computed again when the average lengths of fields change, which are part of norms.
-type once struct {
-	norms norms
-	worth [2 * shortField]float32
+type singleWeights struct {
+	norms   norms
+	weights [2 * shortField]float32
 }
 
 // The width of a slot is the length of its first field, plus shortField for a head. It is wide if
@@ -59,7 +59,7 @@ const wide = 2 * shortField
 // widths returns the width of each slot. They are computed on first use. Concurrent callers can
 // compute them at the same time, with the same result.
 func (s *segment) widths() []uint16 {
-	if known := s.width.Load(); known != nil {
+	if known := s.widthCache.Load(); known != nil {
 		return *known
 	}
 	all := make([]uint16, len(s.slots))
@@ -73,15 +73,15 @@ func (s *segment) widths() []uint16 {
 			all[i] = uint16(sl.lengths[0])
 		}
 	}
-	s.width.Store(&all)
+	s.widthCache.Store(&all)
 	return all
 }
 
-// newOnce computes the weights for some norms.
-func newOnce(n norms) *once {
-	o := &once{norms: n}
+// newSingleWeights computes the weights for some norms.
+func newSingleWeights(n norms) *singleWeights {
+	o := &singleWeights{norms: n}
 	for i := range uint32(shortField) {
-		o.worth[i], o.worth[shortField+i] = float32(n.unit[0].of(1, i)), float32(n.first.of(1, i))
+		o.weights[i], o.weights[shortField+i] = float32(n.unit[0].of(1, i)), float32(n.first.of(1, i))
 	}
 	return o
 }
@@ -93,19 +93,19 @@ func (x *Index) gatherer() *gatherer {
 		g = &gatherer{}
 	}
 	g.x, g.norms, g.arena = x, x.norms(), g.arena[:0]
-	if g.once == nil || g.once.norms != g.norms {
-		g.once = newOnce(g.norms)
+	if g.single == nil || g.single.norms != g.norms {
+		g.single = newSingleWeights(g.norms)
 	}
 	return g
 }
 
-// leastQueries is the number of concurrent queries of an index on a machine with few processors.
+// minQueries is the number of concurrent queries of an index on a machine with few processors.
 // Each query has lists of up to some megabytes, so many more queries than processors would cost
 // memory without finishing sooner. It is greater than one because some queries wait for texts.
-const leastQueries = 8
+const minQueries = 8
 
-// mostQueries returns the number of concurrent queries of an index; other queries wait.
-func mostQueries() int { return max(leastQueries, 2*runtime.GOMAXPROCS(0)) }
+// maxQueries returns the number of concurrent queries of an index; other queries wait.
+func maxQueries() int { return max(minQueries, 2*runtime.GOMAXPROCS(0)) }
 
 // mostKept is the maximum capacity of an arena that is reused: 1 Mi entries, 8 MB.
 const mostKept = 1 << 20
@@ -119,9 +119,9 @@ func (g *gatherer) release() {
 	}
 }
 
-// room returns the memory of a ranker for the documents of each layer, all 0. scores is valid
+// buffers returns the memory of a ranker for the documents of each layer, all 0. scores is valid
 // until the next call; rows must be cleared with clearRows.
-func (g *gatherer) room() (scores [][]float64, rows [][]int32) {
+func (g *gatherer) buffers() (scores [][]float64, rows [][]int32) {
 	for i := range g.x.layers {
 		n := len(g.x.layers[i].docs)
 		if i == len(g.scores) {
@@ -148,14 +148,14 @@ func (g *gatherer) clearRows(refs []ref) {
 //
 // It can be called again for a concept whose late was cleared.
 func (g *gatherer) gather(c *concept) {
-	c.saturation = g.x.profile.saturation
+	c.k1 = g.x.profile.k1
 	if c.late {
 		return
 	}
-	c.lists, c.held, c.docs = make([][]weighted, len(g.x.layers)), make([]held, len(g.x.layers)), 0
+	c.lists, c.stats, c.docs = make([][]weighted, len(g.x.layers)), make([]layerStats, len(g.x.layers)), 0
 	for i := range g.x.layers {
-		c.lists[i], c.held[i] = g.listOf(&g.x.layers[i], c.forms)
-		c.docs += c.held[i].docs
+		c.lists[i], c.stats[i] = g.listOf(&g.x.layers[i], c.forms)
+		c.docs += c.stats[i].docs
 	}
 	g.weigh(c)
 }
@@ -183,7 +183,7 @@ func (g *gatherer) gatherLate(c *concept) {
 		}
 		// If the postings of the stem and of the word as written are equal, all occurrences of
 		// the stem are in this form, and the list of the stem can be shared.
-		if h := c.beside.held[i]; h.only >= 0 && part(l.lists, l.listEnds, h.only) == part(l.lists, l.listEnds, first) {
+		if h := c.beside.stats[i]; h.only >= 0 && part(l.lists, l.listEnds, h.only) == part(l.lists, l.listEnds, first) {
 			c.lists[i] = c.beside.lists[i]
 			c.docs += h.docs
 			continue
@@ -197,13 +197,13 @@ func (g *gatherer) gatherLate(c *concept) {
 // gain returns the score of a passage for the concept, given the weight of the occurrences.
 func (c *concept) gain(count float64) float64 {
 	// This is the term frequency of BM25; the length of the field is part of count already.
-	return c.idf * (count / (count + c.saturation))
+	return c.idf * (count / (count + c.k1))
 }
 
 // listOf returns the occurrences of some forms in a layer, by slot, and how the layer has them.
 //
 // If a layer has a single term for all forms, its postings are appended without sums.
-func (g *gatherer) listOf(l *liveSegment, forms []form) ([]weighted, held) {
+func (g *gatherer) listOf(l *liveSegment, forms []form) ([]weighted, layerStats) {
 	start, only := len(g.arena), -1
 	weight, several := 0., false
 	for _, f := range forms {
@@ -214,7 +214,7 @@ func (g *gatherer) listOf(l *liveSegment, forms []form) ([]weighted, held) {
 			only, weight = first, f.weight
 		}
 	}
-	h := held{only: -1}
+	h := layerStats{only: -1}
 	switch {
 	case several:
 		g.sum(l, forms)
@@ -245,13 +245,13 @@ func (s *segment) termsOf(f form) (first, end int) {
 // whose row is 0, but counts the documents.
 func (g *gatherer) appendTerm(l *liveSegment, term int, weight float32, rows []int32) (docs int) {
 	data := part(l.lists, l.listEnds, term)
-	list, widths, once := g.arena, l.widths(), g.once
+	list, widths, once := g.arena, l.widths(), g.single
 	if rows == nil {
 		list = slices.Grow(list, len(data)) // a posting takes at least one byte
 	}
 	// The postings are decoded here and not with a postingReader, because this is the innermost
 	// loop of a query.
-	next, before := uint64(0), gone
+	next, before := uint64(0), deletedSlot
 	for at := 0; at < len(data); {
 		head := uint64(data[at])
 		if at++; head >= 0x80 {
@@ -280,7 +280,7 @@ func (g *gatherer) appendTerm(l *liveSegment, term int, weight float32, rows []i
 		worth := float32(0)
 		// Most postings are a single occurrence in the first field, whose weight is precomputed.
 		if width := widths[slot]; head&3 == onceInFirst && width < wide {
-			worth = once.worth[width]
+			worth = once.weights[width]
 		} else {
 			worth = float32(g.norms.count(&l.slots[slot], &counts))
 		}
@@ -369,10 +369,10 @@ func (x *Index) norms() norms {
 // newScale returns the scale of a field with a total length over n documents or passages.
 func newScale(w weighting, total uint64, n int) scale {
 	// The length of the field does not matter, or there is no average.
-	if total == 0 || w.slope == 0 {
+	if total == 0 || w.b == 0 {
 		return scale{1 / w.weight, 0}
 	}
-	return scale{(1 - w.slope) / w.weight, w.slope * float64(n) / float64(total) / w.weight}
+	return scale{(1 - w.b) / w.weight, w.b * float64(n) / float64(total) / w.weight}
 }
 
 // of returns the weight of a number of occurrences in a field. The conversions to float64, here
@@ -456,7 +456,7 @@ type scored struct {
 	order      uint32 // rank of its path in the layer
 	score      float64
 	path       string
-	full       *full // of a document that was scored in full; else nil
+	full       *fullScore // of a document that was scored in full; else nil
 }
 
 // A walker iterates over the documents of a layer that have any of the concepts.
@@ -485,13 +485,13 @@ func newWalker(x *Index, number int, concepts []*concept) *walker {
 
 // next returns the next document; false at the end. score advances to the one after it.
 func (w *walker) next() (doc int, ok bool) {
-	lowest := gone
+	lowest := deletedSlot
 	for _, list := range w.rest {
 		if len(list) > 0 && list[0].slot < lowest {
 			lowest = list[0].slot
 		}
 	}
-	if lowest == gone {
+	if lowest == deletedSlot {
 		return 0, false
 	}
 	return int(w.docOf[lowest]), true

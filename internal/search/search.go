@@ -59,7 +59,7 @@ type Change struct {
 // A Note contains the searched content of a note. The index does not retain it.
 type Note struct {
 	Title    string
-	Also     []string  // keywords: aliases, tags, a description
+	Keywords []string  // keywords: aliases, tags, a description
 	Text     []byte    // all of it, with the frontmatter
 	Body     int       // offset of the text after the frontmatter
 	Sections []Section // in text order
@@ -110,8 +110,8 @@ func (x *Index) With(changes []Change) *Index {
 func (x *Index) WithAll(changes iter.Seq[Change]) *Index {
 	// The clone of the layers makes y independent of x; the segments are shared.
 	y := &Index{x.profile, x.analyzer, slices.Clone(x.layers), x.totals}
-	c := workers{builds: x.builder}
-	defer c.dismiss()
+	c := workers{newBuilder: x.builder}
+	defer c.stop()
 	for change := range changes {
 		y.remove(change.Doc)
 		// A change always replaces the whole note.
@@ -122,7 +122,7 @@ func (x *Index) WithAll(changes iter.Seq[Change]) *Index {
 	for _, s := range c.finish() {
 		y.push(s)
 	}
-	y.settle()
+	y.mergeLayers()
 	return y
 }
 

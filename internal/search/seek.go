@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// holds reports whether a text contains a phrase: the same letters, beginning and ending at word
+// contains reports whether a text contains a phrase: the same letters, beginning and ending at word
 // boundaries. A word of the phrase can be several words of the text, or the other way round, only
 // inside an identifier: "github actions" is in GitHub Actions, but "the rapist" is not in
 // therapist.
@@ -15,10 +15,10 @@ import (
 // So holds searches for the bytes of the first atom, and splits only the text around each match.
 // This misses nothing as long as no character of the text can normalize to another one; canSeek
 // checks that.
-func (s *scanner) holds(text []byte, phrase []atom) bool {
+func (s *scanner) contains(text []byte, phrase []atom) bool {
 	first := phrase[0]
 	if !s.canSeek(first.text, text) {
-		return s.cutHolds(text, phrase)
+		return s.containsBySplitting(text, phrase)
 	}
 	// The phrase ends at most so many letters after its begin, which bounds the text to split.
 	letters := 0
@@ -37,7 +37,7 @@ func (s *scanner) holds(text []byte, phrase []atom) bool {
 		if !first.spaceless {
 			start = s.runStart(text, at)
 		}
-		if s.cutHolds(text[start:s.behind(text, at, letters)], phrase) {
+		if s.containsBySplitting(text[start:s.runEndAfter(text, at, letters)], phrase) {
 			return true
 		}
 	}
@@ -162,9 +162,9 @@ func (s *scanner) runStart(text []byte, at int) int {
 	return at
 }
 
-// behind returns the end of the run that contains the last of a number of letters from an offset
+// runEndAfter returns the end of the run that contains the last of a number of letters from an offset
 // on.
-func (s *scanner) behind(text []byte, at, letters int) int {
+func (s *scanner) runEndAfter(text []byte, at, letters int) int {
 	for at < len(text) {
 		k, n := s.at(text, at)
 		if k&opening != 0 {

@@ -32,9 +32,9 @@ type segment struct {
 	byThread []uint32 // numbers of the documents in threads, sorted by their members
 	rank     []uint32 // by document: its position in byThread
 
-	known atomic.Pointer[sketches]    // see sketches; nil: not computed yet
-	table atomic.Pointer[threadTable] // see threadTable; likewise
-	width atomic.Pointer[[]uint16]    // see widths; likewise
+	sketchCache atomic.Pointer[sketches]    // see sketches; nil: not computed yet
+	threadCache atomic.Pointer[threadTable] // see threadTable; likewise
+	widthCache  atomic.Pointer[[]uint16]    // see widths; likewise
 }
 
 // A doc is a document of a segment.
@@ -207,10 +207,10 @@ func (w *writer) note(path string, head, lead uint32) {
 	w.seg.docs = append(w.seg.docs, doc{uint32(w.paths.Len()), head, lead})
 }
 
-// under returns the offsets of the heading of the next passage, and writes it if it differs from
+// headingOffsets returns the offsets of the heading of the next passage, and writes it if it differs from
 // the last one. So the parts of a section share it.
-func (w *writer) under(heading string) [2]uint32 {
-	// Only adjacent passages share a heading; see headingsFit.
+func (w *writer) headingOffsets(heading string) [2]uint32 {
+	// Only adjacent passages share a heading; see validHeadings.
 	if heading != w.heading {
 		start := w.headings.Len()
 		w.headings.WriteString(heading)
@@ -219,8 +219,8 @@ func (w *writer) under(heading string) [2]uint32 {
 	return w.headingAt
 }
 
-// sign ends the signature of the next slot.
-func (w *writer) sign() {
+// endSignature ends the signature of the next slot.
+func (w *writer) endSignature() {
 	w.seg.signatureEnds = append(w.seg.signatureEnds, uint32(len(w.signatures)))
 }
 
@@ -229,9 +229,9 @@ func (w *writer) finish() *segment {
 	s := w.seg
 	s.paths, s.headings = compact(&w.paths), compact(&w.headings)
 	s.names, s.lists, s.signatures = compact(&w.names), compact(&w.lists), string(w.signatures)
-	s.nameEnds, s.listEnds = fitted(s.nameEnds), fitted(s.listEnds)
-	s.docs, s.slots = fitted(s.docs), fitted(s.slots)
-	s.docOf, s.signatureEnds = fitted(s.docOf), fitted(s.signatureEnds)
+	s.nameEnds, s.listEnds = clip(s.nameEnds), clip(s.listEnds)
+	s.docs, s.slots = clip(s.docs), clip(s.slots)
+	s.docOf, s.signatureEnds = clip(s.docOf), clip(s.signatureEnds)
 	s.sortPaths()
 	s.sortMembers()
 	return s
@@ -245,8 +245,8 @@ func compact(b *strings.Builder) string {
 	return b.String()
 }
 
-// fitted returns a list that is complete. It is copied only if it wastes much memory.
-func fitted[E any](list []E) []E {
+// clip returns a list that is complete. It is copied only if it wastes much memory.
+func clip[E any](list []E) []E {
 	if wasteful(len(list), cap(list)) {
 		return append(make([]E, 0, len(list)), list...)
 	}

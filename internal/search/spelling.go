@@ -8,17 +8,17 @@ import (
 )
 
 // Limits of the correction of spelling. A word that is not in the vault is replaced by up to
-// mostSimilar similar words. Words from shortestRepaired letters on can have one typing error,
+// maxSimilar similar words. Words from shortestRepaired letters on can have one typing error,
 // those from longRepaired on two.
 const (
 	shortestRepaired = 4
 	longRepaired     = 8
-	mostSimilar      = 3
+	maxSimilar       = 3
 	slipCost         = .25 // subtracted from the weight for each typing error
 )
 
-// A similar is a word of the vault that is similar to a word of a query.
-type similar struct {
+// A similarWord is a word of the vault that is similar to a word of a query.
+type similarWord struct {
 	word     string
 	distance int // number of typing errors
 	docs     int // number of notes that have it
@@ -42,7 +42,7 @@ func (p *planner) correctSpelling(word string) []*concept {
 	var forms []form
 	for i, s := range p.gather.similar(letters, slips) {
 		if i == 0 {
-			p.meant[word] = s.word
+			p.corrections[word] = s.word
 		}
 		weight := 1 - slipCost*float64(s.distance)
 		forms = append(forms, form{term: p.x.analyzer.mainTerm(s.word), weight: weight})
@@ -63,8 +63,8 @@ func (a *analyzer) mainTerm(word string) string {
 
 // similar returns the words of the vault within a number of typing errors of a word, the best
 // first.
-func (g *gatherer) similar(letters []rune, slips int) []similar {
-	found := map[string]similar{}
+func (g *gatherer) similar(letters []rune, slips int) []similarWord {
+	found := map[string]similarWord{}
 	d := distance{from: letters, most: slips, bag: bagOf(string(letters))}
 	for i := range g.x.layers {
 		l := &g.x.layers[i]
@@ -82,19 +82,19 @@ func (g *gatherer) similar(letters []rune, slips int) []similar {
 			}
 			docs := found[word].docs + g.docsWith(l, term)
 			if docs > 0 {
-				found[word] = similar{word, n, docs}
+				found[word] = similarWord{word, n, docs}
 			}
 		}
 	}
-	list := make([]similar, 0, len(found))
+	list := make([]similarWord, 0, len(found))
 	for _, s := range found {
 		list = append(list, s)
 	}
-	slices.SortFunc(list, func(a, b similar) int {
+	slices.SortFunc(list, func(a, b similarWord) int {
 		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(b.docs, a.docs),
 			cmp.Compare(a.word, b.word))
 	})
-	return list[:min(mostSimilar, len(list))]
+	return list[:min(maxSimilar, len(list))]
 }
 
 // A distance computes the number of typing errors between a word and others: a letter too many,
@@ -192,7 +192,7 @@ const manyLetters = 255
 // sketches returns the sketches of the segment. They are computed on first use. Concurrent
 // callers can compute them at the same time, with the same result.
 func (s *segment) sketches() *sketches {
-	if known := s.known.Load(); known != nil {
+	if known := s.sketchCache.Load(); known != nil {
 		return known
 	}
 	first, end := s.prefixed(asWritten)
@@ -202,6 +202,6 @@ func (s *segment) sketches() *sketches {
 		k.bags[i] = bagOf(word)
 		k.runes[i] = uint8(min(utf8.RuneCountInString(word), manyLetters))
 	}
-	s.known.Store(k)
+	s.sketchCache.Store(k)
 	return k
 }

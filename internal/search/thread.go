@@ -25,13 +25,13 @@ const (
 	recordFlag             // MemoryFields.Record
 )
 
-// The merit of a member is an integer from 0 to mostMerit, shifted left by meritShift.
+// The merit of a member is an integer from 0 to maxMerit, shifted left by meritShift.
 const (
 	meritShift = 2
-	mostMerit  = 1<<30 - 1
+	maxMerit   = 1<<30 - 1
 )
 
-// merit returns the merit, from 0 to mostMerit.
+// merit returns the merit, from 0 to maxMerit.
 func (m *member) merit() uint32 { return m.flags >> meritShift }
 
 // compareMerit orders members by descending merit, then the newest first.
@@ -57,7 +57,7 @@ func wholeOf(halves [2]uint32) uint64 { return uint64(halves[1])<<32 | uint64(ha
 // newMember returns the member for the fields of a memory.
 func newMember(f *MemoryFields) member {
 	m := member{seq: halvesOf(f.Seq)}
-	m.flags = uint32(min(max(f.Merit, 0), 1)*mostMerit) << meritShift
+	m.flags = uint32(min(max(f.Merit, 0), 1)*maxMerit) << meritShift
 	if !f.Date.IsZero() {
 		m.time = halvesOf(uint64(f.Date.UnixMilli()))
 	}
@@ -108,14 +108,14 @@ func (s *segment) sortMembers() {
 	if len(s.members) == 0 {
 		return
 	}
-	s.members = fitted(s.members)
+	s.members = clip(s.members)
 	for i := range s.members {
 		if s.members[i].inThread() {
 			s.byThread = append(s.byThread, uint32(i))
 		}
 	}
 	slices.SortFunc(s.byThread, s.compareMembers)
-	s.byThread = fitted(s.byThread)
+	s.byThread = clip(s.byThread)
 	s.rankMembers()
 }
 
@@ -131,7 +131,7 @@ func (s *segment) rankMembers() {
 // identifies none.
 type ref struct{ layer, doc int32 }
 
-var without = ref{-1, -1}
+var noRef = ref{-1, -1}
 
 // reach is the number of documents that a window contains on each side: two neighbours, and two
 // neighbours of the second.
@@ -151,16 +151,16 @@ func (w *window) at(step int) ref { return w[reach+step] }
 // threads finds neighbours for one query.
 type threads struct {
 	x     *Index
-	known map[uint64][]stretch // cache of of
+	cache map[uint64][]stretch // cache of of
 }
 
 // A stretch is the part of a thread in one layer: the range of byThread from from up to, not
 // including, to.
 type stretch struct{ layer, from, to int }
 
-// of returns the stretches of a thread, by its digest.
-func (t *threads) of(thread uint64) []stretch {
-	list, ok := t.known[thread]
+// stretches returns the stretches of a thread, by its digest.
+func (t *threads) stretches(thread uint64) []stretch {
+	list, ok := t.cache[thread]
 	if ok {
 		return list
 	}
@@ -171,7 +171,7 @@ func (t *threads) of(thread uint64) []stretch {
 			list = append(list, stretch{i, int(table.starts[at]), int(table.starts[at+1])})
 		}
 	}
-	t.known[thread] = list
+	t.cache[thread] = list
 	return list
 }
 
@@ -185,7 +185,7 @@ type threadTable struct {
 // threadTable returns the threadTable of the segment. It is computed on first use. Concurrent
 // callers can compute it at the same time, with the same result.
 func (s *segment) threadTable() *threadTable {
-	if known := s.table.Load(); known != nil {
+	if known := s.threadCache.Load(); known != nil {
 		return known
 	}
 	t := &threadTable{}
@@ -194,8 +194,8 @@ func (s *segment) threadTable() *threadTable {
 			t.names, t.starts = append(t.names, name), append(t.starts, uint32(i))
 		}
 	}
-	t.names, t.starts = fitted(t.names), fitted(append(t.starts, uint32(len(s.byThread))))
-	s.table.Store(t)
+	t.names, t.starts = clip(t.names), clip(append(t.starts, uint32(len(s.byThread))))
+	s.threadCache.Store(t)
 	return t
 }
 
@@ -219,11 +219,11 @@ func (x *Index) compareRefs(a, b ref) int {
 func (t *threads) window(r ref) window {
 	var before, behind [reach]ref
 	for i := range reach {
-		before[i], behind[i] = without, without
+		before[i], behind[i] = noRef, noRef
 	}
 	m := t.x.member(r)
 	if m.inThread() {
-		for _, s := range t.of(wholeOf(m.thread)) {
+		for _, s := range t.stretches(wholeOf(m.thread)) {
 			// Each layer can contain a part of the thread; collect merges them.
 			last, first := t.split(s, r)
 			t.collect(&before, s.layer, last, s.from-1, -1)
@@ -265,7 +265,7 @@ func (t *threads) collect(nearest *[reach]ref, layer, from, to, step int) {
 		}
 		r := ref{int32(layer), int32(doc)}
 		// The candidates come in order, so the position never decreases.
-		for at < reach && nearest[at] != without && t.x.compareRefs(r, nearest[at])*step > 0 {
+		for at < reach && nearest[at] != noRef && t.x.compareRefs(r, nearest[at])*step > 0 {
 			at++
 		}
 		if at < reach {
@@ -279,9 +279,9 @@ func (t *threads) collect(nearest *[reach]ref, layer, from, to, step int) {
 // cut removes the documents that a gap separates from the document from.
 func (t *threads) cut(nearest *[reach]ref, from ref) {
 	for i, r := range nearest {
-		if r == without || !t.joined(from, r) {
+		if r == noRef || !t.joined(from, r) {
 			for ; i < len(nearest); i++ {
-				nearest[i] = without
+				nearest[i] = noRef
 			}
 			return
 		}

@@ -43,7 +43,7 @@ func TestSearchesAreBounded(t *testing.T) {
 					return v.text(path)
 				}}
 				if i%2 == 1 {
-					o.Ended = func() error { return context.Cause(ctx) }
+					o.Canceled = func() error { return context.Cause(ctx) }
 				}
 				switch r, err := x.Search(search.ParseQuery(`"harbour light"`), o); {
 				case err != nil:

@@ -30,7 +30,7 @@ func note(text string) *search.Note {
 	if doc.Frontmatter != nil {
 		for _, e := range doc.Frontmatter.Entries {
 			if e.Key == "aliases" || e.Key == "tags" || e.Key == "description" {
-				n.Also = append(n.Also, fmt.Sprint(e.Value))
+				n.Keywords = append(n.Keywords, fmt.Sprint(e.Value))
 			}
 		}
 	}

@@ -70,8 +70,8 @@ func (s *searcher) why(f *scored, first, next float64) *Why {
 	e := evidence{first: first, score: f.score, next: next}
 	e.record = s.x.profile.isThreaded() && s.x.member(ref{int32(f.layer), int32(f.doc)}).has(recordFlag)
 	if f.full != nil {
-		w.Parts = s.ranker.part(f.full)
-		e.theirs, e.others = f.full.theirs, f.full.others
+		w.Parts = s.ranker.splitParts(f.full)
+		e.aboutPerson, e.aboutOther = f.full.aboutPerson, f.full.aboutOther
 	} else if share := s.x.profile.thread.share; share > 0 {
 		// The document was not scored in full: its score is that of its own words, with the share
 		// of a thread of its own; see rankOthers.
@@ -80,12 +80,12 @@ func (s *searcher) why(f *scored, first, next float64) *Why {
 	}
 	w.Parts.Name = bonus
 	w.Parts = w.Parts.rounded()
-	fuzzy := s.cover(f, w)
+	fuzzy := s.setCoverage(f, w)
 	e.coverage = w.Coverage
 	switch {
-	case bonus > 0, len(w.Missing) == 0 && !fuzzy && len(w.Matched) > 0, s.holdsQuoted(f):
+	case bonus > 0, len(w.Missing) == 0 && !fuzzy && len(w.Matched) > 0, s.containsQuoted(f):
 		w.Match = Exact
-	case s.Constrained || e.theirs:
+	case s.Constrained || e.aboutPerson:
 		w.Match = Structural
 	default:
 		w.Match = Fuzzy
@@ -94,9 +94,9 @@ func (s *searcher) why(f *scored, first, next float64) *Why {
 	return w
 }
 
-// holdsQuoted reports whether a document contains all phrases in quotes. It returns false if the
+// containsQuoted reports whether a document contains all phrases in quotes. It returns false if the
 // query has none, or if texts are not available.
-func (s *searcher) holdsQuoted(f *scored) bool {
+func (s *searcher) containsQuoted(f *scored) bool {
 	if len(s.quoted) == 0 || s.Text == nil {
 		return false
 	}
@@ -110,19 +110,19 @@ func (s *searcher) holdsQuoted(f *scored) bool {
 			continue
 		}
 		// The signature avoids reading the text in most cases.
-		if !mayHold(r.signature(f.slot), q.marks) || !r.holds(f, f.slot, phrase) {
+		if !mayContain(r.signature(f.slot), q.marks) || !r.contains(f, f.slot, phrase) {
 			return false
 		}
 	}
 	return true
 }
 
-// cover sets the words of the query that a document has and lacks, and the coverage. It reports
+// setCoverage sets the words of the query that a document has and lacks, and the coverage. It reports
 // whether a matched word is only similar to the word of the query.
 //
 // The coverage is the sum of the idf of the words that the document has, divided by that of all
-// words of the query. A missing word that neighbours have counts in part; see nearShare.
-func (s *searcher) cover(f *scored, w *Why) (fuzzy bool) {
+// words of the query. A missing word that neighbours have counts in part; see neighbourShare.
+func (s *searcher) setCoverage(f *scored, w *Why) (fuzzy bool) {
 	has, all := 0., 0.
 	for i := range s.words {
 		word := &s.words[i]
@@ -136,7 +136,7 @@ func (s *searcher) cover(f *scored, w *Why) (fuzzy bool) {
 		}
 		w.Missing = append(w.Missing, word.text)
 		// A word that only neighbours have counts as missing, but adds to the coverage.
-		has += float64(worth * s.nearShare(f, word))
+		has += float64(worth * s.neighbourShare(f, word))
 	}
 	if all > 0 {
 		w.Coverage = math.Round(has/all*1e4) / 1e4
@@ -146,7 +146,7 @@ func (s *searcher) cover(f *scored, w *Why) (fuzzy bool) {
 
 // worth returns the weight of a word in the coverage: its idf. An unknown word weighs as much as
 // the rarest.
-func (s *searcher) worth(word *wanted) float64 {
+func (s *searcher) worth(word *queryWord) float64 {
 	if len(word.concepts) == 0 {
 		return math.Log1p((float64(s.x.totals.notes) + .5) / .5)
 	}
@@ -154,7 +154,7 @@ func (s *searcher) worth(word *wanted) float64 {
 }
 
 // hasWord reports whether a document itself has a word.
-func (s *searcher) hasWord(f *scored, word *wanted) bool {
+func (s *searcher) hasWord(f *scored, word *queryWord) bool {
 	l := &s.x.layers[f.layer]
 	head, end := l.docs[f.doc].head, l.end(f.doc)
 	return slices.ContainsFunc(word.concepts, func(c *concept) bool {
@@ -166,15 +166,15 @@ func (s *searcher) hasWord(f *scored, word *wanted) bool {
 	})
 }
 
-// nearShare returns the share of a missing word, from 0 to 1, that the neighbours of a document
+// neighbourShare returns the share of a missing word, from 0 to 1, that the neighbours of a document
 // contribute.
-func (s *searcher) nearShare(f *scored, word *wanted) float64 {
+func (s *searcher) neighbourShare(f *scored, word *queryWord) float64 {
 	if f.full == nil || s.ranker == nil {
 		return 0
 	}
 	t, share := &s.x.profile.thread, 0.
-	for i, row := range f.full.near {
-		if row == nobody {
+	for i, row := range f.full.neighbours {
+		if row == noRow {
 			continue
 		}
 		r := s.ranker.refs[row]

@@ -12,10 +12,10 @@ func PlainQuery(text string) Query {
 	return Query{Clauses: []Clause{{Kind: Word, Text: text}}, quoted: quotedIn(text)}
 }
 
-// quotedIn returns the parts of a text in pairs of double quotes, at most mostSigned.
+// quotedIn returns the parts of a text in pairs of double quotes, at most maxPhrases.
 func quotedIn(text string) []string {
 	var all []string
-	for _, rest, ok := strings.Cut(text, `"`); ok && len(all) < mostSigned; _, rest, ok = strings.Cut(rest, `"`) {
+	for _, rest, ok := strings.Cut(text, `"`); ok && len(all) < maxPhrases; _, rest, ok = strings.Cut(rest, `"`) {
 		var phrase string
 		if phrase, rest, ok = strings.Cut(rest, `"`); !ok {
 			break

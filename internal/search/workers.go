@@ -8,18 +8,18 @@ import (
 // workers build segments from notes that are added one by one. A single builder works in the
 // caller's goroutine until there is much text; then several work concurrently.
 type workers struct {
-	builds  func() *builder
-	alone   *builder // before there are workers
-	size    int      // bytes of text that alone has
-	jobs    chan Change
-	workers []*worker
-	working sync.WaitGroup
+	newBuilder func() *builder
+	single     *builder // before there are workers
+	size       int      // bytes of text that single has
+	jobs       chan Change
+	workers    []*worker
+	working    sync.WaitGroup
 }
 
 // A worker builds one of the segments in its own goroutine.
 type worker struct {
 	*builder
-	made     *segment
+	segment  *segment
 	panicked any
 }
 
@@ -27,8 +27,8 @@ const (
 	// fewBytes is the amount of text up to which more workers would not help.
 	fewBytes = 1 << 20
 
-	// mostWorkers limits the number of segments that a build returns.
-	mostWorkers = 4
+	// maxWorkers limits the number of segments that a build returns.
+	maxWorkers = 4
 )
 
 // add adds a note. A panic of a worker is deferred to finish.
@@ -40,18 +40,18 @@ func (c *workers) add(change Change) {
 		c.jobs <- change
 		return
 	}
-	if c.alone == nil {
-		c.alone = c.builds()
+	if c.single == nil {
+		c.single = c.newBuilder()
 	}
-	c.alone.add(change.Doc, change.Note)
+	c.single.add(change.Doc, change.Note)
 	if c.size += len(change.Note.Text); c.size > fewBytes {
-		c.share()
+		c.start()
 	}
 }
 
-// share starts workers for the remaining notes. On a single processor it starts none.
-func (c *workers) share() {
-	n := min(runtime.GOMAXPROCS(0), mostWorkers)
+// start starts workers for the remaining notes. On a single processor it starts none.
+func (c *workers) start() {
+	n := min(runtime.GOMAXPROCS(0), maxWorkers)
 	// Measure again after the next fewBytes, in case that more processors become available.
 	if n == 1 {
 		c.size = 0
@@ -60,9 +60,9 @@ func (c *workers) share() {
 	c.jobs = make(chan Change)
 	for i := range n {
 		// The first worker continues the segment that alone began.
-		w := &worker{builder: c.alone}
+		w := &worker{builder: c.single}
 		if i > 0 {
-			w.builder = c.builds()
+			w.builder = c.newBuilder()
 		}
 		c.workers = append(c.workers, w)
 		c.working.Go(func() { w.work(c.jobs) })
@@ -82,30 +82,30 @@ func (w *worker) work(jobs <-chan Change) {
 	for job := range jobs {
 		w.add(job.Doc, job.Note)
 	}
-	w.made, w.builder = w.finish(), nil
+	w.segment, w.builder = w.finish(), nil
 }
 
 // finish returns the segments of the notes that were added. It panics if a worker panicked.
 func (c *workers) finish() []*segment {
 	if c.jobs == nil {
-		if c.alone == nil {
+		if c.single == nil {
 			return nil
 		}
-		return []*segment{c.alone.finish()}
+		return []*segment{c.single.finish()}
 	}
-	c.dismiss()
+	c.stop()
 	var all []*segment
 	for _, w := range c.workers {
 		if w.panicked != nil {
 			panic(w.panicked)
 		}
-		all = append(all, w.made)
+		all = append(all, w.segment)
 	}
 	return all
 }
 
-// dismiss stops the workers and waits for them. It is also called if finish was not.
-func (c *workers) dismiss() {
+// stop stops the workers and waits for them. It is also called if finish was not.
+func (c *workers) stop() {
 	if c.jobs != nil {
 		close(c.jobs)
 		c.working.Wait()

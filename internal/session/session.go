@@ -59,7 +59,7 @@ type Call struct {
 	Key     string // its idempotency key; empty: none
 	Request []byte // the digest of the request, which the key is bound to
 
-	// Audit is the audit entry of the call, to be written with what it changes; see audit.Done. Nil: there is none.
+	// Audit is the audit entry of the call, to be written with what it changes; see audit.EntryOp. Nil: there is none.
 	Audit []table.Op
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/job"
 	"github.com/rookeryhq/rookery/internal/repo"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
@@ -23,7 +23,7 @@ const ClearKind = "clear"
 // Clear handles a message of the kind ClearKind: it removes the files whose texts the vault had,
 // and the audit log. Files with outside edits stay. Afterwards the name of the vault is free.
 func (f *Follower) Clear(ctx context.Context, m job.Message) error {
-	own, err := f.Teams.Team(ctx, m.Tenant)
+	own, err := f.Teams.Tenant(ctx, m.Tenant)
 	if err == nil {
 		err = f.clear(ctx, own, m)
 	}
@@ -40,12 +40,12 @@ func (f *Follower) Clear(ctx context.Context, m job.Message) error {
 // clear removes the files of a vault under the lease of a pass. Otherwise another process that
 // started earlier could continue after a new vault has got the name, and remove the new vault's
 // files.
-func (f *Follower) clear(ctx context.Context, own *team.Team, m job.Message) error {
+func (f *Follower) clear(ctx context.Context, own *tenant.Tenant, m job.Message) error {
 	at, due, err := own.Uncleared(ctx, m.Vault, m.Incarnation)
 	if err != nil || !due {
 		return err
 	}
-	_, release, err := f.hold(ctx, at.Vault)
+	_, release, err := f.acquirePass(ctx, at.Vault)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (f *Follower) clear(ctx context.Context, own *team.Team, m job.Message) err
 }
 
 // removeOwn removes the files whose text the vault had at their path, and the audit log.
-func removeOwn(ctx context.Context, at team.Followed) error {
+func removeOwn(ctx context.Context, at tenant.FollowedVault) error {
 	files, err := FilesOf(at.Notes)
 	if err != nil {
 		return err
@@ -76,11 +76,11 @@ func removeOwn(ctx context.Context, at team.Followed) error {
 	if err := everHad(ctx, at.Vault, all); err != nil {
 		return err
 	}
-	err = Together(mostFiles, paths, func(path string) error { return removeKnown(ctx, files, path, all[path]) })
+	err = ForEach(mostFiles, paths, func(path string) error { return removeKnown(ctx, files, path, all[path]) })
 	if err != nil {
 		return err
 	}
-	audit := auditlog.In(at.Notes)
+	audit := auditlog.InBucket(at.Notes)
 	if err := auditlog.RemoveClosed(ctx, audit); err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func removeKnown(ctx context.Context, files Files, path string, known map[index.
 	case !known[index.DigestOf(text)]:
 		return nil
 	}
-	if err := Replace(ctx, files, path, Was{tag, true}, nil); !errors.Is(err, blob.ErrCondition) {
+	if err := Replace(ctx, files, path, FileState{tag, true}, nil); !errors.Is(err, blob.ErrCondition) {
 		return err
 	}
 	return nil // another process has just changed the file

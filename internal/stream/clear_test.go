@@ -12,14 +12,14 @@ import (
 	"github.com/rookeryhq/rookery/internal/job"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/stream"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // trashed is a plant whose vault is in the trash, with files of its own and of others.
-func trashed(t *testing.T) (*plant, *team.Team) {
+func trashed(t *testing.T) (*deployment, *tenant.Tenant) {
 	t.Helper()
-	p := newPlant(t)
+	p := newDeployment(t)
 	p.write(t, "schema.yaml", traits)
 	p.ring(t, p.write(t, "old.md", "one\n"))
 	p.write(t, "old.md", "two\n")
@@ -39,23 +39,23 @@ func trashed(t *testing.T) (*plant, *team.Team) {
 		_, err := p.notes.Put(t.Context(), path, []byte(text), blob.Always)
 		require.NoError(t, err)
 	}
-	own, err := p.calls.Team(t.Context(), "acme")
+	own, err := p.calls.Tenant(t.Context(), "acme")
 	require.NoError(t, err)
-	_, err = own.Trash(t.Context(), eventlog.Call{Tool: "t"}, "main", func(team.Entry) any { return nil })
+	_, err = own.Trash(t.Context(), eventlog.Call{Tool: "t"}, "main", func(tenant.Entry) any { return nil })
 	require.NoError(t, err)
 	p.queue.take()
 	return p, own
 }
 
 // clear works on a message that asks for the files of the vault to be removed.
-func (p *plant) clear(t *testing.T) error {
+func (p *deployment) clear(t *testing.T) error {
 	t.Helper()
 	m := job.Message{V: 1, Kind: stream.ClearKind, Tenant: "acme", Vault: "main", Incarnation: 1}
 	return p.worker.Clear(t.Context(), m)
 }
 
 // left are all files, and their texts.
-func (p *plant) left(t *testing.T) map[string]string {
+func (p *deployment) left(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
 	for o, err := range p.notes.List(t.Context(), "") {
@@ -66,9 +66,9 @@ func (p *plant) left(t *testing.T) map[string]string {
 }
 
 // made makes the vault once more.
-func made(t *testing.T, own *team.Team) error {
+func made(t *testing.T, own *tenant.Tenant) error {
 	t.Helper()
-	_, err := own.Create(t.Context(), eventlog.Call{Tool: "t"}, team.NewVault{Name: "main"}, func(team.Entry) any { return nil })
+	_, err := own.Create(t.Context(), eventlog.Call{Tool: "t"}, tenant.NewVault{Name: "main"}, func(tenant.Entry) any { return nil })
 	return err
 }
 
@@ -80,7 +80,7 @@ func TestClear(t *testing.T) {
 	require.NoError(t, p.clear(t))
 	require.Equal(t, before, p.left(t), "it can be restored")
 	require.Equal(t, fault.DuplicateID, fault.Of(made(t, own)).Code)
-	p.now = p.now.Add(team.TrashLife)
+	p.now = p.now.Add(tenant.TrashLife)
 	refused := fault.Of(made(t, own))
 	require.Equal(t, fault.DuplicateID, refused.Code)
 	require.NotZero(t, refused.RetryAfter)
@@ -93,7 +93,7 @@ func TestClear(t *testing.T) {
 	require.NoError(t, err)
 	p.vault = v
 	seq := p.write(t, "old.md", "one\n")
-	require.NoError(t, p.worker.Wake(t.Context(), []stream.Doorbell{{Part: "acme/main/2", First: seq}}))
+	require.NoError(t, p.worker.Wake(t.Context(), []stream.Notification{{Part: "acme/main/2", First: seq}}))
 	require.NoError(t, p.clear(t), "the message comes again")
 	require.Equal(t, "one\n", p.file(t, "old.md"))
 	require.NoError(t, p.worker.Clear(t.Context(), job.Message{V: 1, Kind: stream.ClearKind, Tenant: "none", Vault: "main"}))
@@ -102,7 +102,7 @@ func TestClear(t *testing.T) {
 // TestClearWaits holds that of two messages one waits while the other is worked on.
 func TestClearWaits(t *testing.T) {
 	p, own := trashed(t)
-	p.now = p.now.Add(team.TrashLife)
+	p.now = p.now.Add(tenant.TrashLife)
 	f, due, err := own.Uncleared(t.Context(), "main", 1)
 	require.NoError(t, err)
 	require.True(t, due)
@@ -124,7 +124,7 @@ func TestClearWaits(t *testing.T) {
 func TestClearCrashed(t *testing.T) {
 	for at := 1; ; at++ {
 		p, own := trashed(t)
-		p.now = p.now.Add(team.TrashLife)
+		p.now = p.now.Add(tenant.TrashLife)
 		p.bucket.calls, p.bucket.from = 0, at
 		err := p.clear(t)
 		p.bucket.from = 0

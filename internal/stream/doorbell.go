@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/rookeryhq/rookery/internal/eventlog"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 )
 
 // A Record is a record of the stream: the change of an item, and its key.
@@ -19,30 +19,30 @@ type Record struct {
 	Part, Sort string
 }
 
-// A Doorbell reports that the log of a vault has new commits.
-type Doorbell struct {
+// A Notification reports that the log of a vault has new commits.
+type Notification struct {
 	Part  string // the partition of the vault in the table
 	First uint64 // the first commit in the records
 }
 
-// Doorbells returns one Doorbell for each vault with new commits in the records, sorted by
+// Notifications returns one Notification for each vault with new commits in the records, sorted by
 // partition. It ignores all other records.
-func Doorbells(records []Record) []Doorbell {
+func Notifications(records []Record) []Notification {
 	first := map[string]uint64{}
 	for _, r := range records {
 		seq, ok := r.run()
-		if !ok || !team.IsVault(r.Part) {
+		if !ok || !tenant.IsVault(r.Part) {
 			continue
 		}
 		if was, known := first[r.Part]; !known || seq < was {
 			first[r.Part] = seq
 		}
 	}
-	bells := make([]Doorbell, 0, len(first))
+	bells := make([]Notification, 0, len(first))
 	for part, seq := range first {
-		bells = append(bells, Doorbell{part, seq})
+		bells = append(bells, Notification{part, seq})
 	}
-	slices.SortFunc(bells, func(a, b Doorbell) int { return strings.Compare(a.Part, b.Part) })
+	slices.SortFunc(bells, func(a, b Notification) int { return strings.Compare(a.Part, b.Part) })
 	return bells
 }
 

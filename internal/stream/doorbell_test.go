@@ -29,12 +29,12 @@ func TestDoorbells(t *testing.T) {
 	} {
 		record(r[0], r[1], r[2])
 	}
-	want := []stream.Doorbell{{"acme/main/1", 4}, {"acme/other/2", 1}, {"acme/~2/main/1", 7}}
-	require.Equal(t, want, stream.Doorbells(all))
+	want := []stream.Notification{{"acme/main/1", 4}, {"acme/other/2", 1}, {"acme/~2/main/1", 7}}
+	require.Equal(t, want, stream.Notifications(all))
 	for len(all) < 10_000 {
 		all = append(all, all...)
 	}
 	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-	require.Equal(t, want, stream.Doorbells(all))
-	require.Empty(t, stream.Doorbells(nil))
+	require.Equal(t, want, stream.Notifications(all))
+	require.Empty(t, stream.Notifications(nil))
 }

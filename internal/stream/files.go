@@ -51,12 +51,12 @@ type Followed struct {
 	Fold func(ctx context.Context, after time.Duration) error
 }
 
-// Bring writes the files of the commits after the cursor, and moves the cursor. first is the first
+// Sync writes the files of the commits after the cursor, and moves the cursor. first is the first
 // commit that is known to be new; 0 if that is unknown. more reports that there are more commits,
 // for another call. Bring does not write a file with an outside edit. It does nothing for a vault
 // that is gone or is being erased.
-func (f Followed) Bring(ctx context.Context, first uint64) (more bool, err error) {
-	w, err := f.behind(ctx, first)
+func (f Followed) Sync(ctx context.Context, first uint64) (more bool, err error) {
+	w, err := f.pending(ctx, first)
 	if repo.Gone(err) {
 		return false, nil
 	}
@@ -91,9 +91,9 @@ type work struct {
 	again bool            // the files are checked again
 }
 
-// behind reads the commits after the cursor. If the doorbell is for the next commit, that takes one
+// pending reads the commits after the cursor. If the doorbell is for the next commit, that takes one
 // Query.
-func (f Followed) behind(ctx context.Context, first uint64) (w work, err error) {
+func (f Followed) pending(ctx context.Context, first uint64) (w work, err error) {
 	if first == 0 {
 		control, err := f.Vault.Control(ctx)
 		if err != nil {
@@ -195,7 +195,7 @@ func (f Followed) write(ctx context.Context, s *repo.Stretch) error {
 	gone := func(c *change) bool { return c.text == nil }
 	for _, goes := range []bool{true, false} {
 		some := slices.DeleteFunc(slices.Clone(all), func(c *change) bool { return gone(c) != goes })
-		if err := Together(mostFiles, some, func(c *change) error { return f.bring(ctx, c) }); err != nil {
+		if err := ForEach(mostFiles, some, func(c *change) error { return f.writeFile(ctx, c) }); err != nil {
 			return err
 		}
 	}
@@ -259,9 +259,9 @@ func (c *change) add(n eventlog.Note) {
 // attempts is how often bring tries to write a file that other processes change at the same time.
 const attempts = 100
 
-// bring writes one file, unless it has an outside edit. It returns UNAVAILABLE if other calls keep
+// writeFile writes one file, unless it has an outside edit. It returns UNAVAILABLE if other calls keep
 // writing the file.
-func (f Followed) bring(ctx context.Context, c *change) error {
+func (f Followed) writeFile(ctx context.Context, c *change) error {
 	for range attempts {
 		text, tag, err := f.Files.Get(ctx, c.path, 0, repo.MaxNote+1) // no text of the log is longer
 		there := err == nil
@@ -271,7 +271,7 @@ func (f Followed) bring(ctx context.Context, c *change) error {
 		if c.is(text, there) || !c.knows(text, there) {
 			return nil
 		}
-		err = Replace(ctx, f.Files, c.path, Was{tag, there}, c.text)
+		err = Replace(ctx, f.Files, c.path, FileState{tag, there}, c.text)
 		if !errors.Is(err, blob.ErrCondition) {
 			return err
 		}
@@ -279,15 +279,15 @@ func (f Followed) bring(ctx context.Context, c *change) error {
 	return fault.New(fault.Unavailable, "a file is written by several processes at once").Fix("bring the vault again")
 }
 
-// A Was is the state of a file when it was read.
-type Was struct {
+// A FileState is the state of a file when it was read.
+type FileState struct {
 	Tag   blob.Tag
 	There bool
 }
 
 // Replace writes a file, or removes it if text is nil, if its state is still was. Otherwise it
 // returns blob.ErrCondition.
-func Replace(ctx context.Context, files Files, path string, was Was, text []byte) (err error) {
+func Replace(ctx context.Context, files Files, path string, was FileState, text []byte) (err error) {
 	cond := blob.IfAbsent
 	if was.There {
 		cond = blob.IfTag(was.Tag)

@@ -40,8 +40,8 @@ func (c *counting) count(n *int) {
 	*n++
 }
 
-// A bed is a vault with its notes in a bucket.
-type bed struct {
+// A vaultFixture is a vault with its notes in a bucket.
+type vaultFixture struct {
 	table  *counting
 	bucket blob.Bucket
 	notes  *kept
@@ -111,9 +111,9 @@ func (k *kept) Take(ctx context.Context, key string, t blob.Tag) error {
 	return k.Delete(ctx, key)
 }
 
-func newBed(t *testing.T) *bed {
+func newVaultFixture(t *testing.T) *vaultFixture {
 	t.Helper()
-	b := &bed{now: time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)}
+	b := &vaultFixture{now: time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)}
 	db, err := bolttable.Open(filepath.Join(t.TempDir(), "t.db"), bolttable.Options{Now: func() time.Time { return b.now }})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
@@ -128,7 +128,7 @@ func newBed(t *testing.T) *bed {
 }
 
 // vault is the vault as one more process has it.
-func (b *bed) vault(t *testing.T) *repo.Vault {
+func (b *vaultFixture) vault(t *testing.T) *repo.Vault {
 	t.Helper()
 	v, err := repo.NewVault(repo.VaultOptions{
 		Name: "main", Part: "main/1", Table: b.table, Bucket: blob.Sub(b.bucket, "log"), Texts: repo.NewTexts(1 << 20),
@@ -139,7 +139,7 @@ func (b *bed) vault(t *testing.T) *repo.Vault {
 }
 
 // followed are its files as one more process has them.
-func (b *bed) followed(t *testing.T) stream.Followed {
+func (b *vaultFixture) followed(t *testing.T) stream.Followed {
 	t.Helper()
 	return stream.Followed{
 		Vault: b.vault(t), Files: b.notes, Now: func() time.Time { return b.now },
@@ -153,7 +153,7 @@ func (b *bed) followed(t *testing.T) stream.Followed {
 }
 
 // write makes a commit of notes: path, text and so on; an empty text removes the note.
-func (b *bed) write(t *testing.T, pairs ...string) uint64 {
+func (b *vaultFixture) write(t *testing.T, pairs ...string) uint64 {
 	t.Helper()
 	r, err := b.writer.Update(t.Context(), eventlog.Call{Tool: "t"}, func(ctx context.Context, tx *repo.Tx) (any, error) {
 		for i := 0; i < len(pairs); i += 2 {
@@ -173,14 +173,14 @@ func (b *bed) write(t *testing.T, pairs ...string) uint64 {
 }
 
 // save is what somebody puts into a file.
-func (b *bed) save(t *testing.T, path, text string) {
+func (b *vaultFixture) save(t *testing.T, path, text string) {
 	t.Helper()
 	_, err := b.notes.Bucket.Put(t.Context(), path, []byte(text), blob.Always)
 	require.NoError(t, err)
 }
 
 // files are all files, as "path: text".
-func (b *bed) files(t *testing.T) (all []string) {
+func (b *vaultFixture) files(t *testing.T) (all []string) {
 	t.Helper()
 	for o, err := range b.notes.List(t.Context(), "") {
 		require.NoError(t, err)
@@ -191,14 +191,14 @@ func (b *bed) files(t *testing.T) (all []string) {
 	return all
 }
 
-func (b *bed) bring(t *testing.T, first uint64) {
+func (b *vaultFixture) sync(t *testing.T, first uint64) {
 	t.Helper()
-	more, err := b.followed(t).Bring(t.Context(), first)
+	more, err := b.followed(t).Sync(t.Context(), first)
 	require.NoError(t, err)
 	require.False(t, more)
 }
 
-func (b *bed) control(t *testing.T) repo.Control {
+func (b *vaultFixture) control(t *testing.T) repo.Control {
 	t.Helper()
 	c, err := b.writer.Control(t.Context())
 	require.NoError(t, err)
@@ -220,22 +220,24 @@ func (c *counting) Commit(ctx context.Context, ops ...table.Op) error {
 	return c.Table.Commit(ctx, ops...)
 }
 
-func (b *bed) reset() { b.table.queries, b.table.gets, b.table.writes, b.notes.calls = 0, 0, 0, 0 }
+func (b *vaultFixture) reset() {
+	b.table.queries, b.table.gets, b.table.writes, b.notes.calls = 0, 0, 0, 0
+}
 
 // requests are the Queries, Gets and writes of the table, and the requests of the bucket, since reset.
-func (b *bed) requests() []int {
+func (b *vaultFixture) requests() []int {
 	return []int{b.table.queries, b.table.gets, b.table.writes, b.notes.calls}
 }
 
 // TestBring holds that files follow the log, with one Query, a read and a write a file, and one write of the cursor;
 // and that a record that comes again costs a Query and nothing else.
 func TestBring(t *testing.T) {
-	b := newBed(t)
-	b.bring(t, 1)
+	b := newVaultFixture(t)
+	b.sync(t, 1)
 	first := b.write(t, "a.md", "A\n", "people/b.md", "B\n")
 	b.write(t, "a.md", "A2\n")
 	b.reset()
-	b.bring(t, first)
+	b.sync(t, first)
 	require.Equal(t, []string{"a.md: A2\n", "people/b.md: B\n"}, b.files(t))
 	require.Equal(t, []int{1, 0, 1, 4}, b.requests())
 	c := b.control(t)
@@ -243,31 +245,31 @@ func TestBring(t *testing.T) {
 	require.Equal(t, uint64(1), c.Sweep.Version, "they are known to agree since then")
 
 	b.reset()
-	b.bring(t, first)
-	b.bring(t, first+1)
+	b.sync(t, first)
+	b.sync(t, first+1)
 	require.Equal(t, []int{2, 0, 0, 0}, b.requests())
 
 	last := b.write(t, "a.md", "", "c.md", "C\n")
-	b.bring(t, last)
+	b.sync(t, last)
 	require.Equal(t, []string{"c.md: C\n", "people/b.md: B\n"}, b.files(t))
 	b.write(t, "c.md", "")
 	last = b.write(t, "c.md", "C\n") // it is as it was
-	b.bring(t, last)                 // the record of the first one was lost
+	b.sync(t, last)                  // the record of the first one was lost
 	require.Equal(t, []string{"c.md: C\n", "people/b.md: B\n"}, b.files(t))
-	b.bring(t, 0)
+	b.sync(t, 0)
 }
 
 // TestNobodysEditIsOverwritten holds that what somebody put into a file stays, and that the log may replace it once it
 // has taken it in.
 func TestNobodysEditIsOverwritten(t *testing.T) {
-	b := newBed(t)
-	b.bring(t, b.write(t, "a.md", "A\n", "b.md", "B\n", "c.md", "C\n"))
+	b := newVaultFixture(t)
+	b.sync(t, b.write(t, "a.md", "A\n", "b.md", "B\n", "c.md", "C\n"))
 	b.save(t, "a.md", "A of a person\n")
 	b.save(t, "b.md", "B of a person\n")
 	b.save(t, "d.md", "D of a person\n")
 	require.NoError(t, b.notes.Delete(t.Context(), "c.md"))
 	last := b.write(t, "a.md", "A2\n", "b.md", "", "c.md", "C2\n", "d.md", "D\n")
-	b.bring(t, last)
+	b.sync(t, last)
 	left := []string{"a.md: A of a person\n", "b.md: B of a person\n", "d.md: D of a person\n"}
 	require.Equal(t, left, b.files(t))
 	require.Equal(t, last, b.control(t).Cursors["checkout"].Seq, "an edit never holds the cursor")
@@ -277,14 +279,14 @@ func TestNobodysEditIsOverwritten(t *testing.T) {
 		return nil, tx.TakeIn(ctx, "a.md", repo.Outside{Text: []byte("merged\n"), Found: []byte("A of a person\n")})
 	})
 	require.NoError(t, err)
-	b.bring(t, r.Seq)
+	b.sync(t, r.Seq)
 	left[0] = "a.md: merged\n"
 	require.Equal(t, left, b.files(t))
 }
 
 // TestBehindSegments holds that a cursor which is further back than the table goes on from segments, in pieces.
 func TestBehindSegments(t *testing.T) {
-	b := newBed(t)
+	b := newVaultFixture(t)
 	var want []string
 	for i := range 700 {
 		b.write(t, fmt.Sprintf("%03d.md", i), fmt.Sprintf("text %d\n", i))
@@ -296,14 +298,14 @@ func TestBehindSegments(t *testing.T) {
 	}
 	require.Positive(t, b.control(t).Low)
 	last := b.write(t, "x.md", "x\n")
-	b.bring(t, last)
+	b.sync(t, last)
 	require.Equal(t, append(want, "x.md: x\n"), b.files(t))
 	require.Equal(t, last, b.control(t).Cursors["checkout"].Seq)
 }
 
 // TestOlderCommits holds that what a commit replaced is found where the commit does not say it.
 func TestOlderCommits(t *testing.T) {
-	b := newBed(t)
+	b := newVaultFixture(t)
 	seq := b.write(t, "a.md", "A\n")
 	v := b.vault(t)
 	for n, there := range map[*eventlog.Note]bool{
@@ -330,7 +332,7 @@ func TestOlderCommits(t *testing.T) {
 // TestTwoOfEach holds that several which follow one log, and hear of it late, twice and in any order, leave the files
 // as the log says.
 func TestTwoOfEach(t *testing.T) {
-	b := newBed(t)
+	b := newVaultFixture(t)
 	var running sync.WaitGroup
 	want := map[string]string{}
 	for i := range 60 {
@@ -344,7 +346,7 @@ func TestTwoOfEach(t *testing.T) {
 		for range 2 {
 			f := b.followed(t)
 			running.Go(func() {
-				_, err := f.Bring(context.WithoutCancel(t.Context()), seq)
+				_, err := f.Sync(context.WithoutCancel(t.Context()), seq)
 				if err != nil {
 					t.Error(i, err)
 				}
@@ -355,7 +357,7 @@ func TestTwoOfEach(t *testing.T) {
 		}
 	}
 	running.Wait()
-	b.bring(t, 0)
+	b.sync(t, 0)
 	var files []string
 	for i := range 5 {
 		if text := want[fmt.Sprintf("%d.md", i)]; text != "" {
@@ -368,10 +370,10 @@ func TestTwoOfEach(t *testing.T) {
 // TestFoldDue holds that a pass that folds is asked for once a minute, at once where much has come, and again when its
 // message seems to be lost.
 func TestFoldDue(t *testing.T) {
-	b := newBed(t)
+	b := newVaultFixture(t)
 	asked := func(want ...time.Duration) {
 		t.Helper()
-		b.bring(t, b.write(t, "a.md", fmt.Sprintf("text %d\n", b.control(t).Rev)))
+		b.sync(t, b.write(t, "a.md", fmt.Sprintf("text %d\n", b.control(t).Rev)))
 		require.Equal(t, want, b.folds)
 		b.folds = nil
 	}
@@ -396,11 +398,11 @@ func TestFoldDue(t *testing.T) {
 
 // TestLargeFile holds that of a file which is larger than any note no more is read than shows that.
 func TestLargeFile(t *testing.T) {
-	b := newBed(t)
-	b.bring(t, b.write(t, "a.md", "A\n"))
+	b := newVaultFixture(t)
+	b.sync(t, b.write(t, "a.md", "A\n"))
 	b.save(t, "a.md", strings.Repeat("x", 3<<20))
 	b.notes.most = 0
-	b.bring(t, b.write(t, "a.md", "A2\n"))
+	b.sync(t, b.write(t, "a.md", "A2\n"))
 	require.Equal(t, repo.MaxNote+1, b.notes.most)
 	text, _, err := b.notes.Bucket.Get(t.Context(), "a.md", 0, -1)
 	require.NoError(t, err)

@@ -8,11 +8,11 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/job"
 	"github.com/rookeryhq/rookery/internal/repo"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 )
 
-// FoldKind is the kind of the message that asks for a pass, which compacts the log of a vault.
-const FoldKind = "fold"
+// CompactKind is the kind of the message that asks for a pass, which compacts the log of a vault.
+const CompactKind = "fold"
 
 // Cursors returns the names of the cursors of this package. Logs must not be trimmed behind them.
 func Cursors() []string { return []string{repo.FilesCursor, auditlog.Cursor} }
@@ -47,10 +47,10 @@ func (f Followed) askToFold(ctx context.Context, s *repo.Stretch) (due time.Time
 	return due, f.Fold(ctx, after)
 }
 
-// FoldMessage handles a message of the kind FoldKind: it updates the audit log, and compacts the
+// CompactMessage handles a message of the kind CompactKind: it updates the audit log, and compacts the
 // log. The tenants must be open with the options for compaction. Later writes ask for another pass.
-func (f *Follower) FoldMessage(ctx context.Context, m job.Message) error {
-	own, err := f.Teams.Team(ctx, m.Tenant)
+func (f *Follower) CompactMessage(ctx context.Context, m job.Message) error {
+	own, err := f.Teams.Tenant(ctx, m.Tenant)
 	if err == nil {
 		err = f.pass(ctx, own, m.Vault)
 	}
@@ -64,11 +64,11 @@ func (f *Follower) FoldMessage(ctx context.Context, m job.Message) error {
 	return err
 }
 
-// Follow writes the files and the audit log of a vault, and compacts its log; see team.Options.
-func (f *Follower) Follow(ctx context.Context, own *team.Team, name string) error {
+// Follow writes the files and the audit log of a vault, and compacts its log; see tenant.Options.
+func (f *Follower) Follow(ctx context.Context, own *tenant.Tenant, name string) error {
 	at, err := own.Followed(ctx, name)
 	if err == nil {
-		err = f.Bring(ctx, at)
+		err = f.Sync(ctx, at)
 	}
 	if err != nil {
 		return err
@@ -76,10 +76,10 @@ func (f *Follower) Follow(ctx context.Context, own *team.Team, name string) erro
 	return f.pass(ctx, own, name)
 }
 
-// Bring writes all files of a vault that are behind its log.
-func (f *Follower) Bring(ctx context.Context, at team.Followed) error {
+// Sync writes all files of a vault that are behind its log.
+func (f *Follower) Sync(ctx context.Context, at tenant.FollowedVault) error {
 	for {
-		if more, err := f.bring(ctx, at, 0); err != nil || !more {
+		if more, err := f.sync(ctx, at, 0); err != nil || !more {
 			return err
 		}
 	}

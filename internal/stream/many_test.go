@@ -12,8 +12,8 @@ import (
 // call: each note once, with its newest text, in a few Queries and with one write of the cursor.
 func TestThousandCommits(t *testing.T) {
 	const commits, notes = 1000, 200
-	b := newBed(t)
-	b.bring(t, 1)
+	b := newVaultFixture(t)
+	b.sync(t, 1)
 	first, last := uint64(0), uint64(0)
 	want := map[string]string{}
 	for i := range commits {
@@ -25,7 +25,7 @@ func TestThousandCommits(t *testing.T) {
 		want[path] = text
 	}
 	b.reset()
-	b.bring(t, first)
+	b.sync(t, first)
 	var files []string
 	for path, text := range want {
 		files = append(files, path+": "+text)

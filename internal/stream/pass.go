@@ -10,7 +10,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/job"
 	"github.com/rookeryhq/rookery/internal/repo"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 )
 
 const (
@@ -25,17 +25,17 @@ const (
 // pass updates the audit log of a vault, compacts its log, and removes the lines of erased
 // histories from the audit log. It returns job.Later while another process does, and NOT_FOUND for
 // a vault that does not exist or is in the trash.
-func (f *Follower) pass(ctx context.Context, own *team.Team, name string) error {
+func (f *Follower) pass(ctx context.Context, own *tenant.Tenant, name string) error {
 	at, err := own.Followed(ctx, name)
 	if err != nil {
 		return err
 	}
 	v := at.Vault
-	control, release, err := f.hold(ctx, v)
+	control, release, err := f.acquirePass(ctx, v)
 	if err != nil {
 		return err
 	}
-	audit := auditlog.New(v, auditlog.In(at.Notes), control)
+	audit := auditlog.New(v, auditlog.InBucket(at.Notes), control)
 	if err = catchUp(ctx, v, audit); err == nil {
 		err = own.CompactVault(ctx, name)
 	}
@@ -45,9 +45,9 @@ func (f *Follower) pass(ctx context.Context, own *team.Team, name string) error 
 	return errors.Join(err, release(context.WithoutCancel(ctx)))
 }
 
-// hold acquires the lease of a pass, and resets the time at which one is due, so that later writes
+// acquirePass acquires the lease of a pass, and resets the time at which one is due, so that later writes
 // ask for another pass. It returns job.Later if another process has the lease. release releases it.
-func (f *Follower) hold(
+func (f *Follower) acquirePass(
 	ctx context.Context, v *repo.Vault,
 ) (control repo.Control, release func(context.Context) error, err error) {
 	holder, held := rand.Text(), false
@@ -85,7 +85,7 @@ func catchUp(ctx context.Context, v *repo.Vault, audit *auditlog.Log) error {
 		for _, c := range s.Commits {
 			added.Add(c)
 		}
-		audit.Foresee(ctx, added)
+		audit.NoteErasures(ctx, added)
 		if err := audit.Save(ctx, added); err != nil {
 			return err
 		}

@@ -18,7 +18,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/job"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/stream"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
@@ -45,22 +45,22 @@ func (l *line) take() []job.Message {
 	return all
 }
 
-// A plant is a deployment with the vault main of the tenant acme, and what follows its log.
-type plant struct {
+// A deployment is a deployment with the vault main of the tenant acme, and what follows its log.
+type deployment struct {
 	table  *counting
 	bucket *kept
 	queue  line
 	now    time.Time
-	calls  *team.Teams // of a function that answers calls
+	calls  *tenant.Registry // of a function that answers calls
 	worker *stream.Follower
 	vault  *repo.Vault
 	notes  blob.Bucket
 	forgot []string // paths of erased notes
 }
 
-func newPlant(t *testing.T) *plant {
+func newDeployment(t *testing.T) *deployment {
 	t.Helper()
-	p := &plant{now: time.Date(2026, 10, 31, 12, 0, 0, 0, time.UTC)}
+	p := &deployment{now: time.Date(2026, 10, 31, 12, 0, 0, 0, time.UTC)}
 	now := func() time.Time { return p.now }
 	db, err := bolttable.Open(filepath.Join(t.TempDir(), "t.db"), bolttable.Options{Now: now})
 	require.NoError(t, err)
@@ -74,10 +74,10 @@ func newPlant(t *testing.T) *plant {
 	}
 	p.worker.Teams = p.teams(t, true)
 	require.NoError(t, p.calls.Make(t.Context(), "acme"))
-	own, err := p.calls.Team(t.Context(), "acme")
+	own, err := p.calls.Tenant(t.Context(), "acme")
 	require.NoError(t, err)
-	_, err = own.Create(t.Context(), eventlog.Call{Tool: "t"}, team.NewVault{Name: "main"},
-		func(team.Entry) any { return nil })
+	_, err = own.Create(t.Context(), eventlog.Call{Tool: "t"}, tenant.NewVault{Name: "main"},
+		func(tenant.Entry) any { return nil })
 	require.NoError(t, err)
 	p.vault, err = own.Vault(t.Context(), "main")
 	require.NoError(t, err)
@@ -86,28 +86,28 @@ func newPlant(t *testing.T) *plant {
 }
 
 // teams are the tenants as one more process has them, which may be able to follow.
-func (p *plant) teams(t *testing.T, follows bool) *team.Teams {
+func (p *deployment) teams(t *testing.T, follows bool) *tenant.Registry {
 	t.Helper()
-	o := team.Options{
+	o := tenant.Options{
 		Table: p.table, Bucket: p.bucket, Texts: repo.NewTexts(1 << 20), Log: slog.New(slog.DiscardHandler),
 		Now: func() time.Time { return p.now }, Followers: stream.Cursors(), Queue: &p.queue,
 	}
 	if follows {
-		o.Follow = func(ctx context.Context, own *team.Team, vault string) error {
+		o.Follow = func(ctx context.Context, own *tenant.Tenant, vault string) error {
 			return p.worker.Follow(ctx, own, vault)
 		}
-		o.Forget = func(_ context.Context, _ *team.Team, vault, path string) error {
+		o.Forget = func(_ context.Context, _ *tenant.Tenant, vault, path string) error {
 			p.forgot = append(p.forgot, vault+"/"+path)
 			return nil
 		}
 	}
-	all := team.NewTeams(o)
+	all := tenant.NewRegistry(o)
 	t.Cleanup(all.Close)
 	return all
 }
 
 // write makes a commit of a note; an empty text removes it.
-func (p *plant) write(t *testing.T, path, text string) uint64 {
+func (p *deployment) write(t *testing.T, path, text string) uint64 {
 	t.Helper()
 	call := eventlog.Call{Tool: "t", Who: eventlog.Who{Principal: "freya"}}
 	r, err := p.vault.Update(t.Context(), call, func(ctx context.Context, tx *repo.Tx) (any, error) {
@@ -121,20 +121,20 @@ func (p *plant) write(t *testing.T, path, text string) uint64 {
 }
 
 // ring wakes the function behind the stream.
-func (p *plant) ring(t *testing.T, first uint64) {
+func (p *deployment) ring(t *testing.T, first uint64) {
 	t.Helper()
-	require.NoError(t, p.worker.Wake(t.Context(), []stream.Doorbell{{Part: "acme/main/1", First: first}}))
+	require.NoError(t, p.worker.Wake(t.Context(), []stream.Notification{{Part: "acme/main/1", First: first}}))
 }
 
 // fold works on a message that asks for a pass.
-func (p *plant) fold(t *testing.T) {
+func (p *deployment) fold(t *testing.T) {
 	t.Helper()
-	m := job.Message{V: 1, Kind: stream.FoldKind, Tenant: "acme", Vault: "main", Incarnation: 1}
-	require.NoError(t, p.worker.FoldMessage(t.Context(), m))
+	m := job.Message{V: 1, Kind: stream.CompactKind, Tenant: "acme", Vault: "main", Incarnation: 1}
+	require.NoError(t, p.worker.CompactMessage(t.Context(), m))
 }
 
 // file is the text of a file beside the notes; empty where there is none.
-func (p *plant) file(t *testing.T, path string) string {
+func (p *deployment) file(t *testing.T, path string) string {
 	t.Helper()
 	text, _, err := p.notes.Get(t.Context(), path, 0, -1)
 	if err != nil {
@@ -144,9 +144,9 @@ func (p *plant) file(t *testing.T, path string) string {
 }
 
 // verified holds that the audit log has all lines of the log, and verifies.
-func (p *plant) verified(t *testing.T) {
+func (p *deployment) verified(t *testing.T) {
 	t.Helper()
-	own, err := p.calls.Team(t.Context(), "acme")
+	own, err := p.calls.Tenant(t.Context(), "acme")
 	require.NoError(t, err)
 	file, err := own.AuditFile(t.Context(), "main")
 	require.NoError(t, err)
@@ -173,16 +173,16 @@ const traits = "traits:\n  due:\n    type: date\n"
 // TestAuditFollows holds that a line is in the audit log a minute after its write, that a month is closed, and that a
 // pass without anything new reads no file.
 func TestAuditFollows(t *testing.T) {
-	p := newPlant(t)
+	p := newDeployment(t)
 	p.ring(t, p.write(t, "schema.yaml", traits))
 	p.ring(t, p.write(t, "a.md", "- @due(2026-11-01)\n"))
 	sent := p.queue.take()
 	require.Len(t, sent, 1)
-	require.Equal(t, stream.FoldKind, sent[0].Kind)
+	require.Equal(t, stream.CompactKind, sent[0].Kind)
 	require.LessOrEqual(t, sent[0].After, 90*time.Second)
 	require.Empty(t, p.file(t, vault.AuditLog))
 	p.now = p.now.Add(sent[0].After)
-	require.NoError(t, p.worker.FoldMessage(t.Context(), sent[0]))
+	require.NoError(t, p.worker.CompactMessage(t.Context(), sent[0]))
 	require.Contains(t, p.file(t, vault.AuditLog), `"parent":"a"`)
 	p.verified(t)
 
@@ -201,7 +201,7 @@ func TestAuditFollows(t *testing.T) {
 // TestAuditIsMended holds that files which somebody cut or removed are made again, and that what a pass wrote without
 // saying so is not written twice.
 func TestAuditIsMended(t *testing.T) {
-	p := newPlant(t)
+	p := newDeployment(t)
 	p.write(t, "schema.yaml", traits)
 	for i, change := range []func(){
 		func() {},
@@ -230,7 +230,7 @@ func TestAuditIsMended(t *testing.T) {
 }
 
 // cursor is that of the audit log.
-func (p *plant) cursor(t *testing.T) (eventlog.Cursor, repo.Control) {
+func (p *deployment) cursor(t *testing.T) (eventlog.Cursor, repo.Control) {
 	t.Helper()
 	c, err := p.vault.Control(t.Context())
 	require.NoError(t, err)
@@ -239,7 +239,7 @@ func (p *plant) cursor(t *testing.T) (eventlog.Cursor, repo.Control) {
 
 // TestOnePass holds that a message waits while another process makes a pass, and not longer than that can take.
 func TestOnePass(t *testing.T) {
-	p := newPlant(t)
+	p := newDeployment(t)
 	require.NoError(t, p.vault.Change(t.Context(), func(c *repo.Control) bool {
 		c.Passing = &eventlog.Lease{Holder: "another", Until: p.now.Add(16 * time.Minute)}
 		return true
@@ -262,7 +262,7 @@ func TestOnePass(t *testing.T) {
 // TestErasedNote holds that a function which cannot follow the log leaves the erasure of a note to one that can, and
 // that nothing of the note is in the files or the audit log then.
 func TestErasedNote(t *testing.T) {
-	p := newPlant(t)
+	p := newDeployment(t)
 	p.write(t, "schema.yaml", traits)
 	p.ring(t, p.write(t, "secret.md", "- @due(2026-11-01) hush\n"))
 	p.ring(t, p.write(t, "other.md", "- @due(2026-11-01)\n"))
@@ -270,7 +270,7 @@ func TestErasedNote(t *testing.T) {
 	require.Contains(t, p.file(t, vault.AuditLog), "secret")
 	require.NotEmpty(t, p.file(t, "secret.md"))
 	p.queue.take()
-	own, err := p.calls.Team(t.Context(), "acme")
+	own, err := p.calls.Tenant(t.Context(), "acme")
 	require.NoError(t, err)
 	done, err := own.EraseNote(t.Context(), eventlog.Call{Tool: "t"}, "main", "secret.md")
 	require.NoError(t, err)

@@ -29,7 +29,7 @@ func TestOneFileAtATime(t *testing.T) {
 		for at := range c.requests + 2 { // 0: nobody puts anything
 			t.Run(fmt.Sprint(name, at), func(t *testing.T) {
 				path := fmt.Sprintf("%s%d.md", name, at)
-				b := newBed(t)
+				b := newVaultFixture(t)
 				put := func(text string) {
 					_, err := theirs.Put(t.Context(), path, []byte(text), blob.Always)
 					require.NoError(t, err)
@@ -44,13 +44,13 @@ func TestOneFileAtATime(t *testing.T) {
 					b.write(t, path, c.before)
 					f := b.followed(t)
 					f.Files = theirs
-					_, err := f.Bring(t.Context(), 0)
+					_, err := f.Sync(t.Context(), 0)
 					require.NoError(t, err)
 				}
 				seq := b.write(t, path, c.after)
 				f := b.followed(t)
 				f.Files = s3blob.New(e.AWS(t, faults), bucket, s3blob.Options{})
-				more, err := f.Bring(t.Context(), seq)
+				more, err := f.Sync(t.Context(), seq)
 				require.NoError(t, err)
 				require.False(t, more)
 				want := c.after

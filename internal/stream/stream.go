@@ -8,7 +8,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/job"
 	"github.com/rookeryhq/rookery/internal/repo"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 )
 
 // FilesKind is the kind of the message that asks to write the files of a vault.
@@ -17,7 +17,7 @@ const FilesKind = "files"
 // A Follower writes the files and the audit logs of vaults from their logs. It is safe for
 // concurrent use.
 type Follower struct {
-	Teams *team.Teams
+	Teams *tenant.Registry
 	Queue job.Queue // for work that is left
 	Log   *slog.Logger
 	Now   func() time.Time
@@ -26,8 +26,8 @@ type Follower struct {
 // Wake writes the files of the vaults of some doorbells, several at once. It logs an error of a
 // vault and queues a message to try again, and continues with the others. It returns errors of the
 // queue.
-func (f *Follower) Wake(ctx context.Context, bells []Doorbell) error {
-	return Together(mostVaults, bells, func(b Doorbell) error {
+func (f *Follower) Wake(ctx context.Context, bells []Notification) error {
+	return ForEach(mostVaults, bells, func(b Notification) error {
 		at, err := f.Teams.FollowedAt(ctx, b.Part)
 		if repo.Gone(err) {
 			return nil
@@ -35,7 +35,7 @@ func (f *Follower) Wake(ctx context.Context, bells []Doorbell) error {
 		more := false
 		if err == nil {
 			err = safely(func() (err error) {
-				more, err = f.bring(ctx, at, b.First)
+				more, err = f.sync(ctx, at, b.First)
 				return err
 			})
 		}
@@ -59,28 +59,28 @@ func (f *Follower) Files(ctx context.Context, m job.Message) error {
 	if err != nil {
 		return err
 	}
-	more, err := f.bring(ctx, at, 0)
+	more, err := f.sync(ctx, at, 0)
 	if err != nil || !more {
 		return err
 	}
 	return f.Queue.Send(context.WithoutCancel(ctx), m)
 }
 
-// bring writes the files of a vault; see Followed.Bring.
-func (f *Follower) bring(ctx context.Context, at team.Followed, first uint64) (more bool, err error) {
+// sync writes the files of a vault; see Followed.Sync.
+func (f *Follower) sync(ctx context.Context, at tenant.FollowedVault, first uint64) (more bool, err error) {
 	files, err := FilesOf(at.Notes)
 	if err != nil {
 		return false, err
 	}
 	fold := func(ctx context.Context, after time.Duration) error {
-		m := messageOf(at, FoldKind)
+		m := messageOf(at, CompactKind)
 		m.After = after
 		return f.Queue.Send(ctx, m)
 	}
-	return Followed{Vault: at.Vault, Files: files, Now: f.Now, Fold: fold}.Bring(ctx, first)
+	return Followed{Vault: at.Vault, Files: files, Now: f.Now, Fold: fold}.Sync(ctx, first)
 }
 
 // messageOf returns a message of a kind about a vault.
-func messageOf(at team.Followed, kind string) job.Message {
+func messageOf(at tenant.FollowedVault, kind string) job.Message {
 	return job.Message{V: 1, Kind: kind, Tenant: at.Tenant, Vault: at.Name, Incarnation: at.Incarnation}
 }

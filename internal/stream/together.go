@@ -14,9 +14,9 @@ const (
 	mostVaults = 8
 )
 
-// Together calls do with each of some values, at most n at once, and returns all errors, joined. A
+// ForEach calls do with each of some values, at most n at once, and returns all errors, joined. A
 // panic becomes an error.
-func Together[T any](n int, all []T, do func(T) error) error {
+func ForEach[T any](n int, all []T, do func(T) error) error {
 	var mu sync.Mutex
 	var errs []error
 	var running sync.WaitGroup

@@ -15,7 +15,7 @@ import (
 func TestTogetherPanics(t *testing.T) {
 	var done atomic.Int32
 	failed := errors.New("failed")
-	err := stream.Together(2, []int{0, 1, 2, 3}, func(i int) error {
+	err := stream.ForEach(2, []int{0, 1, 2, 3}, func(i int) error {
 		switch i {
 		case 1:
 			panic("text of a note")

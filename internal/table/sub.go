@@ -30,7 +30,7 @@ var _ Table = sub{}
 // with requests: an invalid one must not give access to anything, and must not crash the program.
 func Sub(t Table, prefix string) Table {
 	if !name.MatchString(prefix) {
-		return refusing{}
+		return invalidSub{}
 	}
 	return sub{t, prefix}
 }
@@ -103,21 +103,21 @@ func (s sub) relative(part string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(part, s.prefix), "/")
 }
 
-// A refusing is the Sub of an invalid prefix. Its methods return ErrLimit.
-type refusing struct{}
+// An invalidSub is the Sub of an invalid prefix. Its methods return ErrLimit.
+type invalidSub struct{}
 
-var _ Table = refusing{}
+var _ Table = invalidSub{}
 
 // err returns the error of every method.
-func (refusing) err() error { return fmt.Errorf("%w: the prefix is not a name", ErrLimit) }
+func (invalidSub) err() error { return fmt.Errorf("%w: the prefix is not a name", ErrLimit) }
 
 // Get implements Table.
-func (r refusing) Get(context.Context, Key) (Item, error) { return Item{}, r.err() }
+func (r invalidSub) Get(context.Context, Key) (Item, error) { return Item{}, r.err() }
 
 // Query implements Table.
-func (r refusing) Query(context.Context, string, string, string) iter.Seq2[Item, error] {
+func (r invalidSub) Query(context.Context, string, string, string) iter.Seq2[Item, error] {
 	return func(yield func(Item, error) bool) { yield(Item{}, r.err()) }
 }
 
 // Commit implements Table.
-func (r refusing) Commit(context.Context, ...Op) error { return r.err() }
+func (r invalidSub) Commit(context.Context, ...Op) error { return r.err() }

@@ -60,7 +60,7 @@ var family = &tool.Family{
 
 type kindIn struct {
 	Kind string `json:"kind" enum:"word"`
-	tool.Completing
+	tool.CompletionIn
 }
 
 // aid returns a tool that answers with some words.
@@ -80,20 +80,20 @@ func TestComplete(t *testing.T) {
 	cat, err := tool.NewCatalogue([]*tool.Tool{aid("words", tool.Spec{Completes: []string{"word"}})},
 		tool.Options{})
 	require.NoError(t, err)
-	ask := func(u tool.Unfinished) (tool.Completed, error) {
+	ask := func(u tool.CompletionRequest) (tool.CompletionPage, error) {
 		return tool.Complete(t.Context(), cat, cat.Tools(), u)
 	}
-	done, err := ask(tool.Unfinished{Kind: "word", Prefix: "x", Vault: "not asked for"})
+	done, err := ask(tool.CompletionRequest{Kind: "word", Prefix: "x", Vault: "not asked for"})
 	require.NoError(t, err)
-	require.Equal(t, tool.Completed{Items: []string{"xa", "xb"}}, done)
-	done, err = ask(tool.Unfinished{Kind: "word", Limit: 1})
+	require.Equal(t, tool.CompletionPage{Items: []string{"xa", "xb"}}, done)
+	done, err = ask(tool.CompletionRequest{Kind: "word", Limit: 1})
 	require.NoError(t, err)
 	require.Equal(t, []string{"a"}, done.Items)
 	require.NotEmpty(t, done.Next)
-	done, err = ask(tool.Unfinished{Kind: "other"})
+	done, err = ask(tool.CompletionRequest{Kind: "other"})
 	require.NoError(t, err)
 	require.Empty(t, done.Items)
-	_, err = ask(tool.Unfinished{Kind: "word", Limit: 1000})
+	_, err = ask(tool.CompletionRequest{Kind: "word", Limit: 1000})
 	require.True(t, fault.Is(err, fault.InvalidParameter), "%v", err)
 }
 

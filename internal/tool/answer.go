@@ -54,9 +54,9 @@ func (c *Catalogue) answer(
 	return data, jsonErr
 }
 
-// A listed is one page of a list as it was answered: its meta, and its size in bytes as it counts
+// A listPage is one page of a list as it was answered: its meta, and its size in bytes as it counts
 // against MaxBody.
-type listed struct {
+type listPage struct {
 	meta  Meta
 	bytes int
 }
@@ -123,10 +123,10 @@ const maxMessage = 1 << 10
 // next page fits. It estimates the new limit from the average size of an item. It returns false if
 // the call cannot be repeated with a lower limit: it has no limit, its page has a single item, or
 // it mutates.
-func (ask *request) fewer(p listed) bool {
+func (ask *request) fewer(p listPage) bool {
 	count, counted := p.meta["count"].(int)
 	t := ask.made.Tool
-	limit, limited := t.Meant(MeansLimit)
+	limit, limited := t.ArgFor(MeansLimit)
 	if !limited || !counted || count < 2 || t.Kind.Mutates() {
 		return false
 	}
@@ -180,8 +180,8 @@ func (c *Catalogue) failure(ctx context.Context, ask *request, err error) *fault
 		err = fault.New(fault.Unavailable, "the caller did not wait for the answer").Because(err)
 	}
 	f := mapFixes(fault.Of(err), func(fix string) (string, bool) { return c.arrange(ask, fix) })
-	if family := ask.family(); family != nil && family.Told != nil {
-		f = family.Told(ask.made.Tool.Name, f)
+	if family := ask.family(); family != nil && family.AddDetails != nil {
+		f = family.AddDetails(ask.made.Tool.Name, f)
 	}
 	f.RequestID = ask.caller.RequestID
 	if f.Status() == fault.StatusInternal {

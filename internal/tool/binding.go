@@ -13,8 +13,8 @@ import (
 // nextTokenKey is the key in the meta of an answer that contains the token of the next page.
 const nextTokenKey = "next_page_token"
 
-// A Turner is an output whose data contains the token of the next page too. TurnTo sets that token.
-type Turner interface{ TurnTo(token string) }
+// A TokenSetter is an output whose data contains the token of the next page too. SetNextToken sets that token.
+type TokenSetter interface{ SetNextToken(token string) }
 
 // boundMark is the prefix of every page token in an answer, before base64 encoding.
 const boundMark = "p2:"
@@ -62,7 +62,7 @@ func brief(text string) (b [8]byte) {
 
 // pages reports whether the tool returns a list in pages: whether it takes a page token.
 func (t *Tool) pages() bool {
-	_, ok := t.Meant(MeansToken)
+	_, ok := t.ArgFor(MeansToken)
 	return ok
 }
 
@@ -71,7 +71,7 @@ func (t *Tool) pages() bool {
 // part of the token after the binding is that of the tool, which must check it: the binding is not
 // a signature.
 func unbind(c *Call, args map[string]json.RawMessage, b binding) error {
-	a, _ := c.Tool.Meant(MeansToken)
+	a, _ := c.Tool.ArgFor(MeansToken)
 	token := textArg(args[a.Name])
 	if token == "" {
 		return nil
@@ -92,14 +92,14 @@ func unbind(c *Call, args map[string]json.RawMessage, b binding) error {
 }
 
 // bind replaces the tool's page token in an answer by one that continues only this call: base64url
-// of boundMark, the binding and the token. An answer without a token stays as it is. A Turner has
+// of boundMark, the binding and the token. An answer without a token stays as it is. A TokenSetter has
 // the token in its data, too.
 func (b binding) bind(r Reply) {
 	if own, ok := r.Meta[nextTokenKey].(string); ok && own != "" {
 		token := base64.RawURLEncoding.EncodeToString([]byte(boundMark + b.text() + own))
 		r.Meta[nextTokenKey] = token
-		if out, ok := r.Data.(Turner); ok {
-			out.TurnTo(token)
+		if out, ok := r.Data.(TokenSetter); ok {
+			out.SetNextToken(token)
 		}
 	}
 }

@@ -213,15 +213,15 @@ func (c *Catalogue) Invoke(
 		caller.RequestID = rand.Text()
 	}
 	ask := request{name: name, caller: caller, start: start}
-	r, err := ask.rescued(func() (Reply, error) { return c.call(ctx, &ask, args) })
+	r, err := ask.recoverPanic(func() (Reply, error) { return c.call(ctx, &ask, args) })
 	for {
 		data, failed := c.answer(ctx, &ask, r, err)
 		n := QuotedSize(data)
-		if failed != nil || n <= MaxBody || !ask.fewer(listed{r.Meta, n}) {
+		if failed != nil || n <= MaxBody || !ask.fewer(listPage{r.Meta, n}) {
 			return c.within(ctx, &ask, data, failed)
 		}
 		// It is the same call, so the interceptors need not run again.
-		r, err = ask.rescued(func() (Reply, error) { return dispatch(ctx, ask.made) })
+		r, err = ask.recoverPanic(func() (Reply, error) { return dispatch(ctx, ask.made) })
 	}
 }
 
@@ -239,8 +239,8 @@ type request struct {
 	named map[string]json.RawMessage
 }
 
-// rescued calls do and returns its result. A panic becomes an internal fault.
-func (ask *request) rescued(do func() (Reply, error)) (r Reply, err error) {
+// recoverPanic calls do and returns its result. A panic becomes an internal fault.
+func (ask *request) recoverPanic(do func() (Reply, error)) (r Reply, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fault.Panicked("in "+ask.name, p)

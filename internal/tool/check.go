@@ -160,7 +160,7 @@ func (t *Tool) needs(a Arg, given map[string]json.RawMessage) bool {
 	if a.Unless == "" {
 		return a.Required
 	}
-	spares, _ := t.Meant(a.Unless)
+	spares, _ := t.ArgFor(a.Unless)
 	return string(given[spares.Name]) != "true"
 }
 

@@ -11,10 +11,10 @@ import (
 // MaxValues is the maximum number of completion suggestions in one answer.
 const MaxValues = 100
 
-// Completing is embedded in the input of every tool that returns completion suggestions. Such a
+// CompletionIn is embedded in the input of every tool that returns completion suggestions. Such a
 // tool also takes `kind`, one of its Spec's Completes; `vault`, if the suggestions come from a
 // vault; and `of`, if they depend on another argument's value.
-type Completing struct {
+type CompletionIn struct {
 	Prefix string `json:"prefix,omitempty" max:"1024" jsonschema:"the text typed so far"`
 	Page
 }
@@ -35,8 +35,8 @@ func (v *Values) More(last string) {
 	v.Note("next_page_token", Token(last))
 }
 
-// An Unfinished is an argument that a user is typing.
-type Unfinished struct {
+// A CompletionRequest is an argument that a user is typing.
+type CompletionRequest struct {
 	Kind      string // of the argument's Complete
 	Of        string // value of the argument named by Arg.Of; empty: unknown
 	Prefix    string
@@ -45,50 +45,50 @@ type Unfinished struct {
 	PageToken string
 }
 
-// A Completed is one page of suggestions for an Unfinished.
-type Completed struct {
+// A CompletionPage is one page of suggestions for a CompletionRequest.
+type CompletionPage struct {
 	Items []string
 	About map[string]string // short descriptions of some items
 	Next  string            // token of the next page; empty: this is the last
 }
 
 // Complete calls the tool that completes values of the kind u.Kind and returns its suggestions. It
-// returns the zero Completed if no tool does. The call goes through authorization and rate limits
+// returns the zero CompletionPage if no tool does. The call goes through authorization and rate limits
 // like any other, and the result contains only values that the caller may see.
 func Complete(
-	ctx context.Context, inv Invoker, tools []*Tool, u Unfinished,
-) (Completed, error) {
+	ctx context.Context, inv Invoker, tools []*Tool, u CompletionRequest,
+) (CompletionPage, error) {
 	i := slices.IndexFunc(tools, func(t *Tool) bool { return slices.Contains(t.Completes, u.Kind) })
 	if i < 0 {
-		return Completed{}, nil
+		return CompletionPage{}, nil
 	}
 	answer, err := inv.Invoke(ctx, tools[i].Name, u.args(tools[i]))
 	if err != nil {
-		return Completed{}, err
+		return CompletionPage{}, err
 	}
 	var e struct {
-		Data Completed
+		Data CompletionPage
 		Meta struct {
 			Next string `json:"next_page_token"`
 		}
 	}
 	if err := json.Unmarshal(answer, &e); err != nil {
-		return Completed{}, fault.New(fault.Internal, "the completions are unreadable").Because(err)
+		return CompletionPage{}, fault.New(fault.Internal, "the completions are unreadable").Because(err)
 	}
-	return Completed{e.Data.Items, e.Data.About, e.Meta.Next}, nil
+	return CompletionPage{e.Data.Items, e.Data.About, e.Meta.Next}, nil
 }
 
 // args returns the arguments of the call of the completing tool t.
-func (u Unfinished) args(t *Tool) json.RawMessage {
+func (u CompletionRequest) args(t *Tool) json.RawMessage {
 	limit := u.Limit
 	if limit == 0 {
 		limit = MaxValues
 	}
 	args := map[string]any{"kind": u.Kind, "prefix": u.Prefix}
-	if a, ok := t.Meant(MeansLimit); ok {
+	if a, ok := t.ArgFor(MeansLimit); ok {
 		args[a.Name] = limit
 	}
-	if a, ok := t.Meant(MeansToken); ok && u.PageToken != "" {
+	if a, ok := t.ArgFor(MeansToken); ok && u.PageToken != "" {
 		args[a.Name] = u.PageToken
 	}
 	if _, ok := t.Arg("of"); ok && u.Of != "" {

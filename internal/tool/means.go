@@ -23,8 +23,8 @@ const (
 // meanings lists all of them.
 var meanings = []Meaning{MeansVersion, MeansKey, MeansDry, MeansLimit, MeansToken}
 
-// Meant returns the tool's argument with a meaning, or false. A tool has at most one.
-func (t *Tool) Meant(m Meaning) (Arg, bool) {
+// ArgFor returns the tool's argument with a meaning, or false. A tool has at most one.
+func (t *Tool) ArgFor(m Meaning) (Arg, bool) {
 	i := slices.IndexFunc(t.Args, func(a Arg) bool { return a.Means == m })
 	if i < 0 {
 		return Arg{}, false
@@ -32,10 +32,10 @@ func (t *Tool) Meant(m Meaning) (Arg, bool) {
 	return t.Args[i], true
 }
 
-// Meant returns the value of the call's argument with a meaning, by its name or an alias. It
+// ArgFor returns the value of the call's argument with a meaning, by its name or an alias. It
 // returns nil if the argument is not given.
-func (c *Call) Meant(m Meaning) json.RawMessage {
-	a, ok := c.Tool.Meant(m)
+func (c *Call) ArgFor(m Meaning) json.RawMessage {
+	a, ok := c.Tool.ArgFor(m)
 	if !ok {
 		return nil
 	}
@@ -48,4 +48,4 @@ func (c *Call) Meant(m Meaning) json.RawMessage {
 }
 
 // Dry reports whether the call only shows its plan.
-func (c *Call) Dry() bool { return string(c.Meant(MeansDry)) == "true" }
+func (c *Call) Dry() bool { return string(c.ArgFor(MeansDry)) == "true" }

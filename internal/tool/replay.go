@@ -7,9 +7,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 )
 
-// A kept is an answer as it is stored with its commit, for calls repeated with the same idempotency
+// A replay is an answer as it is stored with its commit, for calls repeated with the same idempotency
 // key.
-type kept struct {
+type replay struct {
 	Data     any       `json:"data"`
 	Warnings []Warning `json:"warnings,omitempty"`
 	Meta     Meta      `json:"meta,omitempty"`
@@ -20,7 +20,7 @@ type kept struct {
 // EncodeReplay returns the value to store for an output, from which DecodeReplay restores it. out is a pointer to
 // the output.
 func EncodeReplay(out any) any {
-	k := kept{Data: out}
+	k := replay{Data: out}
 	if a, ok := out.(hasAside); ok {
 		k.Warnings, k.Meta, k.Failed = a.aside().Warnings, a.aside().Meta, a.aside().Failed
 	}
@@ -29,7 +29,7 @@ func EncodeReplay(out any) any {
 
 // DecodeReplay decodes a stored answer into out, a pointer to an output, and sets `replayed` in its meta.
 func DecodeReplay(data json.RawMessage, out any) error {
-	k := kept{Data: out}
+	k := replay{Data: out}
 	if err := json.Unmarshal(data, &k); err != nil {
 		return fmt.Errorf("read a kept answer: %w", err)
 	}

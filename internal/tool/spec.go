@@ -159,7 +159,7 @@ type Spec struct {
 	Uses []string
 
 	// Completes are the kinds of completion suggestions that the tool returns; see Complete. Its
-	// input embeds Completing, and its output is Values.
+	// input embeds CompletionIn, and its output is Values.
 	Completes []string
 }
 
@@ -226,7 +226,7 @@ type Family struct {
 
 	// Told returns a fault of a tool of the family, with the details that the family adds to every fault; nil:
 	// it adds none.
-	Told func(tool string, f *fault.Fault) *fault.Fault
+	AddDetails func(tool string, f *fault.Fault) *fault.Fault
 
 	// Exit returns the exit code of a command that failed; nil: Code.Exit.
 	Exit func(fault.Code) int

@@ -139,7 +139,7 @@ func (t *Tool) Usable(c auth.Caller) bool {
 	if t.Reads != nil {
 		role, changes = auth.Reader, false
 	}
-	return c.Role(t.anywhere()).Allows(role) && t.Named(c) && (!c.ReadOnly || !changes)
+	return c.Role(t.anywhere()).Allows(role) && t.Permitted(c) && (!c.ReadOnly || !changes)
 }
 
 // OnlyReads reports whether a caller may use only those calls of the tool that read.
@@ -179,9 +179,9 @@ func (t *Tool) anywhere() string {
 	return ""
 }
 
-// Named reports whether the token of a caller permits this tool. Tools for Anyone, which only
+// Permitted reports whether the token of a caller permits this tool. Tools for Anyone, which only
 // report on the caller itself, are permitted by every token.
-func (t *Tool) Named(c auth.Caller) bool { return t.Role == auth.Anyone || c.May(t.Name) }
+func (t *Tool) Permitted(c auth.Caller) bool { return t.Role == auth.Anyone || c.MayCall(t.Name) }
 
 // Arg returns the argument with this name or alias. A name with dashes is also tried with
 // underscores.
@@ -243,10 +243,10 @@ func (t *Tool) check() error {
 	return t.checkArgs()
 }
 
-// Way returns the first command that can express a call. arg returns the JSON value of an argument
+// CommandFor returns the first command that can express a call. arg returns the JSON value of an argument
 // by name; the values must equal those in the command's Set. If no command fits, Way returns the
 // first command, or the zero Command if there is none, and false.
-func (t *Tool) Way(arg func(name string) json.RawMessage) (way Command, ok bool) {
+func (t *Tool) CommandFor(arg func(name string) json.RawMessage) (way Command, ok bool) {
 	for _, way := range t.Commands {
 		fits := true
 		for name, value := range way.Set {
@@ -298,7 +298,7 @@ func (t *Tool) named() []string {
 // checkArgs returns an error if the tags of the arguments are invalid or inconsistent. Each meaning
 // occurs at most once, because a projection looks up arguments by their meaning.
 func (t *Tool) checkArgs() error {
-	meant := t.meant()
+	meant := t.meanings()
 	for _, a := range t.Args {
 		switch {
 		case a.Code != "" && !slices.Contains(fault.Codes(), a.Code):
@@ -336,8 +336,8 @@ var usual = map[string]Meaning{
 	"if_version": MeansVersion, "idempotency_key": MeansKey, "dry_run": MeansDry, "page_token": MeansToken,
 }
 
-// meant returns the meanings of the arguments.
-func (t *Tool) meant() []Meaning {
+// meanings returns the meanings of the arguments.
+func (t *Tool) meanings() []Meaning {
 	var all []Meaning
 	for _, a := range t.Args {
 		if a.Means != "" {

@@ -61,7 +61,7 @@ func (l *library) prompt(_ context.Context, _ auth.Caller, in reviewIn) (out rev
 type completeBookIn struct {
 	tool.Vault
 	Kind string `json:"kind" enum:"book" jsonschema:"what is being typed"`
-	tool.Completing
+	tool.CompletionIn
 }
 
 func (l *library) completeBook(
@@ -72,7 +72,7 @@ func (l *library) completeBook(
 		for id := range s.books {
 			ids = append(ids, id)
 		}
-		out, err = valuesOf(ids, in.Completing)
+		out, err = valuesOf(ids, in.CompletionIn)
 		return err
 	})
 	return out, err
@@ -80,7 +80,7 @@ func (l *library) completeBook(
 
 type completeShelfIn struct {
 	Kind string `json:"kind" enum:"vault" jsonschema:"what is being typed"`
-	tool.Completing
+	tool.CompletionIn
 }
 
 func (l *library) completeShelf(
@@ -88,11 +88,11 @@ func (l *library) completeShelf(
 ) (tool.Values, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return valuesOf(slices.Collect(maps.Keys(l.shelves)), in.Completing)
+	return valuesOf(slices.Collect(maps.Keys(l.shelves)), in.CompletionIn)
 }
 
 // valuesOf are a page of those that begin as typed, in order.
-func valuesOf(all []string, in tool.Completing) (tool.Values, error) {
+func valuesOf(all []string, in tool.CompletionIn) (tool.Values, error) {
 	out := tool.Values{Items: []string{}}
 	after, err := in.After(desk)
 	if err != nil {

@@ -70,7 +70,7 @@ func Inputs(tools []*tool.Tool, connect Connect) Way {
 			return nil, false
 		}
 		argv := append(strings.Fields(way.Words),
-			enveloped(made.Family), "--input", string(c.JSON(t)))
+			envelopeFlag(made.Family), "--input", string(c.JSON(t)))
 		return called(t, tools, Run(t, tools, connect, argv...)), true
 	}}
 }
@@ -92,8 +92,8 @@ func Run(t testing.TB, tools []*tool.Tool, connect Connect, argv ...string) json
 	return answer
 }
 
-// enveloped is the flag that prints the envelope.
-func enveloped(f *tool.Family) string {
+// envelopeFlag is the flag that prints the envelope.
+func envelopeFlag(f *tool.Family) string {
 	if f.Terse {
 		return "--envelope"
 	}
@@ -180,7 +180,7 @@ func Argv(tools []*tool.Tool, c Call) ([]string, bool) {
 
 // wayOf returns the command that makes a call.
 func wayOf(made *tool.Tool, c Call) (tool.Command, bool) {
-	return made.Way(func(name string) json.RawMessage { return c.Args[name] })
+	return made.CommandFor(func(name string) json.RawMessage { return c.Args[name] })
 }
 
 // A line is a command line in the making.
@@ -270,7 +270,7 @@ func (l *line) argv() []string {
 	}
 	argv := strings.Fields(l.way.Words)
 	if !slices.Contains(l.flags, "--envelope=false") {
-		argv = append(argv, enveloped(l.made.Family))
+		argv = append(argv, envelopeFlag(l.made.Family))
 	}
 	argv = append(argv, l.flags...)
 	if len(typed) > 0 {

@@ -27,7 +27,7 @@ type importOut struct {
 	Skipped    int `json:"skipped" jsonschema:"how many were left as they are"`
 }
 
-func (l *library) bringIn(_ context.Context, _ auth.Caller, in importIn) (out importOut, err error) {
+func (l *library) importBooks(_ context.Context, _ auth.Caller, in importIn) (out importOut, err error) {
 	err = l.at(in.Vault.Vault, func(s *shelf) error {
 		for _, f := range in.Files {
 			was, there := s.books[f.Path]
@@ -60,7 +60,7 @@ type exportOut struct {
 	Files      []File `json:"files" jsonschema:"the books as files"`
 }
 
-func (l *library) takeOut(
+func (l *library) exportBooks(
 	ctx context.Context, c auth.Caller, in exportIn,
 ) (exportOut, error) {
 	page, err := l.list(ctx, c, listIn{Vault: in.Vault, Page: in.Page})

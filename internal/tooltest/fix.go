@@ -115,7 +115,7 @@ func follow(t testing.TB, over Way, tools []*tool.Tool, c fault.Call) {
 		require.True(t, takes, "the fix %s has an argument that the tool does not take", c)
 		args[given.Name] = given.Value
 	}
-	if a, plans := made.Meant(tool.MeansDry); plans {
+	if a, plans := made.ArgFor(tool.MeansDry); plans {
 		args[a.Name] = json.RawMessage("true")
 	}
 	answer, carried := over.Call(t, Call{c.Tool, args})

@@ -21,7 +21,7 @@ func FurtherTools() []*tool.Tool {
 		tool.New(specOf(nodeGet), s.get), tool.New(specOf(nodeList), s.list),
 		tool.New(specOf(nodeSet), s.set), tool.New(specOf(nodeToggle), s.toggle),
 		tool.New(specOf(nodeWho), s.who), tool.New(specOf(nodePlan), s.plan),
-		tool.New(specOf(nodeImport), s.bringIn), tool.New(specOf(nodeExport), s.takeOut),
+		tool.New(specOf(nodeImport), s.importNodes), tool.New(specOf(nodeExport), s.exportNodes),
 	}
 }
 
@@ -155,8 +155,8 @@ type nodesOut struct {
 	Next       string  `json:"nextPageToken,omitempty"`
 }
 
-// TurnTo implements tool.Turner.
-func (o *nodesOut) TurnTo(token string) { o.Next = token }
+// SetNextToken implements tool.TokenSetter.
+func (o *nodesOut) SetNextToken(token string) { o.Next = token }
 
 func (s *stack) list(_ context.Context, _ auth.Caller, in nodesIn) (nodesOut, error) {
 	out := nodesOut{Nodes: []*Node{}}

@@ -65,7 +65,7 @@ type nodeImportOut struct {
 // Partly implements tool.Partial.
 func (o *nodeImportOut) Partly() bool { return o.partly }
 
-func (s *stack) bringIn(_ context.Context, _ auth.Caller, in nodeImportIn) (nodeImportOut, error) {
+func (s *stack) importNodes(_ context.Context, _ auth.Caller, in nodeImportIn) (nodeImportOut, error) {
 	out := nodeImportOut{Imported: []NodeFile{}}
 	var problems []*fault.Fault
 	for _, f := range in.Files {
@@ -102,7 +102,7 @@ type nodeExported struct {
 	Output string `json:"output" jsonschema:"the file"`
 }
 
-func (s *stack) takeOut(_ context.Context, _ auth.Caller, in nodeExportIn) (nodeExportOut, error) {
+func (s *stack) exportNodes(_ context.Context, _ auth.Caller, in nodeExportIn) (nodeExportOut, error) {
 	out := nodeExportOut{Provenance: in.Of, Exported: []nodeExported{}, Files: []NodeFile{}}
 	after, err := tool.ReadToken("pageToken", in.PageToken, stackFamily)
 	if err != nil {

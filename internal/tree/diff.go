@@ -98,14 +98,14 @@ func (d *Differ) pair(a, b Node, depth int) {
 	var order []int // positions in right of the matches, in the order of left
 	for i, n := range left {
 		if to[i] < 0 {
-			d.all(removed, n, a, i)
+			d.addSubtree(removed, n, a, i)
 			continue
 		}
 		order = append(order, to[i])
 	}
 	// As few nodes as possible count as reordered: those that are not in a longest part that kept
 	// its order.
-	kept := longestRise(order)
+	kept := longestIncreasing(order)
 	matched := make([]bool, len(right))
 	for i, n := range left {
 		if to[i] < 0 {
@@ -125,7 +125,7 @@ func (d *Differ) pair(a, b Node, depth int) {
 	}
 	for j, n := range right {
 		if !matched[j] {
-			d.all(added, n, b, j)
+			d.addSubtree(added, n, b, j)
 		}
 	}
 }
@@ -177,12 +177,12 @@ func (d *Differ) match(left, right []Node) []int {
 	return to
 }
 
-// longestRise returns the numbers in a longest increasing subsequence of a list of distinct
+// longestIncreasing returns the numbers in a longest increasing subsequence of a list of distinct
 // numbers.
 //
 // It keeps, for each length, the subsequence with the smallest last number, and takes time in
 // proportion to n log n.
-func longestRise(list []int) map[int]bool {
+func longestIncreasing(list []int) map[int]bool {
 	var ends []int // by length-1: position at which the best subsequence of that length ends
 	before := make([]int, len(list))
 	for i, n := range list {
@@ -232,11 +232,11 @@ const (
 	removed = "removed"
 )
 
-// all records that a node and everything below it were added or removed. op is added or removed;
+// addSubtree records that a node and everything below it were added or removed. op is added or removed;
 // the node is in the second subtree or in the first. Every node counts on its own in the summary.
 //
 // It does not follow transclusions, because the nodes of a Source are elsewhere in the tree.
-func (d *Differ) all(op string, n, parent Node, index int) {
+func (d *Differ) addSubtree(op string, n, parent Node, index int) {
 	t := d.After
 	if op == added {
 		d.out.Summary.Added++
@@ -246,7 +246,7 @@ func (d *Differ) all(op string, n, parent Node, index int) {
 	}
 	d.add(StructureChange{Op: op, NodeID: n.ID()}, n, parent, index)
 	for i, child := range t.OwnChildren(n) {
-		d.all(op, child, n, i)
+		d.addSubtree(op, child, n, i)
 	}
 }
 
@@ -261,13 +261,13 @@ func (d *Differ) payload(a, b Node) {
 			continue
 		}
 		if old, now := was[f.Name], is[f.Name]; Text(old) != Text(now) {
-			d.changed(PayloadChange{NodeID: b.ID(), Property: f.Name, Before: Shown(old), After: Shown(now)})
+			d.addPayload(PayloadChange{NodeID: b.ID(), Property: f.Name, Before: AnswerValue(old), After: AnswerValue(now)})
 		}
 	}
 	if d.Body != nil {
 		if change, differs := d.Body(a, b); differs {
 			change.NodeID, change.Property = b.ID(), "body"
-			d.changed(change)
+			d.addPayload(change)
 		}
 	}
 	tagged, tags := d.Tree.Tags(a), d.After.Tags(b)
@@ -280,8 +280,8 @@ func (d *Differ) payload(a, b Node) {
 	}
 }
 
-// changed records a change of a property.
-func (d *Differ) changed(c PayloadChange) {
+// addPayload records a change of a property.
+func (d *Differ) addPayload(c PayloadChange) {
 	d.out.Summary.Payload++
 	if d.fits(c) {
 		d.out.Payload = append(d.out.Payload, c)

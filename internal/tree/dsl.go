@@ -380,22 +380,22 @@ func (x *Expr) String() string {
 	case OpAnd, OpOr:
 		parts := make([]string, len(x.Subs))
 		for i, sub := range x.Subs {
-			parts[i] = sub.within(x.Op)
+			parts[i] = sub.operandText(x.Op)
 		}
 		return strings.Join(parts, " "+strings.ToUpper(string(x.Op))+" ")
 	case OpNot:
-		return "NOT " + x.Subs[0].within(OpNot)
+		return "NOT " + x.Subs[0].operandText(OpNot)
 	case OpUnder, OpChildOf:
 		return string(x.Op) + " " + quote(x.Values[0])
 	case OpAncestor:
 		return "ancestor." + x.Subs[0].String()
 	}
-	return x.written()
+	return x.comparisonText()
 }
 
-// within returns the Expr as an operand of op, in parentheses if it needs them. It adds more
+// operandText returns the Expr as an operand of op, in parentheses if it needs them. It adds more
 // parentheses than the grammar requires, so that the groups of the parsed Expr are those of x.
-func (x *Expr) within(op Op) string {
+func (x *Expr) operandText(op Op) string {
 	// AND in OR needs no parentheses. The others get them, so that Parse returns the same groups.
 	isGroup := x.Op == OpAnd || x.Op == OpOr
 	if isGroup && (x.Op != OpAnd || op != OpOr) || op == OpNot && x.Op == OpNot {
@@ -404,9 +404,9 @@ func (x *Expr) within(op Op) string {
 	return x.String()
 }
 
-// written returns a comparison as a query. The first of several names is quoted if it is ancestor,
+// comparisonText returns a comparison as a query. The first of several names is quoted if it is ancestor,
 // which would otherwise be an operator.
-func (x *Expr) written() string {
+func (x *Expr) comparisonText() string {
 	names := make([]string, len(x.Path))
 	for i, name := range x.Path {
 		names[i] = writtenName(name, i == 0 && len(x.Path) > 1)

@@ -9,24 +9,24 @@ import (
 	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
-// An about is the description of a folder in its own file (`_folder.md`). It is zero for a folder
+// A folderInfo is the description of a folder in its own file (`_folder.md`). It is zero for a folder
 // without one.
-type about struct {
+type folderInfo struct {
 	Type   string
 	Title  string
 	Fields []index.Field
 	Order  []string
 }
 
-// about returns the description of a folder. A field title takes precedence over a title heading.
+// folderInfo returns the description of a folder. A field title takes precedence over a title heading.
 //
 // It is read from the index each time, which costs a few lookups.
-func (t *Tree) about(dir string) about {
+func (t *Tree) folderInfo(dir string) folderInfo {
 	f, ok := t.Index.Folder(dir)
 	if !ok {
-		return about{}
+		return folderInfo{}
 	}
-	a := about{Type: t.Index.FolderType(dir), Title: f.Title, Fields: f.Fields, Order: f.Order()}
+	a := folderInfo{Type: t.Index.FolderType(dir), Title: f.Title, Fields: f.Fields, Order: f.Order()}
 	for _, field := range f.Fields {
 		if title, is := field.Value.(string); is && strings.EqualFold(field.Name, "title") {
 			a.Title = cmp.Or(title, a.Title)
@@ -83,15 +83,15 @@ func (t *Tree) part(n Node) *index.NodePart {
 	return nil
 }
 
-// mostReferences is the largest number of transclusions that Source follows in a row.
-const mostReferences = 8
+// maxReferences is the largest number of transclusions that Source follows in a row.
+const maxReferences = 8
 
 // Source returns the node whose payload and children a node shows: itself or, if its own text is
 // one transclusion, the node to which that leads. If it leads to none, or through more than
-// mostReferences transclusions, as in a cycle, Source returns n and false.
+// maxReferences transclusions, as in a cycle, Source returns n and false.
 func (t *Tree) Source(n Node) (source Node, ok bool) {
 	source = n
-	for range mostReferences + 1 {
+	for range maxReferences + 1 {
 		target := t.embedded(source)
 		if target == "" {
 			return source, true
@@ -148,11 +148,11 @@ func (t *Tree) Reference(n Node) *Reference {
 	return &Reference{TargetID: source.ID()}
 }
 
-// Readdressed returns the new addresses by the old ones of the nodes in some notes whose address is
+// ChangedAddresses returns the new addresses by the old ones of the nodes in some notes whose address is
 // different after a change. was and is are these notes before and after it. Nodes match by their
 // UIDs, in any of the notes. Nodes that were deleted are not in the result. It walks all nodes of
 // the notes.
-func Readdressed(before, after *Tree, was, is []*index.Note) map[string]string {
+func ChangedAddresses(before, after *Tree, was, is []*index.Note) map[string]string {
 	now := map[string]Node{}
 	for _, n := range is {
 		for below := range after.Walk(Node{Note: n}, nil) {

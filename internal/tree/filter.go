@@ -58,8 +58,8 @@ func isUnder(path, top string) bool {
 	return path == top || strings.HasPrefix(path, top) && path[len(top)] == '.'
 }
 
-// stays lists the properties that are shown even if they are not included. They can be excluded.
-var stays = []string{"payloadtype", "isexpanded", "childrencount", "version"}
+// alwaysShown lists the properties that are shown even if they are not included. They can be excluded.
+var alwaysShown = []string{"payloadtype", "isexpanded", "childrencount", "version"}
 
 // Shows reports whether the filter shows the property at a path. It always shows nodeId and
 // children.
@@ -77,7 +77,7 @@ func (f Filter) Shows(path string) bool {
 
 // includes reports whether Included selects a canonical path.
 func (f Filter) includes(path string) bool {
-	if len(f.Included) == 0 || slices.Contains(stays, path) {
+	if len(f.Included) == 0 || slices.Contains(alwaysShown, path) {
 		return true
 	}
 	field := isField(path)

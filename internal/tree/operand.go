@@ -23,7 +23,7 @@ type Clock = vault.Clock
 // null or the node does not have them.
 type operand struct {
 	value any
-	there bool         // the node has the property
+	found bool         // the node has the property
 	field *vault.Field // its declaration; nil if the type of the node does not declare it
 }
 
@@ -62,15 +62,15 @@ type comparison struct {
 
 // A constant is a value in an Expr, parsed once.
 type constant struct {
-	text   string // as written
-	bare   string // without the brackets of a reference
-	folded string // in lower case
-	number bool   // it can be a number
-	date   bool   // it can be a date
+	text        string // as written
+	unbracketed string // without the brackets of a reference
+	folded      string // in lower case
+	number      bool   // it can be a number
+	date        bool   // it can be a date
 }
 
-// plains has the properties that are texts, by their names in lower case.
-var plains = map[string]func(t *Tree, n Node) string{
+// textProperties has the properties that are texts, by their names in lower case.
+var textProperties = map[string]func(t *Tree, n Node) string{
 	"nodeid": func(_ *Tree, n Node) string { return n.ID() },
 	"uid":    (*Tree).UID, "payloadtype": (*Tree).Type, "type": (*Tree).Type,
 	"name": (*Tree).Name, "title": (*Tree).Name,
@@ -88,7 +88,7 @@ func (e *Evaluator) comparison(x *Expr) *comparison {
 	c := &comparison{Expr: x, property: propertyOf(x.Path)}
 	c.content, c.needsText = needsText(x.Path)
 	if c.field == nil && !c.deep {
-		c.plain = plains[c.name]
+		c.plain = textProperties[c.name]
 	}
 	for _, v := range x.Values {
 		c.values = append(c.values, constant{v, unbracketed(v), fold(v), maybeNumber(strings.TrimSpace(v)), isDate(v)})
@@ -106,7 +106,7 @@ func (e *Evaluator) operand(n Node, p property) operand {
 		return operand{}
 	}
 	v := e.structural(n, p.name)
-	return operand{value: v, there: v != nil && v != ""}
+	return operand{value: v, found: v != nil && v != ""}
 }
 
 // structural returns a property that is not a field; nil if the node does not have it. name is in
@@ -183,13 +183,13 @@ func (e *Evaluator) field(n Node, path []string) operand {
 	if i < 0 {
 		return operand{}
 	}
-	found := operand{value: fields[i].Value, there: fields[i].Value != nil}
+	found := operand{value: fields[i].Value, found: fields[i].Value != nil}
 	// The schema declares fields, but not the members of their values.
 	if t, ok := e.tree.Index.Schema().Type(e.tree.Type(n)); ok && len(path) == 1 {
 		found.field, _ = t.Field(fields[i].Name)
 	}
 	for _, name := range path[1:] {
-		found.value, found.there = memberOf(found.value, name)
+		found.value, found.found = memberOf(found.value, name)
 	}
 	return found
 }
@@ -226,13 +226,13 @@ func valueOf(raw json.RawMessage) (v any, there bool) {
 func (e *Evaluator) test(c *comparison, o operand) bool {
 	switch c.Op {
 	case OpExists:
-		return o.there
+		return o.found
 	case OpMissing:
-		return !o.there
+		return !o.found
 	case OpNotEqual:
-		return !o.there || !e.any(c, o, OpEqual)
+		return !o.found || !e.any(c, o, OpEqual)
 	}
-	return o.there && e.any(c, o, c.Op)
+	return o.found && e.any(c, o, c.Op)
 }
 
 // testText is test for a text. An empty text is missing.
@@ -330,7 +330,7 @@ func (e *Evaluator) compare(text string, with constant, f *vault.Field) (c int, 
 	if with.date && isDate(text) {
 		return e.compareTimes(text, with.text)
 	}
-	return compareFolded(text, with.bare), true
+	return compareFolded(text, with.unbracketed), true
 }
 
 // bareText returns a value as a text; for a reference, its target without brackets.

@@ -19,9 +19,9 @@ type Property struct {
 	Value any // a type of index.Field.Value
 }
 
-// beside reports whether a field of the node is not in its payload: the title and tags, which are
+// isOutsidePayload reports whether a field of the node is not in its payload: the title and tags, which are
 // shown separately, the id of a section, and the order of a folder.
-func (n Node) beside(name string) bool {
+func (n Node) isOutsidePayload(name string) bool {
 	switch strings.ToLower(name) {
 	case "title", "tags":
 		return true
@@ -41,7 +41,7 @@ func (t *Tree) Fields(n Node) []index.Field {
 	case n.Note != nil:
 		return n.Note.Fields
 	}
-	return t.about(n.Folder).Fields
+	return t.folderInfo(n.Folder).Fields
 }
 
 // Payload returns the payload of the node's Source.
@@ -56,7 +56,7 @@ func (t *Tree) OwnPayload(n Node) []Property {
 	fields := t.Fields(n)
 	all := make([]Property, 0, len(fields))
 	for _, f := range fields {
-		if !n.beside(f.Name) {
+		if !n.isOutsidePayload(f.Name) {
 			all = append(all, Property{f.Name, f.Value})
 		}
 	}
@@ -112,7 +112,7 @@ func Text(v any) string {
 	case float64:
 		// FormatInt is faster than Marshal. Negative zero and large numbers are left to Marshal,
 		// which writes them differently.
-		if i := int64(v); float64(i) == v && -wholes < v && v < wholes && (i != 0 || !math.Signbit(v)) {
+		if i := int64(v); float64(i) == v && -maxWhole < v && v < maxWhole && (i != 0 || !math.Signbit(v)) {
 			return strconv.FormatInt(i, 10) // in the form of JSON
 		}
 	case markdown.Ref:
@@ -131,20 +131,20 @@ func Text(v any) string {
 	return string(data)
 }
 
-// wholes limits the whole numbers that JSON writes without an exponent and float64 represents
+// maxWhole limits the whole numbers that JSON writes without an exponent and float64 represents
 // exactly.
-const wholes = 1 << 53
+const maxWhole = 1 << 53
 
-// Shown returns a value in the form of answers: with references as texts with brackets, also in
+// AnswerValue returns a value in the form of answers: with references as texts with brackets, also in
 // lists. Mappings stay JSON.
-func Shown(v any) any {
+func AnswerValue(v any) any {
 	switch v := v.(type) {
 	case markdown.Ref:
 		return Text(v)
 	case []any:
 		list := make([]any, len(v))
 		for i := range v {
-			list[i] = Shown(v[i])
+			list[i] = AnswerValue(v[i])
 		}
 		return list
 	}

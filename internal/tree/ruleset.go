@@ -59,7 +59,7 @@ type Checker struct {
 	set  string
 	own  []ownRule
 	refs *index.Resolver
-	of   *checked // data of the last note or folder
+	data *noteData // data of the last note or folder
 
 	endless map[Node]bool // whether the transclusions from a node form a cycle, as far as known
 }
@@ -114,8 +114,8 @@ func (k *Checker) NeedsText() bool {
 // note.
 func (k *Checker) Check(n Node, text []byte) []Violation {
 	// Folders have a nil note, so each of them gets new data.
-	if k.of == nil || n.Note == nil || k.of.note != n.Note {
-		k.of = &checked{note: n.Note, text: text}
+	if k.data == nil || n.Note == nil || k.data.note != n.Note {
+		k.data = &noteData{note: n.Note, text: text}
 	}
 	var all []Violation
 	if k.has(structureRules) {
@@ -130,7 +130,7 @@ func (k *Checker) Check(n Node, text []byte) []Violation {
 	if k.has(orderRules) {
 		all = append(all, k.order(n)...)
 	}
-	return append(all, k.owns(n, text)...)
+	return append(all, k.ownRules(n, text)...)
 }
 
 // problem returns a Violation of the node n.
@@ -151,7 +151,7 @@ func (k *Checker) structure(n Node, text []byte) []Violation {
 			all = append(all, problem(n, "heading-skip", SeverityWarning, strconv.Itoa(s.Line),
 				"the heading has level %d below one of level %d", s.Level, level))
 		}
-		if twin := k.twin(n); twin > 0 {
+		if twin := k.duplicateHeading(n); twin > 0 {
 			all = append(all, problem(n, "duplicate-slug", SeverityWarning, strconv.Itoa(s.Line),
 				"the heading is equal to that in line %d", twin))
 		}
@@ -162,7 +162,7 @@ func (k *Checker) structure(n Node, text []byte) []Violation {
 				"the node is in a cycle of references"))
 		} else {
 			all = append(all, problem(n, "broken-reference", SeverityWarning, "body",
-				"the node represents one that does not exist, or is more than %d references away", mostReferences))
+				"the node represents one that does not exist, or is more than %d references away", maxReferences))
 		}
 	}
 	if n.Kind() == Note {
@@ -197,17 +197,17 @@ func (k *Checker) cycles(n Node) bool {
 	return endless
 }
 
-// twin returns the line of an earlier heading of the note with the same text, if this section has
+// duplicateHeading returns the line of an earlier heading of the note with the same text, if this section has
 // no id of its own; 0 if there is none. The addresses of such headings differ only in a number,
 // which can change when another one is removed.
-func (k *Checker) twin(n Node) int {
+func (k *Checker) duplicateHeading(n Node) int {
 	s := n.section()
 	// The slug of a repeated heading has a number at its end. Any other slug is unique, or an id
 	// that the section declares.
 	if slug := markdown.Slug(s.Title); s.Slug == slug || !strings.HasPrefix(s.Slug, slug) {
 		return 0
 	}
-	if first := k.of.firsts()[fold(s.Title)]; first < n.Section-1 {
+	if first := k.data.firstWithTitle()[fold(s.Title)]; first < n.Section-1 {
 		return n.Note.Sections[first].Line
 	}
 	return 0
@@ -282,7 +282,7 @@ func (k *Checker) schema(n Node) []Violation {
 	// A type without fields allows any.
 	if len(typ.Fields) > 0 && typ.Name != vault.Section {
 		for _, name := range checked.Unknown {
-			if !n.beside(name) {
+			if !n.isOutsidePayload(name) {
 				all = append(all, problem(n, "unknown-field", SeverityWarning, name,
 					"the type %s declares no such field", typ.Name))
 			}
@@ -314,7 +314,7 @@ func (k *Checker) links(n Node) []Violation {
 		return nil
 	}
 	var all []Violation
-	for _, r := range k.of.references()[n.Section] {
+	for _, r := range k.data.references()[n.Section] {
 		switch to := k.refs.From(n.Note, r.Target); {
 		case len(to.Matches) > 0:
 			all = append(all, problem(n, "ambiguous-ref", SeverityWarning, strconv.Itoa(r.Line),
@@ -338,7 +338,7 @@ func (k *Checker) order(n Node) []Violation {
 		there[entry(child)] = true
 	}
 	stale := 0
-	for _, name := range k.tree.about(n.Folder).Order {
+	for _, name := range k.tree.folderInfo(n.Folder).Order {
 		if !there[name] {
 			stale++
 		}
@@ -350,15 +350,15 @@ func (k *Checker) order(n Node) []Violation {
 		"the order names %d children that do not exist", stale)}
 }
 
-// owns checks the rules in the configuration of the vault.
+// ownRules checks the rules in the configuration of the vault.
 //
 // A rule without a query applies to all nodes. A query that needs a text reads it from the file
 // that Check was given.
-func (k *Checker) owns(n Node, text []byte) []Violation {
+func (k *Checker) ownRules(n Node, text []byte) []Violation {
 	var all []Violation
 	for _, r := range k.own {
 		e := k.eval.With(func(n Node, content bool) string {
-			extent := k.of.extents()[n.Section]
+			extent := k.data.extents()[n.Section]
 			if content {
 				return string(Cut(text, extent.Content))
 			}
@@ -367,15 +367,15 @@ func (k *Checker) owns(n Node, text []byte) []Violation {
 		if e.Holds(r.selects, n) != Yes {
 			continue
 		}
-		all = append(all, k.broken(n, r)...)
+		all = append(all, k.violations(n, r)...)
 	}
 	return all
 }
 
-// broken returns the violations of one rule of the vault by a node to which the rule applies: one
+// violations returns the violations of one rule of the vault by a node to which the rule applies: one
 // for each required property that is missing, forbidden property that exists, and pattern that does
 // not match. A pattern does not require that the property exists.
-func (k *Checker) broken(n Node, r ownRule) []Violation {
+func (k *Checker) violations(n Node, r ownRule) []Violation {
 	severity := SeverityError
 	if r.Warning {
 		severity = SeverityWarning
@@ -383,17 +383,17 @@ func (k *Checker) broken(n Node, r ownRule) []Violation {
 	var all []Violation
 	has := func(name string) operand { return k.eval.operand(n, propertyOf(strings.Split(name, "."))) }
 	for _, name := range r.Require {
-		if o := has(name); !o.there || o.value == "" {
+		if o := has(name); !o.found || o.value == "" {
 			all = append(all, problem(n, r.ID, severity, name, "the required property '%s' is null or empty", name))
 		}
 	}
 	for _, name := range r.Forbid {
-		if has(name).there {
+		if has(name).found {
 			all = append(all, problem(n, r.ID, severity, name, "the property '%s' is forbidden", name))
 		}
 	}
 	for _, p := range r.Patterns {
-		if o := has(p.Field); o.there && !p.Expression.MatchString(bareText(o.value)) {
+		if o := has(p.Field); o.found && !p.Expression.MatchString(bareText(o.value)) {
 			all = append(all, problem(n, r.ID, severity, p.Field,
 				"the property '%s' does not match the pattern of the rule", p.Field))
 		}

@@ -32,14 +32,14 @@ type Shape struct {
 	UpdatedAt     *time.Time `json:"updatedAt,omitempty"`
 	Reference     *Reference `json:"reference,omitempty" jsonschema:"of a node that stands for another one: its fields, its text and its children are the other's"`
 	ViaReference  bool       `json:"viaReference,omitempty" jsonschema:"the node is shown below one that stands for the node above it"`
-	Ancestors     []Named    `json:"ancestors,omitempty" jsonschema:"the vault first"`
+	Ancestors     []NodeName `json:"ancestors,omitempty" jsonschema:"the vault first"`
 	Source        string     `json:"source,omitempty" jsonschema:"explicit: the tag is one of its field tags; inline: it is #tag in its text"`
 	Skeleton      bool       `json:"skeleton,omitempty" jsonschema:"the node was on a page before, and is here for what is below it"`
 	Children      []*Shape   `json:"children,omitempty"`
 }
 
-// A Named is the address and the name of a node.
-type Named struct {
+// A NodeName is the address and the name of a node.
+type NodeName struct {
 	NodeID string `json:"nodeId"`
 	Name   string `json:"name"`
 }
@@ -99,8 +99,8 @@ func (s Shaper) Item(n Node) *Shape {
 	return shape
 }
 
-// Listed returns Item with the ancestors of the node.
-func (s Shaper) Listed(n Node) *Shape {
+// WithAncestors returns Item with the ancestors of the node.
+func (s Shaper) WithAncestors(n Node) *Shape {
 	shape := s.Item(n)
 	if s.Filter.Shows("ancestors") {
 		shape.Ancestors = s.Ancestors(n)
@@ -146,10 +146,10 @@ func (s Shaper) times(shape *Shape, times index.Times) {
 }
 
 // Ancestors returns the nodes above, the vault first.
-func (s Shaper) Ancestors(n Node) []Named {
-	all := []Named{}
+func (s Shaper) Ancestors(n Node) []NodeName {
+	all := []NodeName{}
 	for _, above := range s.Tree.Ancestors(n) {
-		all = append(all, Named{above.ID(), s.Tree.Name(above)})
+		all = append(all, NodeName{above.ID(), s.Tree.Name(above)})
 	}
 	return all
 }
@@ -162,7 +162,7 @@ func (s Shaper) payload(n Node) *Payload {
 	shown := Payload{}
 	for _, f := range s.Tree.Payload(n) {
 		if v, ok := s.Filter.value(fieldPath(f.Name), f.Value); ok {
-			shown[f.Name] = Shown(v)
+			shown[f.Name] = AnswerValue(v)
 		}
 	}
 	return &shown

@@ -34,7 +34,7 @@ func (e *Evaluator) sortKey(n Node, path []string) SortKey {
 	if list, is := o.value.([]any); is && len(list) > 0 {
 		o.value = list[0]
 	}
-	if !o.there {
+	if !o.found {
 		return SortKey{Class: missing}
 	}
 	text := bareText(o.value)
@@ -69,8 +69,8 @@ type Sorting struct {
 	Descending bool
 }
 
-// A Sorted is a node with its sort key.
-type Sorted struct {
+// A SortedNode is a node with its sort key.
+type SortedNode struct {
 	Node
 	Key SortKey
 }
@@ -78,20 +78,20 @@ type Sorted struct {
 // Sort returns the nodes sorted. They must be in the order of the tree, because nodes with equal
 // keys stay in their order. It computes the key of each node once. Properties in the text of a node
 // are missing.
-func (e *Evaluator) Sort(nodes []Node, by Sorting) []Sorted {
-	all := make([]Sorted, len(nodes))
+func (e *Evaluator) Sort(nodes []Node, by Sorting) []SortedNode {
+	all := make([]SortedNode, len(nodes))
 	for i, n := range nodes {
-		all[i] = Sorted{n, e.sortKey(n, by.Path)}
+		all[i] = SortedNode{n, e.sortKey(n, by.Path)}
 	}
-	slices.SortStableFunc(all, func(a, b Sorted) int { return a.Key.compare(b.Key, by.Descending) })
+	slices.SortStableFunc(all, func(a, b SortedNode) int { return a.Key.compare(b.Key, by.Descending) })
 	return all
 }
 
-// Behind returns the position of the first node in a sorted list that comes after the given key and
+// FirstAfter returns the position of the first node in a sorted list that comes after the given key and
 // position; len(all) if there is none. It is for the next page of a list: the node with that key
 // and position can be gone or have another key.
-func (e *Evaluator) Behind(all []Sorted, by Sorting, key SortKey, at Position) int {
-	i, _ := slices.BinarySearchFunc(all, at, func(s Sorted, at Position) int {
+func (e *Evaluator) FirstAfter(all []SortedNode, by Sorting, key SortKey, at Position) int {
+	i, _ := slices.BinarySearchFunc(all, at, func(s SortedNode, at Position) int {
 		if c := cmp.Or(s.Key.compare(key, by.Descending), e.tree.Compare(s.Position(), at)); c != 0 {
 			return c
 		}

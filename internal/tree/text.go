@@ -56,8 +56,8 @@ func Extents(text []byte, d *markdown.Doc) []Extent {
 // extentOf returns the beginnings of a section, without its ends.
 func extentOf(h markdown.Heading) Extent {
 	start := h.Content
-	if h.Embedded != nil {
-		start = h.Embedded.Span.End
+	if h.Declaration != nil {
+		start = h.Declaration.Span.End
 	}
 	return Extent{Own: markdown.Span{Start: start}, Content: markdown.Span{Start: start}, Start: h.Own.Start}
 }

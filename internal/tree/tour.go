@@ -12,9 +12,9 @@ import (
 // A node can be visited several times in one Tour, once for each place where a reader sees it.
 type Visit struct {
 	Node
-	Above *Visit // the parent visit; nil for the top
-	Depth int    // number of visits above
-	Via   int    // number of transclusions that were followed to get here
+	Parent *Visit // the parent visit; nil for the top
+	Depth  int    // number of visits above
+	Via    int    // number of transclusions that were followed to get here
 
 	source Node // see Tree.Source
 }
@@ -23,7 +23,7 @@ type Visit struct {
 // transclusion was followed, and its own. A Place stays usable after its node is deleted.
 func (v *Visit) Place() []Position {
 	place := []Position{v.Position()}
-	for child, above := v, v.Above; above != nil; child, above = above, above.Above {
+	for child, above := v, v.Parent; above != nil; child, above = above, above.Parent {
 		// The positions below are those of nodes elsewhere in the tree, so the place of the
 		// transclusion is needed too.
 		if child.Via > above.Via {
@@ -97,7 +97,7 @@ func (t Tour) walk(v *Visit, behind []Position, yield func(*Visit) bool) bool {
 
 // below returns the visit of a child.
 func (t Tour) below(v *Visit, n Node) *Visit {
-	child := &Visit{Node: n, Above: v, Depth: v.Depth + 1, Via: v.Via}
+	child := &Visit{Node: n, Parent: v, Depth: v.Depth + 1, Via: v.Via}
 	child.source, _ = t.Tree.Source(n)
 	if v.source != v.Node {
 		child.Via++
@@ -122,7 +122,7 @@ func (t Tour) ends(v *Visit) bool {
 	if v.Via >= maxFollowed || t.Tree.Within(v.Node, v.source) {
 		return true
 	}
-	for above := v.Above; above != nil; above = above.Above {
+	for above := v.Parent; above != nil; above = above.Parent {
 		if above.source == v.source {
 			return true
 		}

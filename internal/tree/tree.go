@@ -249,7 +249,7 @@ func (t *Tree) CommonAncestor(nodes []Node) Node {
 func (t *Tree) Type(n Node) string {
 	switch n.Kind() {
 	case Vault, Folder:
-		return cmp.Or(t.about(n.Folder).Type, string(n.Kind()))
+		return cmp.Or(t.folderInfo(n.Folder).Type, string(n.Kind()))
 	}
 	return n.Object().Type()
 }
@@ -259,7 +259,7 @@ func (t *Tree) Type(n Node) string {
 func (t *Tree) Name(n Node) string {
 	switch n.Kind() {
 	case Vault, Folder:
-		return cmp.Or(t.about(n.Folder).Title, lastOf(n.Folder))
+		return cmp.Or(t.folderInfo(n.Folder).Title, lastOf(n.Folder))
 	}
 	return t.Index.NameOf(n.Object())
 }

@@ -2,13 +2,13 @@ package tree
 
 import "github.com/rookeryhq/rookery/internal/index"
 
-// A compared is a node in one of the two states of a comparison. The nodes of a state are a list,
+// A stateNode is a node in one of the two states of a comparison. The nodes of a state are a list,
 // and refer to each other by their positions in it.
-type compared struct {
+type stateNode struct {
 	Node
-	above int // position of its parent; -1 for the top
-	index int // position among the children of its parent
-	match int // position of the same node in the other state; -1 if there is none
+	parent int // position of its parent; -1 for the top
+	index  int // position among the children of its parent
+	match  int // position of the same node in the other state; -1 if there is none
 }
 
 // CompareVersions compares two states of a node and everything below it. Nodes match by UID; the
@@ -30,7 +30,7 @@ func (d *Differ) CompareVersions(a, b *Node, going func() bool) Diff {
 	for i := range left {
 		if e := &left[i]; e.match < 0 && going() {
 			d.out.Summary.Removed++
-			d.add(StructureChange{Op: removed, NodeID: e.ID()}, e.Node, above(left, e), e.index)
+			d.add(StructureChange{Op: removed, NodeID: e.ID()}, e.Node, parentIn(left, e), e.index)
 		}
 	}
 	late := reordered(left, right)
@@ -46,15 +46,15 @@ func (d *Differ) CompareVersions(a, b *Node, going func() bool) Diff {
 // collect returns the nodes of a state in the order of the tree, each after its parent. It omits
 // the sections of a note that has the same text in the other state. top is nil if the node does not
 // exist; then the list is empty. It stops when going returns false.
-func (d *Differ) collect(t, other *Tree, top *Node, going func() bool) []compared {
+func (d *Differ) collect(t, other *Tree, top *Node, going func() bool) []stateNode {
 	if top == nil {
 		return nil
 	}
-	var all []compared
+	var all []stateNode
 	var visit func(n Node, above, index, depth int)
 	visit = func(n Node, above, index, depth int) {
 		at := len(all)
-		all = append(all, compared{n, above, index, -1})
+		all = append(all, stateNode{n, above, index, -1})
 		// Folders are always compared, because isSame returns false for them.
 		if depth >= d.MaxDepth || n.Section == 0 && isSame(other, n) {
 			return
@@ -92,7 +92,7 @@ func (t *Tree) uid(n Node) index.UID {
 
 // matchVersions finds the matching nodes of the two states, and sets match on both sides: by UID,
 // and those without a match by address.
-func (d *Differ) matchVersions(left, right []compared) {
+func (d *Differ) matchVersions(left, right []stateNode) {
 	uids := make(map[index.UID]int, len(left))
 	for i := range left {
 		uids[d.Tree.uid(left[i].Node)] = i
@@ -116,41 +116,41 @@ func (d *Differ) matchVersions(left, right []compared) {
 	}
 }
 
-// above returns the parent of a node in a state; for the top, the top itself.
-func above(all []compared, e *compared) Node {
-	if e.above < 0 {
+// parentIn returns the parent of a node in a state; for the top, the top itself.
+func parentIn(all []stateNode, e *stateNode) Node {
+	if e.parent < 0 {
 		return e.Node
 	}
-	return all[e.above].Node
+	return all[e.parent].Node
 }
 
-// remains reports whether a node has the same parent in both states.
-func remains(left, right []compared, j int) bool {
+// sameParent reports whether a node has the same parent in both states.
+func sameParent(left, right []stateNode, j int) bool {
 	e := &right[j]
 	was := &left[e.match]
-	if e.above < 0 || was.above < 0 {
-		return e.above == was.above
+	if e.parent < 0 || was.parent < 0 {
+		return e.parent == was.parent
 	}
-	return right[e.above].match == was.above
+	return right[e.parent].match == was.parent
 }
 
 // reordered returns the positions of the nodes that stayed below their parent, and changed their
 // place among the others that did. As few nodes as possible count as changed.
-func reordered(left, right []compared) map[int]bool {
+func reordered(left, right []stateNode) map[int]bool {
 	places := map[int][]int{} // by the parent, the positions that its children had
 	for j := range right {
-		if e := &right[j]; e.match >= 0 && e.above >= 0 && remains(left, right, j) {
-			places[e.above] = append(places[e.above], left[e.match].index)
+		if e := &right[j]; e.match >= 0 && e.parent >= 0 && sameParent(left, right, j) {
+			places[e.parent] = append(places[e.parent], left[e.match].index)
 		}
 	}
 	kept := make(map[int]map[int]bool, len(places))
 	for parent, list := range places {
-		kept[parent] = longestRise(list)
+		kept[parent] = longestIncreasing(list)
 	}
 	late := map[int]bool{}
 	for j := range right {
 		e := &right[j]
-		if e.match >= 0 && e.above >= 0 && remains(left, right, j) && !kept[e.above][left[e.match].index] {
+		if e.match >= 0 && e.parent >= 0 && sameParent(left, right, j) && !kept[e.parent][left[e.match].index] {
 			late[j] = true
 		}
 	}
@@ -160,9 +160,9 @@ func reordered(left, right []compared) map[int]bool {
 // version records the changes of the node at position j of the second state: that it was added, or
 // else its move or new name, its new place among its siblings, and its changed properties. late
 // says that it is reordered.
-func (d *Differ) version(left, right []compared, j int, late bool) {
+func (d *Differ) version(left, right []stateNode, j int, late bool) {
 	e := &right[j]
-	parent := above(right, e)
+	parent := parentIn(right, e)
 	if e.match < 0 {
 		d.out.Summary.Added++
 		d.add(StructureChange{Op: added, NodeID: e.ID()}, e.Node, parent, e.index)
@@ -171,11 +171,11 @@ func (d *Differ) version(left, right []compared, j int, late bool) {
 	was := left[e.match].Node
 	change := StructureChange{NodeID: e.ID(), From: was.ID(), To: e.ID()}
 	switch {
-	case !remains(left, right, j) || e.above < 0 && change.From != change.To:
+	case !sameParent(left, right, j) || e.parent < 0 && change.From != change.To:
 		d.out.Summary.Moved++
 		change.Op = "moved"
 		d.add(change, e.Node, parent, e.index)
-	case e.above >= 0 && key(was) != key(e.Node):
+	case e.parent >= 0 && key(was) != key(e.Node):
 		d.out.Summary.Renamed++
 		change.Op = "renamed"
 		d.add(change, e.Node, parent, e.index)

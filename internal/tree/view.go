@@ -47,16 +47,16 @@ func (r Rules) Add(rule Rule, below func(uid string) bool) Rules {
 // at a time. The recursive rule of each node is cached, so a walk of the tree evaluates each rule
 // once.
 type Viewer struct {
-	tree      *Tree
-	rules     map[string][]int // positions in the list, by uid
-	list      Rules
-	otherwise bool              // result for nodes to which no rule applies
-	standing  map[Node]standing // cache of of
+	tree     *Tree
+	rules    map[string][]int // positions in the list, by uid
+	list     Rules
+	fallback bool               // result for nodes to which no rule applies
+	matches  map[Node]ruleMatch // cache of of
 }
 
-// A standing is the newest recursive rule that applies to a node, and the depth of the node below
+// A ruleMatch is the newest recursive rule that applies to a node, and the depth of the node below
 // the node of the rule.
-type standing struct {
+type ruleMatch struct {
 	rule  int // position in the list; -1 for none
 	depth int
 }
@@ -64,7 +64,7 @@ type standing struct {
 // NewViewer returns a Viewer. expanded is the result for nodes to which no rule applies.
 func NewViewer(t *Tree, rules Rules, expanded bool) *Viewer {
 	v := &Viewer{
-		tree: t, list: rules, otherwise: expanded, rules: map[string][]int{}, standing: map[Node]standing{},
+		tree: t, list: rules, fallback: expanded, rules: map[string][]int{}, matches: map[Node]ruleMatch{},
 	}
 	for i, r := range rules {
 		v.rules[r.UID] = append(v.rules[r.UID], i)
@@ -77,9 +77,9 @@ func NewViewer(t *Tree, rules Rules, expanded bool) *Viewer {
 // a MaxDepth collapses the nodes below that depth.
 func (v *Viewer) Expanded(n Node) bool {
 	if len(v.list) == 0 {
-		return v.otherwise
+		return v.fallback
 	}
-	above := v.of(n)
+	above := v.match(n)
 	// A rule of the node itself counts only if it is newer than the recursive rule.
 	newest := above.rule
 	for _, i := range v.rules[v.tree.UID(n)] {
@@ -87,30 +87,30 @@ func (v *Viewer) Expanded(n Node) bool {
 	}
 	switch {
 	case newest < 0:
-		return v.otherwise
+		return v.fallback
 	case newest == above.rule && v.list[newest].MaxDepth > 0 && above.depth >= v.list[newest].MaxDepth:
 		return false
 	}
 	return v.list[newest].Expanded
 }
 
-// of returns the recursive rule that applies to a node.
-func (v *Viewer) of(n Node) standing {
-	if s, known := v.standing[n]; known {
+// match returns the recursive rule that applies to a node.
+func (v *Viewer) match(n Node) ruleMatch {
+	if s, known := v.matches[n]; known {
 		return s
 	}
-	s := standing{rule: -1}
+	s := ruleMatch{rule: -1}
 	// The recursion goes up to the vault once, because each result is cached.
 	if above, ok := v.tree.Parent(n); ok {
-		s = v.of(above)
+		s = v.match(above)
 		s.depth++
 	}
 	for _, i := range v.rules[v.tree.UID(n)] {
 		if v.list[i].Recursive && i > s.rule {
-			s = standing{rule: i}
+			s = ruleMatch{rule: i}
 		}
 	}
-	v.standing[n] = s
+	v.matches[n] = s
 	return s
 }
 

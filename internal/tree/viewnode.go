@@ -98,7 +98,7 @@ func (s Shaper) View(n Node) *ViewNode {
 	}
 	for _, f := range s.Tree.Payload(n) {
 		if shown, ok := s.Filter.value(fieldPath(f.Name), f.Value); ok {
-			v.Fields = append(v.Fields, Property{f.Name, Shown(shown)})
+			v.Fields = append(v.Fields, Property{f.Name, AnswerValue(shown)})
 		}
 	}
 	return v

@@ -146,7 +146,7 @@ func rankOf(entry string, order map[string]int) rank {
 // orderOf returns the positions of the entries in the order of a folder; nil if the folder has
 // none. If an entry occurs twice, the first counts.
 func (t *Tree) orderOf(dir string) map[string]int {
-	listed := t.about(dir).Order
+	listed := t.folderInfo(dir).Order
 	if len(listed) == 0 {
 		return nil
 	}
@@ -197,10 +197,12 @@ func (n Node) Position() Position {
 // Walk yields a node and everything below it in the order of the tree, a node before its children.
 // If behind is not nil, it yields only the nodes after that position. It does not follow
 // transclusions.
-func (t *Tree) Walk(top Node, behind *Position) iter.Seq[Node] { return t.WalkTo(top, behind, endless) }
+func (t *Tree) Walk(top Node, behind *Position) iter.Seq[Node] {
+	return t.WalkTo(top, behind, unlimitedDepth)
+}
 
-// endless is a depth that no node has.
-const endless = 1 << 30
+// unlimitedDepth is a depth that no node has.
+const unlimitedDepth = 1 << 30
 
 // WalkTo is Walk down to a depth below the node: 0 yields the node alone.
 func (t *Tree) WalkTo(top Node, behind *Position, depth int) iter.Seq[Node] {
@@ -215,22 +217,22 @@ func (t *Tree) walk(n Node, behind *Position, depth int, yield func(Node) bool) 
 		return walkNote(n, behind, depth, yield)
 	}
 	if behind == nil {
-		return yield(n) && t.walkBehind(n, nil, depth-1, yield)
+		return yield(n) && t.walkFolder(n, nil, depth-1, yield)
 	}
 	switch rest, below := strings.CutPrefix(behind.Path, n.Folder); {
 	case !below:
 		return t.walk(n, nil, depth, yield)
 	case rest == "":
-		return t.walkBehind(n, nil, depth-1, yield)
+		return t.walkFolder(n, nil, depth-1, yield)
 	}
-	return t.walkBehind(n, behind, depth-1, yield)
+	return t.walkFolder(n, behind, depth-1, yield)
 }
 
-// walkBehind walks the children of a folder. If behind is not nil, it skips those before that
+// walkFolder walks the children of a folder. If behind is not nil, it skips those before that
 // position.
 //
 // The position need not exist any more: the ranks of names decide what comes after it.
-func (t *Tree) walkBehind(n Node, behind *Position, depth int, yield func(Node) bool) bool {
+func (t *Tree) walkFolder(n Node, behind *Position, depth int, yield func(Node) bool) bool {
 	if depth < 0 {
 		return true
 	}
@@ -293,7 +295,7 @@ func sectionsTo(n Node, depth int) iter.Seq2[Node, int] {
 			if n.Section > 0 && s.Level <= n.Level() {
 				return
 			}
-			if depth < endless { // otherwise the depth of every section is small enough
+			if depth < unlimitedDepth { // otherwise the depth of every section is small enough
 				for len(open) > 0 && open[len(open)-1] >= s.Level {
 					open = open[:len(open)-1]
 				}
@@ -346,7 +348,7 @@ func (n Node) Entry() string { return entry(n) }
 
 // Order returns the order of a folder as its own file lists it. It can contain names of children
 // that do not exist.
-func (t *Tree) Order(folder Node) []string { return t.about(folder.Folder).Order }
+func (t *Tree) Order(folder Node) []string { return t.folderInfo(folder.Folder).Order }
 
 // FilesIn yields all files in a folder and below it, by path, including hidden notes.
 func (t *Tree) FilesIn(folder string) iter.Seq[*index.File] {

@@ -55,7 +55,7 @@ type Config struct {
 
 	Tree Tree
 
-	dailySaid bool // raven.yaml sets DailyDirectory
+	dailyIsSet bool // raven.yaml sets DailyDirectory
 }
 
 // Directories are the folders of objects, of untyped notes and of templates. Each ends in a slash,
@@ -200,11 +200,11 @@ func (p *configParser) exclude(e pair) {
 // keeps the default.
 func (p *configParser) daily(e pair) {
 	if e.value != nil && isRoot(e.value.Value) {
-		p.c.DailyDirectory, p.c.dailySaid = Root, true
+		p.c.DailyDirectory, p.c.dailyIsSet = Root, true
 		return
 	}
 	if dir := strings.TrimSuffix(p.folder(e), "/"); dir != "" {
-		p.c.DailyDirectory, p.c.dailySaid = dir, true
+		p.c.DailyDirectory, p.c.dailyIsSet = dir, true
 	}
 }
 

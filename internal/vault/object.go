@@ -11,8 +11,8 @@ import (
 // ReservedFields returns the frontmatter keys that have the same meaning in every type.
 func ReservedFields() []string { return []string{"type", "tags", "alias", "id"} }
 
-// A Checked is the result of Type.Check.
-type Checked struct {
+// A CheckResult is the result of Type.Check.
+type CheckResult struct {
 	Fields   map[string]any // the valid values, in the form to be written
 	Unknown  []string       // names of fields that the type does not declare, sorted
 	Problems []*fault.Fault // one for each invalid field, sorted by name
@@ -21,8 +21,8 @@ type Checked struct {
 // Check validates the given fields of an object of the type and converts them to the form to be
 // written. It does not report missing fields; see Missing. Undeclared fields are read as YAML and
 // listed in Unknown, except for a page, where any field is allowed.
-func (t *Type) Check(fields map[string]any, c Clock) Checked {
-	out := Checked{Fields: map[string]any{}}
+func (t *Type) Check(fields map[string]any, c Clock) CheckResult {
+	out := CheckResult{Fields: map[string]any{}}
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		v, err := t.read(name, fields[name], c)
 		if err != nil {

@@ -9,7 +9,7 @@ import (
 // Obsidian's settings, where raven.yaml does not set them. Either text may be nil; invalid settings
 // are ignored. The name format of daily notes is not taken over: it is always YYYY-MM-DD.
 func (c Config) WithObsidian(daily, templates []byte) Config {
-	if folder, ok := obsidianFolder(daily); ok && !c.dailySaid {
+	if folder, ok := obsidianFolder(daily); ok && !c.dailyIsSet {
 		if c.DailyDirectory = strings.TrimSuffix(folder, "/"); folder == "" {
 			c.DailyDirectory = Root
 		}

@@ -96,12 +96,12 @@ func ValueTypes() []string {
 func NewSchema() *Schema {
 	s := &Schema{}
 	s.addBuiltins()
-	s.seal()
+	s.buildLookups()
 	return s
 }
 
-// seal builds the lookup tables of a complete schema and its types.
-func (s *Schema) seal() {
+// buildLookups builds the lookup tables of a complete schema and its types.
+func (s *Schema) buildLookups() {
 	s.index()
 	for _, t := range s.Types {
 		t.index()

@@ -13,7 +13,7 @@ import (
 // string.
 func (p *schemaParser) readFields(d pair) []*Field {
 	var all []*Field
-	for _, e := range few(p, d.line, d.key, p.entries(d.value, d.key)) {
+	for _, e := range limitCount(p, d.line, d.key, p.entries(d.value, d.key)) {
 		f := &Field{Name: e.key}
 		p.checkKey(e)
 		p.define(f, e, func(pair) {})

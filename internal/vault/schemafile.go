@@ -54,7 +54,7 @@ func ParseSchema(text []byte) (*Schema, error) {
 		return nil, err
 	}
 	p.s.addBuiltins()
-	p.s.seal()
+	p.s.buildLookups()
 	return p.s, nil
 }
 
@@ -65,9 +65,9 @@ const (
 	maxKey     = 512    // bytes of the name of a type, a field or a trait
 )
 
-// few returns all, or reports a problem at a line and returns nil if there are more than
+// limitCount returns all, or reports a problem at a line and returns nil if there are more than
 // maxDefined. what names the list in the message.
-func few[T any](p *schemaParser, line int, what string, all []T) []T {
+func limitCount[T any](p *schemaParser, line int, what string, all []T) []T {
 	if len(all) <= maxDefined {
 		return all
 	}
@@ -85,8 +85,8 @@ type schemaParser struct {
 
 // readTypes parses `types`.
 func (p *schemaParser) readTypes(of pair) {
-	for _, e := range few(p, of.line, "types", p.entries(of.value, "types")) {
-		t := p.aType(e)
+	for _, e := range limitCount(p, of.line, "types", p.entries(of.value, "types")) {
+		t := p.typeDef(e)
 		if _, twice := p.types[t.Name]; twice {
 			p.report(e.line, "%s and %s are one type; keep one of them", Daily, dateType)
 			continue
@@ -105,8 +105,8 @@ func (p *schemaParser) add(t *Type) {
 	p.fields += len(t.Fields) + len(t.Traits)
 }
 
-// aType parses one type.
-func (p *schemaParser) aType(e pair) *Type {
+// typeDef parses one type.
+func (p *schemaParser) typeDef(e pair) *Type {
 	t := &Type{Name: TypeName(e.key)}
 	p.checkKey(e)
 	for _, d := range p.entries(e.value, "type "+e.key) {
@@ -201,12 +201,12 @@ func (p *schemaParser) checkNameField(t *Type, line int) {
 func (p *schemaParser) uses(d pair) []*TraitUse {
 	var all []*TraitUse
 	if d.value.Kind != yaml.MappingNode {
-		for _, name := range few(p, d.line, d.key, p.list(d)) {
+		for _, name := range limitCount(p, d.line, d.key, p.list(d)) {
 			all = append(all, &TraitUse{Name: name})
 		}
 		return all
 	}
-	for _, e := range few(p, d.line, d.key, p.entries(d.value, d.key)) {
+	for _, e := range limitCount(p, d.line, d.key, p.entries(d.value, d.key)) {
 		u := &TraitUse{Name: e.key}
 		for _, a := range p.entries(e.value, "trait "+e.key) {
 			switch a.key {
@@ -223,7 +223,7 @@ func (p *schemaParser) uses(d pair) []*TraitUse {
 
 // readTraits parses `traits`.
 func (p *schemaParser) readTraits(of pair) {
-	for _, e := range few(p, of.line, "traits", p.entries(of.value, "traits")) {
+	for _, e := range limitCount(p, of.line, "traits", p.entries(of.value, "traits")) {
 		t := &Trait{Written: "boolean"}
 		t.Name = e.key
 		p.checkKey(e)

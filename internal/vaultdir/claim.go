@@ -16,9 +16,9 @@ const (
 	// lockTimeout is for a process that has the folder, because a command may be about to end.
 	lockTimeout = 100 * time.Millisecond
 
-	// longPatience is for a process that has the state, but another folder. If two copies of a
+	// stateLockTimeout is for a process that has the state, but another folder. If two copies of a
 	// folder are opened at once, one must wait until the other has its own id.
-	longPatience = 2 * time.Second
+	stateLockTimeout = 2 * time.Second
 
 	pause = 2 * time.Millisecond
 )
@@ -34,11 +34,11 @@ const (
 // The locks that were taken are in held, in this order. They are released together, by Folder.Close
 // or if the claim fails.
 type claim struct {
-	*top
-	held      []*os.File
-	alone     bool // no other process on this machine has the folder
-	readOnly  bool
-	untouched bool // nothing is written into the folder
+	*servedDir
+	held     []*os.File
+	alone    bool // no other process on this machine has the folder
+	readOnly bool
+	noWrites bool // nothing is written into the folder
 }
 
 // take makes the claim, and returns the claimed folder. On an error, the caller releases c.held. It
@@ -48,10 +48,10 @@ func (c *claim) take() (*Folder, error) {
 	if err := c.lockTop(); err != nil {
 		return nil, err
 	}
-	if c.alone && !c.untouched {
+	if c.alone && !c.noWrites {
 		c.sweep()
 	}
-	v, err := c.settle()
+	v, err := c.claimState()
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (c *claim) lockTop() error {
 		return c.unreadable(err)
 	}
 	c.alone, err = c.hold(file, lockWithin(file, lockTimeout))
-	if errors.Is(err, errTaken) {
+	if errors.Is(err, errLocked) {
 		return c.served()
 	}
 	return err
@@ -89,17 +89,17 @@ func (c *claim) lockTop() error {
 // states are not known here.
 func (c *claim) served() error {
 	f, err := c.look()
-	if err == nil && f.State != "" && c.states.taken(f.id()) {
+	if err == nil && f.State != "" && c.states.isLocked(f.id()) {
 		return &InUse{State: f.State}
 	}
 	return fault.New(fault.Unavailable, "another process serves the folder %s", c.typed).
 		Fix("end that process, or wait until it has ended")
 }
 
-// settle gives the folder its id and locks the state of that id. A process that has the state may
+// claimState gives the folder its id and locks the state of that id. A process that has the state may
 // be about to change the verdict on this folder, so settle decides again until it gets the lock, or
 // until occupied gives up.
-func (c *claim) settle() (verdict, error) {
+func (c *claim) claimState() (verdict, error) {
 	for start := time.Now(); ; time.Sleep(pause) {
 		v, err := c.decide()
 		if err == nil {
@@ -129,7 +129,7 @@ func (c *claim) identify(v verdict) (verdict, error) {
 	if v.id == "" {
 		v.id = newID()
 	}
-	if v.id == v.mark.id || c.untouched {
+	if v.id == v.mark.id || c.noWrites {
 		return v, nil
 	}
 	err := c.putMark(v.id, v.mark != mark{})
@@ -157,7 +157,7 @@ func (c *claim) lockState(v verdict) (bool, error) {
 		return false, err
 	}
 	held := len(c.held)
-	if _, err = c.hold(file, lock(file)); errors.Is(err, errTaken) {
+	if _, err = c.hold(file, lock(file)); errors.Is(err, errLocked) {
 		return false, nil
 	}
 	if err != nil {
@@ -182,12 +182,12 @@ func same(a, b *record) bool {
 
 // occupied returns the error for a state that another process has had for too long, and nil while
 // waiting may still help. A folder at its known path waits for lockTimeout, any other for
-// longPatience.
+// stateLockTimeout.
 func (c *claim) occupied(v verdict, waited time.Duration) error {
 	switch {
 	case v.origin == Known && waited > lockTimeout:
 		return &InUse{State: c.states.dir(v.id)}
-	case waited > longPatience:
+	case waited > stateLockTimeout:
 		return fault.New(fault.Unavailable, "another process serves a folder with the id of the "+
 			"folder %s, which was at another path", c.typed).
 			Fix("end that process, or wait until it has ended")

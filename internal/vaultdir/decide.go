@@ -22,7 +22,7 @@ type verdict struct {
 // decide finds out how the folder relates to the known states, by its id file and the records. It
 // needs no lock and writes nothing. The verdict can be outdated when the caller uses it, so settle
 // checks it under the lock of the state.
-func (t *top) decide() (verdict, error) {
+func (t *servedDir) decide() (verdict, error) {
 	m, err := t.mark()
 	if err != nil {
 		return verdict{}, err
@@ -39,7 +39,7 @@ func (t *top) decide() (verdict, error) {
 		v.origin = New
 	case t.is(r.Path):
 		v.origin, v.path = Known, r.Path // the recorded path stays valid if t.path, of a mount, goes away
-	case !stays(r):
+	case !isAtPath(r):
 		v.origin, v.from = Moved, r.Path
 	default:
 		return t.byPlace(verdict{mark: m, origin: Copied, from: r.Path})
@@ -50,8 +50,8 @@ func (t *top) decide() (verdict, error) {
 // byPlace completes the verdict on a folder that has no id of its own. If a state records this path
 // and this directory of the disk, the folder is Known and gets the id of that state. Otherwise v
 // stays as it is.
-func (t *top) byPlace(v verdict) (verdict, error) {
-	r, err := t.states.of(t, v.mark.id)
+func (t *servedDir) byPlace(v verdict) (verdict, error) {
+	r, err := t.states.forFolder(t, v.mark.id)
 	if err != nil {
 		return verdict{}, err
 	}
@@ -63,12 +63,12 @@ func (t *top) byPlace(v verdict) (verdict, error) {
 }
 
 // node identifies the directory of the folder on its disk; see nodeOf.
-func (t *top) node() string { return nodeOf(t.info) }
+func (t *servedDir) node() string { return nodeOf(t.info) }
 
-// stays reports whether the folder of a record is still at its path: a folder with the id of the
+// isAtPath reports whether the folder of a record is still at its path: a folder with the id of the
 // record, or the same directory without an id. A folder that cannot be read counts as absent. It
 // decides between Moved and Copied.
-func stays(r *record) bool {
+func isAtPath(r *record) bool {
 	root, err := os.OpenRoot(r.Path)
 	if err != nil {
 		return false
@@ -78,7 +78,7 @@ func stays(r *record) bool {
 	if err != nil {
 		return false
 	}
-	m, err := (&top{root: root}).mark()
+	m, err := (&servedDir{root: root}).mark()
 	if err != nil {
 		return false
 	}

@@ -13,9 +13,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 )
 
-// A top is an open folder that may be served. Files in it are opened through root, so that a link
+// A servedDir is an open folder that may be served. Files in it are opened through root, so that a link
 // in it cannot lead outside.
-type top struct {
+type servedDir struct {
 	typed  string // the path as the person wrote it, for errors
 	path   string // absolute, without links
 	info   fs.FileInfo
@@ -24,9 +24,9 @@ type top struct {
 	states states
 }
 
-// enter opens the folder dir, and refuses folders that cannot be served. home contains the states.
+// openDir opens the folder dir, and refuses folders that cannot be served. home contains the states.
 // The caller must close the top.
-func enter(dir, home string) (*top, error) {
+func openDir(dir, home string) (*servedDir, error) {
 	path, err := canonical(dir)
 	if err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func enter(dir, home string) (*top, error) {
 	if home, err = filepath.Abs(home); err != nil {
 		return nil, fmt.Errorf("find the state directory: %w", err)
 	}
-	t := &top{typed: dir, path: path, states: states(home)}
+	t := &servedDir{typed: dir, path: path, states: states(home)}
 	if err := t.open(); err != nil {
 		t.close()
 		return nil, err
@@ -74,7 +74,7 @@ func canonical(dir string) (string, error) {
 
 // open opens the folder and checks that it can be listed. It sets root, self and info. It returns
 // INVALID_PARAMETER for a path that is a file. An empty folder is not an error.
-func (t *top) open() error {
+func (t *servedDir) open() error {
 	info, err := os.Stat(t.path)
 	if err == nil && !info.IsDir() {
 		return fault.New(fault.InvalidParameter,
@@ -99,13 +99,13 @@ func (t *top) open() error {
 }
 
 // unreadable returns FILE_ERROR for a folder that cannot be opened or listed.
-func (t *top) unreadable(err error) error {
+func (t *servedDir) unreadable(err error) error {
 	return fault.New(fault.FileError, "the folder %s cannot be read: %v", t.typed, system(err)).
 		Because(err)
 }
 
 // close closes the folder, except for the file that may have its lock.
-func (t *top) close() {
+func (t *servedDir) close() {
 	if t.root != nil {
 		t.root.Close()
 	}
@@ -115,14 +115,14 @@ func (t *top) close() {
 }
 
 // is reports whether path leads to the folder.
-func (t *top) is(path string) bool {
+func (t *servedDir) is(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && os.SameFile(info, t.info)
 }
 
 // fail returns FILE_ERROR for a file in the folder that cannot be used. verb is a participle, such
 // as read.
-func (t *top) fail(verb, name string, err error) error {
+func (t *servedDir) fail(verb, name string, err error) error {
 	return fault.New(fault.FileError, "%s in the folder %s cannot be %s: %v", name, t.typed, verb,
 		system(err)).Because(err)
 }

@@ -12,7 +12,7 @@ import (
 
 // hold keeps a file whose lock attempt returned locked, if that is nil; otherwise it closes the
 // file. It reports whether the file is locked. A file system without locks is not an error: the
-// database has a lock of its own. The error wraps errTaken if another process has the lock.
+// database has a lock of its own. The error wraps errLocked if another process has the lock.
 func (c *claim) hold(file *os.File, locked error) (bool, error) {
 	if locked == nil {
 		c.held = append(c.held, file)
@@ -45,21 +45,21 @@ func (c *claim) lockMark() error {
 		return nil
 	}
 	_, err = c.hold(file, lockWithin(file, lockTimeout))
-	if errors.Is(err, errTaken) {
+	if errors.Is(err, errLocked) {
 		return fault.New(fault.Unavailable, "another process, perhaps on another machine, serves the "+
 			"folder %s", c.typed).Fix("end that process, or wait until it has ended")
 	}
 	return err
 }
 
-// errTaken is the error of lock if another process has the lock.
-var errTaken = errors.New("it is locked")
+// errLocked is the error of lock if another process has the lock.
+var errLocked = errors.New("it is locked")
 
-// lockWithin tries to lock a file until limit has passed; then it returns errTaken.
+// lockWithin tries to lock a file until limit has passed; then it returns errLocked.
 func lockWithin(file *os.File, limit time.Duration) error {
 	for start := time.Now(); ; time.Sleep(pause) {
 		err := lock(file)
-		if !errors.Is(err, errTaken) || time.Since(start) > limit {
+		if !errors.Is(err, errLocked) || time.Since(start) > limit {
 			return err
 		}
 	}

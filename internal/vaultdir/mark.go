@@ -37,8 +37,8 @@ func newID() string {
 // A mark is the content of the id file of a folder. A torn file counts as no id, and may be
 // replaced.
 type mark struct {
-	id   string // empty if the folder has none
-	torn bool   // the file is empty or was cut off
+	id        string // empty if the folder has none
+	truncated bool   // the file is empty or was cut off
 }
 
 // parseMark parses the id file. An editor or version control may have changed its line endings. ok
@@ -49,7 +49,7 @@ func parseMark(data []byte) (m mark, ok bool) {
 	case strings.Trim(text, idDigits) != "" || len(text) > idLength:
 		return mark{}, false
 	case len(text) < idLength:
-		return mark{torn: true}, true
+		return mark{truncated: true}, true
 	}
 	return mark{id: text}, true
 }
@@ -57,7 +57,7 @@ func parseMark(data []byte) (m mark, ok bool) {
 // mark reads the id of the folder. A folder without an id file has the zero mark. A file with
 // another content is INVALID_PARAMETER, because it may belong to another program and is never
 // replaced.
-func (t *top) mark() (mark, error) {
+func (t *servedDir) mark() (mark, error) {
 	own, err := t.own()
 	if errors.Is(err, fs.ErrNotExist) {
 		return mark{}, nil
@@ -124,7 +124,7 @@ func openID(own *os.Root, flags int) (*os.File, error) {
 
 // own opens the .rookery directory of the folder. It does not follow a link. The error is
 // fs.ErrNotExist if there is no such directory.
-func (t *top) own() (*os.Root, error) {
+func (t *servedDir) own() (*os.Root, error) {
 	info, err := t.root.Lstat(ownDir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -149,7 +149,7 @@ func (t *top) own() (*os.Root, error) {
 }
 
 // foreign returns the error for a file of another kind at a name that Rookery uses.
-func (t *top) foreign(name, why string) error {
+func (t *servedDir) foreign(name, why string) error {
 	return fault.New(fault.InvalidParameter, "%s in the folder %s %s", name, t.typed, why).
 		Fix("move %s out of the folder: rookery will make its own", name)
 }

@@ -12,7 +12,7 @@ import (
 // putMark writes the id of the folder, atomically and durably: to a temporary file, which is synced
 // and then renamed. If replace is false and another process has written an id meanwhile, the error
 // is fs.ErrExist.
-func (t *top) putMark(id string, replace bool) error {
+func (t *servedDir) putMark(id string, replace bool) error {
 	err := t.root.Mkdir(ownDir, 0o755)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("make %s: %w", ownDir, err)
@@ -83,7 +83,7 @@ func place(own *os.Root, name string, replace bool) error {
 
 // sweep removes temporary files of processes that were killed. The caller has the lock of the
 // folder, so no other process is writing one. Errors are ignored, because the files do no harm.
-func (t *top) sweep() {
+func (t *servedDir) sweep() {
 	own, err := t.own()
 	if err != nil {
 		return

@@ -16,7 +16,7 @@ const database = "rookery.db"
 // refuse returns the error for a folder that cannot be served, or nil. A folder that contains too
 // much, such as a home directory, would be read as a whole. Directories are compared, not names, so
 // another name of such a folder is refused too.
-func (t *top) refuse() error {
+func (t *servedDir) refuse() error {
 	if filepath.Dir(t.path) == t.path {
 		return t.refused("is the root of the file system; name the folder of notes in it")
 	}
@@ -38,18 +38,18 @@ func (t *top) refuse() error {
 }
 
 // refused returns INVALID_PARAMETER for the folder; why completes the sentence.
-func (t *top) refused(why string) *fault.Fault {
+func (t *servedDir) refused(why string) *fault.Fault {
 	return fault.New(fault.InvalidParameter, "the folder %s %s", t.typed, why)
 }
 
 // contains reports whether path is inside the folder, or is the folder. The path need not exist.
-func (t *top) contains(path string) bool { return contains(t.info, resolved(path)) }
+func (t *servedDir) contains(path string) bool { return contains(t.info, resolved(path)) }
 
 // contains reports whether path is inside dir, or is dir. It compares directories, not names, so
 // other names and mounts of dir count. The path must have no symbolic links. It reads the
 // information of each parent once.
 func contains(dir fs.FileInfo, path string) bool {
-	for at := range upwards(path) {
+	for at := range ancestors(path) {
 		if info, err := os.Stat(at); err == nil && os.SameFile(info, dir) {
 			return true
 		}
@@ -57,8 +57,8 @@ func contains(dir fs.FileInfo, path string) bool {
 	return false
 }
 
-// upwards yields a path and all its parents, the path first.
-func upwards(path string) iter.Seq[string] {
+// ancestors yields a path and all its parents, the path first.
+func ancestors(path string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for yield(path) && filepath.Dir(path) != path {
 			path = filepath.Dir(path)
@@ -79,8 +79,8 @@ func resolved(path string) string {
 }
 
 // hasData reports whether the folder is a data directory, or is inside the vaults of one.
-func (t *top) hasData() bool {
-	for at := range upwards(t.path) {
+func (t *servedDir) hasData() bool {
+	for at := range ancestors(t.path) {
 		below := strings.TrimPrefix(t.path, at)
 		inVaults := strings.HasPrefix(filepath.ToSlash(below)+"/", "/tenants/")
 		if (below == "" || inVaults) && isDataDir(at) {

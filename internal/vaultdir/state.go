@@ -65,11 +65,11 @@ func (s states) read(id string) (*record, error) {
 	return &r, nil
 }
 
-// of returns the record of the state whose path leads to t and that records the same directory of
+// forFolder returns the record of the state whose path leads to t and that records the same directory of
 // the disk, or nil. It skips the id except, and records that cannot be read. If there are several,
 // it returns the one that was written last. It reads the records of all states, so it is used only
 // for a folder without a valid id.
-func (s states) of(t *top, except string) (*record, error) {
+func (s states) forFolder(t *servedDir, except string) (*record, error) {
 	entries, err := os.ReadDir(string(s))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fault.New(fault.FileError, "the states of folders cannot be read: %v",
@@ -165,13 +165,13 @@ func (s states) make(id string) (*os.File, error) {
 		system(err)).Because(err)
 }
 
-// taken reports whether a process has the lock of a state. It takes the lock itself for a moment if
+// isLocked reports whether a process has the lock of a state. It takes the lock itself for a moment if
 // no process has it. A state without a lock file is not taken.
-func (s states) taken(id string) bool {
+func (s states) isLocked(id string) bool {
 	file, err := os.Open(filepath.Join(s.dir(id), lockFile))
 	if err != nil {
 		return false
 	}
 	defer file.Close()
-	return errors.Is(lock(file), errTaken)
+	return errors.Is(lock(file), errLocked)
 }

@@ -14,7 +14,7 @@ func lock(*os.File) error { return errors.ErrUnsupported }
 
 // unwritable reports whether the folder cannot be written. There is no call that reports this, so
 // it creates a file beside the id, if there is one.
-func (t *top) unwritable() bool {
+func (t *servedDir) unwritable() bool {
 	own, err := t.own()
 	if err != nil {
 		return false

@@ -13,7 +13,7 @@ import (
 )
 
 // lock locks a file or a directory on this machine, as long as the file is open. It does not wait.
-// The error is errTaken if another process has the lock, and errors.ErrUnsupported if the file
+// The error is errLocked if another process has the lock, and errors.ErrUnsupported if the file
 // system has no locks.
 func lock(file *os.File) error {
 	err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
@@ -22,7 +22,7 @@ func lock(file *os.File) error {
 	}
 	switch {
 	case errors.Is(err, unix.EWOULDBLOCK):
-		return errTaken
+		return errLocked
 	case errors.Is(err, unix.ENOLCK), errors.Is(err, unix.EBADF), errors.Is(err, unix.EINVAL):
 		return fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
 	}
@@ -31,7 +31,7 @@ func lock(file *os.File) error {
 
 // unwritable reports whether the folder cannot be written. It asks the system and writes no file,
 // because other programs would see that file in the folder of a person.
-func (t *top) unwritable() bool {
+func (t *servedDir) unwritable() bool {
 	err := unix.Faccessat(int(t.self.Fd()), ".", unix.W_OK, 0)
 	return errors.Is(err, unix.EROFS) || errors.Is(err, fs.ErrPermission)
 }

@@ -75,12 +75,12 @@ func OpenToRead(dir, home string) (*Folder, error) { return open(dir, home, true
 
 // open is Open, or OpenToRead if untouched is set.
 func open(dir, home string, untouched bool) (*Folder, error) {
-	t, err := enter(dir, home)
+	t, err := openDir(dir, home)
 	if err != nil {
 		return nil, err
 	}
 	defer t.close()
-	c := &claim{top: t, untouched: untouched}
+	c := &claim{servedDir: t, noWrites: untouched}
 	f, err := c.take()
 	if err != nil {
 		release(c.held)
@@ -93,7 +93,7 @@ func open(dir, home string, untouched bool) (*Folder, error) {
 // process may have the folder. It does not check whether the folder can be written, so ReadOnly is
 // false.
 func Find(dir, home string) (*Folder, error) {
-	t, err := enter(dir, home)
+	t, err := openDir(dir, home)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ func Find(dir, home string) (*Folder, error) {
 }
 
 // look is Find for an open folder.
-func (t *top) look() (*Folder, error) {
+func (t *servedDir) look() (*Folder, error) {
 	v, err := t.decide()
 	if err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ const (
 		"changes"
 	reasonRootOnly = "on this system only the files directly in the folder can be watched"
 	reasonFull     = "the system allows no more watches or open files"
-	reasonGreat    = "the tree has more files than can be watched on this system"
+	reasonTooLarge = "the tree has more files than can be watched on this system"
 	reasonTwoNames = "a folder can be reached by two names"
 )
 
@@ -28,25 +28,25 @@ type degraded struct {
 	held  string            // reported instead of the others between hold and release
 }
 
-// newFlaws returns a degraded without reasons.
-func newFlaws() *degraded { return &degraded{parts: map[string]string{}} }
+// newDegraded returns a degraded without reasons.
+func newDegraded() *degraded { return &degraded{parts: map[string]string{}} }
 
-// spoil sets the reason for the whole tree. It replaces an earlier one.
-func (f *degraded) spoil(reason string) {
+// setReason sets the reason for the whole tree. It replaces an earlier one.
+func (f *degraded) setReason(reason string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.tree = reason
 }
 
-// spoilPart sets the reason why a folder is not watched.
-func (f *degraded) spoilPart(folder, reason string) {
+// setPartReason sets the reason why a folder is not watched.
+func (f *degraded) setPartReason(folder, reason string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.parts[folder] = reason
 }
 
-// mend removes the reason of a folder.
-func (f *degraded) mend(folder string) {
+// clearPart removes the reason of a folder.
+func (f *degraded) clearPart(folder string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.parts, folder)
@@ -110,7 +110,7 @@ func (f *degraded) reason() string {
 
 // noWatcher returns the reason if the system provides no watcher at all.
 func noWatcher(err error) string {
-	if full(err) {
+	if isLimitError(err) {
 		return reasonFull
 	}
 	return "this system cannot watch files"
@@ -119,7 +119,7 @@ func noWatcher(err error) string {
 // partReason returns the reason why a folder cannot be watched or listed.
 func partReason(err error) string {
 	switch {
-	case full(err):
+	case isLimitError(err):
 		return reasonFull
 	case errors.Is(err, fs.ErrPermission):
 		return "it may not be read"
@@ -130,8 +130,8 @@ func partReason(err error) string {
 	return "the system refused"
 }
 
-// full reports whether an error is the lack of a resource that watching needs.
-func full(err error) bool {
+// isLimitError reports whether an error is the lack of a resource that watching needs.
+func isLimitError(err error) bool {
 	for _, e := range []error{syscall.ENOSPC, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM} {
 		if errors.Is(err, e) {
 			return true
@@ -140,8 +140,8 @@ func full(err error) bool {
 	return false
 }
 
-// gone reports whether an error says that a folder no longer exists. Then there is an event for
+// isGone reports whether an error says that a folder no longer exists. Then there is an event for
 // its removal too.
-func gone(err error) bool {
+func isGone(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }

@@ -28,21 +28,21 @@ func (h *Hub) Open(dir string, enter func(folder string) bool) (*Tree, error) {
 func (h *Hub) open(dir string, enter func(folder string) bool, r rules) (*Tree, error) {
 	top, err := openRoot(dir, r.byName)
 	if err != nil {
-		return nil, fmt.Errorf("open the folder to watch: %w", bare(err))
+		return nil, fmt.Errorf("open the folder to watch: %w", withoutPath(err))
 	}
 	t := &Tree{
-		root: top, inbox: newInbox(), news: newNews(r.paths), flaws: newFlaws(),
+		root: top, inbox: newInbox(), changes: newChangeSet(r.paths), degraded: newDegraded(),
 		done: make(chan struct{}),
 	}
 	t.watcher, err = h.join(t)
 	// The caller gets a Tree that reports nothing and is not Whole.
 	if err != nil {
-		t.flaws.spoil(noWatcher(err))
+		t.degraded.setReason(noWatcher(err))
 		return t, nil
 	}
-	t.grove = newGrove(t, enter, r)
+	t.watchSet = newWatchSet(t, enter, r)
 	// The watches are complete before Open returns, so that no later change is missed.
-	t.grove.plantRoot()
+	t.watchSet.watchRoot()
 	if top.dir != nil {
 		t.watcher.awaitEnd(top.base)
 	}

@@ -114,7 +114,7 @@ func (m *member) follow() {
 		return
 	}
 	m.watchEnd()
-	m.tree.tellIfLost()
+	m.tree.reportIfLost()
 }
 
 // watchEnd replaces the watch of the parent.
@@ -131,7 +131,7 @@ func (m *member) watchEnd() {
 func (m *member) dropEnd() {
 	if s := m.queue.watches[m.end]; s != nil {
 		delete(s.ends, m)
-		m.queue.tidy(m.end, s)
+		m.queue.dropUnused(m.end, s)
 	}
 	m.end = nowhere
 }
@@ -186,12 +186,12 @@ func (q *queue) drop(m *member, path string, wd int32) {
 	delete(m.paths, path)
 	if s := q.watches[wd]; s != nil && s.names[m] == path {
 		delete(s.names, m)
-		q.tidy(wd, s)
+		q.dropUnused(wd, s)
 	}
 }
 
-// tidy ends a watch that no member needs.
-func (q *queue) tidy(wd int32, s *shared) {
+// dropUnused ends a watch that no member needs.
+func (q *queue) dropUnused(wd int32, s *shared) {
 	if len(s.names)+len(s.ends) > 0 {
 		return
 	}
@@ -229,8 +229,8 @@ func (q *queue) read() {
 			return
 		}
 		// This runs without the lock, because it accesses files.
-		for _, end := range q.tell(buf[:n]) {
-			end.tree.tellIfLost()
+		for _, end := range q.dispatch(buf[:n]) {
+			end.tree.reportIfLost()
 		}
 	}
 }
@@ -240,13 +240,13 @@ func (q *queue) fail(err error) {
 	q.hub.mu.Lock()
 	defer q.hub.mu.Unlock()
 	for m := range q.members {
-		m.tree.flaws.spoil(partReason(err))
-		m.tree.news.addEverything()
+		m.tree.degraded.setReason(partReason(err))
+		m.tree.changes.addEverything()
 	}
 }
 
-// tell delivers the events in a buffer. It returns the members whose roots can have been removed.
-func (q *queue) tell(events []byte) (ends []*member) {
+// dispatch delivers the events in a buffer. It returns the members whose roots can have been removed.
+func (q *queue) dispatch(events []byte) (ends []*member) {
 	q.hub.mu.Lock()
 	defer q.hub.mu.Unlock()
 	// A batch often has many removals in one folder; each root is checked once.

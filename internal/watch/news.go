@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// A news collects changes until Take returns them. It is safe for concurrent use.
-type news struct {
+// A changeSet collects changes until Take returns them. It is safe for concurrent use.
+type changeSet struct {
 	signal chan struct{} // Tree.C; capacity 1
 
 	// limit is the maximum number of paths; with more, everything is set.
@@ -17,13 +17,13 @@ type news struct {
 	everything bool
 }
 
-// newNews returns an empty news with a maximum number of paths.
-func newNews(limit int) *news {
-	return &news{signal: make(chan struct{}, 1), limit: limit, paths: map[string]struct{}{}}
+// newChangeSet returns an empty news with a maximum number of paths.
+func newChangeSet(limit int) *changeSet {
+	return &changeSet{signal: make(chan struct{}, 1), limit: limit, paths: map[string]struct{}{}}
 }
 
 // add adds a path. If there are too many, it sets everything instead.
-func (n *news) add(path string) {
+func (n *changeSet) add(path string) {
 	n.mu.Lock()
 	switch {
 	case n.everything:
@@ -37,7 +37,7 @@ func (n *news) add(path string) {
 }
 
 // addEverything records that any file can have changed.
-func (n *news) addEverything() {
+func (n *changeSet) addEverything() {
 	n.mu.Lock()
 	n.setEverything()
 	n.mu.Unlock()
@@ -46,13 +46,13 @@ func (n *news) addEverything() {
 
 // setEverything sets everything and drops the paths, which are then redundant. The caller must
 // hold mu.
-func (n *news) setEverything() {
+func (n *changeSet) setEverything() {
 	n.everything = true
 	n.paths = map[string]struct{}{}
 }
 
 // ring sends on C. Callers ring after they have added the change, so that a receiver finds it.
-func (n *news) ring() {
+func (n *changeSet) ring() {
 	select {
 	case n.signal <- struct{}{}:
 	default:
@@ -60,7 +60,7 @@ func (n *news) ring() {
 }
 
 // take returns and removes the changes.
-func (n *news) take() Changes {
+func (n *changeSet) take() Changes {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	c := Changes{Paths: slices.Collect(maps.Keys(n.paths)), Everything: n.everything}

@@ -43,12 +43,12 @@ import (
 
 // A Tree is a watched tree of files. It is safe for concurrent use. It must be closed.
 type Tree struct {
-	root    *root
-	watcher *member // nil if the system provides none
-	inbox   *inbox
-	news    *news
-	flaws   *degraded
-	grove   *watchSet
+	root     *root
+	watcher  *member // nil if the system provides none
+	inbox    *inbox
+	changes  *changeSet
+	degraded *degraded
+	watchSet *watchSet
 
 	lost   sync.Once     // reports the loss of the root once
 	once   sync.Once     // of Close
@@ -84,10 +84,10 @@ func systemRules() rules {
 // C returns a channel that receives after changes, and when the tree has become Whole again. One
 // receive can stand for many changes, and Take can return none after it. Close does not close the
 // channel.
-func (t *Tree) C() <-chan struct{} { return t.news.signal }
+func (t *Tree) C() <-chan struct{} { return t.changes.signal }
 
 // Take returns the changes since the last call.
-func (t *Tree) Take() Changes { return t.news.take() }
+func (t *Tree) Take() Changes { return t.changes.take() }
 
 // Whole reports whether every change will be reported. It can become true again, when a folder
 // that could not be watched is removed, or can be watched.
@@ -98,7 +98,7 @@ func (t *Tree) Reason() string {
 	if reason := t.root.lost(); reason != "" {
 		return reason
 	}
-	return t.flaws.reason()
+	return t.degraded.reason()
 }
 
 // Lost reports whether the root was removed, or its name leads to another folder. Then no more
@@ -132,8 +132,8 @@ func (t *Tree) closing() bool {
 	}
 }
 
-// bare removes the path, which is absolute, from an error.
-func bare(err error) error {
+// withoutPath removes the path, which is absolute, from an error.
+func withoutPath(err error) error {
 	if p, ok := errors.AsType[*os.PathError](err); ok {
 		return p.Err
 	}

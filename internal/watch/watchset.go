@@ -14,7 +14,7 @@ type watchSet struct {
 	rules   rules
 	folders map[string]*folder  // by slash path
 	names   map[identity]string // by identity: the path under which a folder is watched
-	devices map[uint64]bool     // devices that were checked by lookAtDevice
+	devices map[uint64]bool     // devices that were checked by checkDevice
 	entries int                 // number of entries in all watched folders, if it is limited
 }
 
@@ -25,10 +25,10 @@ type folder struct {
 	entries int             // number, if it is limited
 }
 
-// newGrove returns an empty watchSet.
-func newGrove(t *Tree, enter func(string) bool, r rules) *watchSet {
+// newWatchSet returns an empty watchSet.
+func newWatchSet(t *Tree, enter func(string) bool, r rules) *watchSet {
 	if !r.below {
-		t.flaws.spoil(reasonRootOnly)
+		t.degraded.setReason(reasonRootOnly)
 	}
 	return &watchSet{
 		t: t, enter: enter, rules: r, folders: map[string]*folder{},
@@ -36,33 +36,33 @@ func newGrove(t *Tree, enter func(string) bool, r rules) *watchSet {
 	}
 }
 
-// renew replaces the watches at and below a path after it changed, and reports the path and
+// rewatch replaces the watches at and below a path after it changed, and reports the path and
 // everything below it.
 //
 // A folder is dropped even if it seems to be the same, because the watcher would go on reporting
 // it under the path by which it was added.
-func (g *watchSet) renew(name string) {
-	g.t.flaws.hold()
+func (g *watchSet) rewatch(name string) {
+	g.t.degraded.hold()
 	defer g.t.release()
 	// Deferred calls run in reverse order: the path is added before the hold ends.
-	defer g.t.news.add(name)
+	defer g.t.changes.add(name)
 	g.drop(name)
 	if g.rules.below && g.folders[folderOf(name)] != nil {
 		g.watchTree(name, true) // otherwise its folder has changed too, and has an event
 	}
 }
 
-// plantRoot watches the tree without reporting changes. If the root cannot be watched because it
+// watchRoot watches the tree without reporting changes. If the root cannot be watched because it
 // was lost meanwhile, the tree is not Whole.
-func (g *watchSet) plantRoot() {
+func (g *watchSet) watchRoot() {
 	g.watchTree("", false)
-	if !g.planted() && !g.t.closing() {
-		g.t.flaws.spoil(reasonMoved)
+	if !g.hasRoot() && !g.t.closing() {
+		g.t.degraded.setReason(reasonMoved)
 	}
 }
 
-// planted reports whether the root is in the set.
-func (g *watchSet) planted() bool { return g.folders[""] != nil }
+// hasRoot reports whether the root is in the set.
+func (g *watchSet) hasRoot() bool { return g.folders[""] != nil }
 
 // drop ends the watches at and below a path.
 func (g *watchSet) drop(name string) {
@@ -75,7 +75,7 @@ func (g *watchSet) drop(name string) {
 	}
 	g.entries -= f.entries
 	delete(g.folders, name)
-	g.t.flaws.mend(name)
+	g.t.degraded.clearPart(name)
 	// The folder above must not drop it again.
 	if in := g.folders[folderOf(name)]; in != nil {
 		delete(in.inside, path.Base(name))
@@ -119,16 +119,16 @@ func (g *watchSet) watchTree(name string, tell bool) {
 		g.fail(name, reason, tell)
 	}
 	if tell {
-		g.t.news.add(name)
+		g.t.changes.add(name)
 	}
 }
 
 // fail records why a folder is not watched. If tell is set, it reports that anything can have
 // changed, because changes can have been missed already.
 func (g *watchSet) fail(name, reason string, tell bool) {
-	g.t.flaws.spoilPart(name, reason)
+	g.t.degraded.setPartReason(name, reason)
 	if tell {
-		g.t.news.addEverything()
+		g.t.changes.addEverything()
 	}
 }
 
@@ -146,7 +146,7 @@ func (g *watchSet) claim(name string, f *folder) (reason string) {
 		return reasonTwoNames
 	}
 	g.drop(other)
-	g.t.news.add(other)
+	g.t.changes.add(other)
 	return ""
 }
 
@@ -181,9 +181,9 @@ func (g *watchSet) watch(name string, f *folder) (reason string) {
 	if reason := g.count(where, f); reason != "" {
 		return reason
 	}
-	g.lookAtDevice(where, f.id.device)
+	g.checkDevice(where, f.id.device)
 	err := g.t.watcher.Add(where)
-	if err != nil && !gone(err) {
+	if err != nil && !isGone(err) {
 		return partReason(err)
 	}
 	// The path can have changed between the first stat and the watch.
@@ -196,15 +196,15 @@ func (g *watchSet) watch(name string, f *folder) (reason string) {
 	return ""
 }
 
-// lookAtDevice checks whether changes on a device can be watched, when the first folder on it is
+// checkDevice checks whether changes on a device can be watched, when the first folder on it is
 // watched.
-func (g *watchSet) lookAtDevice(where string, device uint64) {
+func (g *watchSet) checkDevice(where string, device uint64) {
 	if g.devices[device] {
 		return
 	}
 	g.devices[device] = true
 	if remote(where) {
-		g.t.flaws.spoil(reasonRemote)
+		g.t.degraded.setReason(reasonRemote)
 	}
 }
 
@@ -218,13 +218,13 @@ func (g *watchSet) list(name string, tell bool) (reason string) {
 	entries, err := os.ReadDir(g.t.root.abs(name))
 	for _, e := range entries {
 		if tell {
-			g.t.news.add(path.Join(name, e.Name()))
+			g.t.changes.add(path.Join(name, e.Name()))
 		}
 		if e.IsDir() && g.rules.below {
 			g.watchTree(path.Join(name, e.Name()), tell)
 		}
 	}
-	if err != nil && !gone(err) {
+	if err != nil && !isGone(err) {
 		return partReason(err)
 	}
 	return ""
@@ -243,19 +243,19 @@ func (g *watchSet) count(where string, f *folder) (reason string) {
 		return "" // the watch will fail too, with a reason
 	}
 	if g.entries+len(entries) > g.rules.entries {
-		return reasonGreat
+		return reasonTooLarge
 	}
 	f.entries = len(entries)
 	g.entries += f.entries
 	return ""
 }
 
-// crowded counts a new entry of a folder, and reports whether there can now be too many. It does
+// countEntry counts a new entry of a folder, and reports whether there can now be too many. It does
 // not count removals; if the limit seems to be exceeded, the caller watches the tree again, which
 // counts all entries.
-func (g *watchSet) crowded(name string) bool {
+func (g *watchSet) countEntry(name string) bool {
 	f := g.folders[name]
-	if f == nil || g.rules.entries == 0 || g.t.flaws.has(name) {
+	if f == nil || g.rules.entries == 0 || g.t.degraded.has(name) {
 		return false
 	}
 	f.entries++

@@ -9,7 +9,7 @@ func (d *doc) insertFlow(n *yaml.Node, key string, value any) ([]byte, error) {
 	begin := d.brace(n)
 	end := d.valueEnd(begin)
 	if begin < 0 || end < 0 || d.text[end-1] != '}' {
-		return nil, ErrByHand
+		return nil, ErrNotEditable
 	}
 	at := end - 1
 	for at > begin+1 && isBlank(d.text[at-1]) {
@@ -68,22 +68,22 @@ func (d *doc) valueEnd(at int) int {
 			depth++
 		case '}', ']':
 			if depth == 0 {
-				return d.trimmed(at, i)
+				return d.trimEnd(at, i)
 			}
 			if depth--; depth == 0 && (d.text[at] == '{' || d.text[at] == '[') {
 				return i + 1
 			}
 		case ',':
 			if depth == 0 {
-				return d.trimmed(at, i)
+				return d.trimEnd(at, i)
 			}
 		}
 	}
 	return -1
 }
 
-// trimmed is where a stretch ends without the blanks at its end.
-func (d *doc) trimmed(from, to int) int {
+// trimEnd is where a stretch ends without the blanks at its end.
+func (d *doc) trimEnd(from, to int) int {
 	for to > from && isBlank(d.text[to-1]) {
 		to--
 	}
@@ -94,7 +94,7 @@ func (d *doc) trimmed(from, to int) int {
 func (d *doc) replaceFlow(k, v *yaml.Node, value any) ([]byte, error) {
 	colon := d.colon(k)
 	if colon < 0 {
-		return nil, ErrByHand
+		return nil, ErrNotEditable
 	}
 	from := colon + 1
 	for from < len(d.text) && isBlank(d.text[from]) {
@@ -102,7 +102,7 @@ func (d *doc) replaceFlow(k, v *yaml.Node, value any) ([]byte, error) {
 	}
 	end := d.valueEnd(from)
 	if end < 0 || v.Anchor != "" {
-		return nil, ErrByHand
+		return nil, ErrNotEditable
 	}
 	with := flow(value)
 	if from == colon+1 {
@@ -121,7 +121,7 @@ func (d *doc) removeFlow(n, k *yaml.Node) ([]byte, error) {
 func (d *doc) removeIn(begin, from int) ([]byte, error) {
 	end := d.valueEnd(from)
 	if begin < 0 || end < 0 {
-		return nil, ErrByHand
+		return nil, ErrNotEditable
 	}
 	behind := end
 	for behind < len(d.text) && isBlank(d.text[behind]) {

@@ -24,7 +24,7 @@ func SetList(text []byte, path []string, items []string) ([]byte, error) {
 	if n == nil || len(items) == 0 {
 		return Set(text, path, items)
 	}
-	gone, more, ok := stepsTo(n, items)
+	gone, more, ok := listDiff(n, items)
 	if !ok {
 		return Set(text, path, items)
 	}
@@ -43,9 +43,9 @@ func SetList(text []byte, path []string, items []string) ([]byte, error) {
 	return text, nil
 }
 
-// stepsTo returns which items a list loses, and which it gets at its end, to become another. It returns false if
+// listDiff returns which items a list loses, and which it gets at its end, to become another. It returns false if
 // it would lose all, or if these steps do not lead there.
-func stepsTo(n *yaml.Node, items []string) (gone []int, more []string, ok bool) {
+func listDiff(n *yaml.Node, items []string) (gone []int, more []string, ok bool) {
 	at := 0
 	for i, item := range n.Content {
 		if item.Kind != yaml.ScalarNode {
@@ -87,9 +87,9 @@ func (d *doc) removeItem(n *yaml.Node, i int) ([]byte, error) {
 	if n.Style&yaml.FlowStyle != 0 {
 		return d.removeIn(d.opening(n, '['), d.offset(item))
 	}
-	from, to := d.lines[item.Line-1], d.behindLine(item.Line-1)
+	from, to := d.lines[item.Line-1], d.lineAfter(item.Line-1)
 	if head := bytes.TrimSpace(d.text[from:d.offset(item)]); string(head) != "-" {
-		return nil, ErrByHand
+		return nil, ErrNotEditable
 	}
 	return d.splice(from, to, ""), nil
 }
@@ -101,15 +101,15 @@ func (d *doc) addItem(n *yaml.Node, item string) ([]byte, error) {
 		begin := d.opening(n, '[')
 		end := d.valueEnd(begin)
 		if end < 0 || d.text[end-1] != ']' {
-			return nil, ErrByHand
+			return nil, ErrNotEditable
 		}
-		at := d.trimmed(begin+1, end-1)
+		at := d.trimEnd(begin+1, end-1)
 		if d.text[at-1] == ',' {
 			return d.splice(at, at, " "+scalar(item)), nil
 		}
 		return d.splice(at, at, ", "+scalar(item)), nil
 	}
-	from, end := d.lines[last.Line-1], d.behindLine(last.Line-1)
+	from, end := d.lines[last.Line-1], d.lineAfter(last.Line-1)
 	head := string(d.text[from:d.offset(last)])
 	if end > 0 && d.text[end-1] != '\n' {
 		return d.splice(end, end, d.line()+head+scalar(item)), nil

@@ -49,7 +49,7 @@ func FuzzSetList(f *testing.F) {
 		}
 		now, err := yamltext.SetList([]byte(text), []string{"a"}, []string{first, second})
 		if err != nil {
-			require.True(t, errors.Is(err, yamltext.ErrByHand), "%v", err)
+			require.True(t, errors.Is(err, yamltext.ErrNotEditable), "%v", err)
 			return
 		}
 		var was, said map[string]any

@@ -40,8 +40,8 @@ func nodeOf(value any) *yaml.Node {
 
 func textNode(s string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s} }
 
-// put changes what a mapping says: a value at a path.
-func put(n *yaml.Node, path []string, value any) {
+// setPath changes what a mapping says: a value at a path.
+func setPath(n *yaml.Node, path []string, value any) {
 	if n == nil {
 		return
 	}
@@ -51,7 +51,7 @@ func put(n *yaml.Node, path []string, value any) {
 		n.Content = append(n.Content, textNode(path[0]), nodeOf(value))
 	case v == nil:
 		m := &yaml.Node{Kind: yaml.MappingNode}
-		put(m, path[1:], value)
+		setPath(m, path[1:], value)
 		n.Content = append(n.Content, textNode(path[0]), m)
 	case len(path) == 1:
 		*v = *nodeOf(value)
@@ -59,18 +59,18 @@ func put(n *yaml.Node, path []string, value any) {
 		if v.Kind != yaml.MappingNode {
 			*v = yaml.Node{Kind: yaml.MappingNode}
 		}
-		put(v, path[1:], value)
+		setPath(v, path[1:], value)
 	}
 }
 
-// take changes what a mapping says: nothing at a path.
-func take(n *yaml.Node, path []string) {
+// removePath changes what a mapping says: nothing at a path.
+func removePath(n *yaml.Node, path []string) {
 	for i := 0; n != nil && i+1 < len(n.Content); i += 2 {
 		if n.Content[i].Value != path[0] {
 			continue
 		}
 		if len(path) > 1 {
-			take(n.Content[i+1], path[1:])
+			removePath(n.Content[i+1], path[1:])
 			return
 		}
 		n.Content = append(n.Content[:i:i], n.Content[i+2:]...)

@@ -120,11 +120,11 @@ func (d *doc) entryEnd(k, v *yaml.Node) int {
 		case text[0] == '#' && (!literal || spaces <= indent):
 			continue
 		case spaces <= indent && !item || spaces == 0 && isMarker(text):
-			return d.behindLine(last)
+			return d.lineAfter(last)
 		}
 		last = i
 	}
-	return d.behindLine(last)
+	return d.lineAfter(last)
 }
 
 // isMarker reports whether a line begins or ends a document.
@@ -132,10 +132,10 @@ func isMarker(text []byte) bool {
 	return bytes.HasPrefix(text, []byte("---")) || bytes.HasPrefix(text, []byte("..."))
 }
 
-func (d *doc) lineText(i int) []byte { return d.text[d.lines[i]:d.behindLine(i)] }
+func (d *doc) lineText(i int) []byte { return d.text[d.lines[i]:d.lineAfter(i)] }
 
-// behindLine is where the line behind another begins.
-func (d *doc) behindLine(i int) int {
+// lineAfter is where the line behind another begins.
+func (d *doc) lineAfter(i int) int {
 	if i+1 < len(d.lines) {
 		return d.lines[i+1]
 	}
@@ -147,11 +147,11 @@ func (d *doc) behindLine(i int) int {
 func (d *doc) replaceBlock(n, k, v *yaml.Node, value any) ([]byte, error) {
 	colon := d.colon(k)
 	if colon < 0 {
-		return nil, ErrByHand
+		return nil, ErrNotEditable
 	}
 	end := d.entryEnd(k, v)
 	comment := ""
-	if first := d.behindLine(k.Line - 1); end <= first {
+	if first := d.lineAfter(k.Line - 1); end <= first {
 		comment = d.commentIn(colon, first)
 	}
 	tail := ""
@@ -246,7 +246,7 @@ func (d *doc) remove(path []string) ([]byte, error) {
 	}
 	from := d.lines[k.Line-1]
 	if len(bytes.TrimSpace(d.text[from:d.offset(k)])) > 0 {
-		return nil, ErrByHand
+		return nil, ErrNotEditable
 	}
 	return d.splice(from, d.entryEnd(k, v), ""), nil
 }

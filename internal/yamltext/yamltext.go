@@ -2,7 +2,7 @@
 // its order and its quotes.
 //
 // Every edit is proved: the new text is read again, and must say what was meant, and nothing else. What
-// cannot be edited so, such as an entry of an alias, is ErrByHand, and the text stays as it is.
+// cannot be edited so, such as an entry of an alias, is ErrNotEditable, and the text stays as it is.
 package yamltext
 
 import (
@@ -15,8 +15,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// ErrByHand is the error of an edit that would change more than it should.
-var ErrByHand = errors.New("the text cannot be edited without changing more of it")
+// ErrNotEditable is the error of an edit that would change more than it should.
+var ErrNotEditable = errors.New("the text cannot be edited without changing more of it")
 
 // A Map is a mapping with its keys in order. Values are texts, numbers, booleans, nil, []string, []any of these,
 // and Maps.
@@ -36,7 +36,7 @@ const maxBytes = 1 << 20
 // merged into it key by key: keys beyond stay.
 func Set(text []byte, path []string, value any) ([]byte, error) {
 	if len(path) == 0 {
-		return nil, fmt.Errorf("%w: no key is named", ErrByHand)
+		return nil, fmt.Errorf("%w: no key is named", ErrNotEditable)
 	}
 	m, isMap := value.(Map)
 	if isMap && len(m) > 0 {
@@ -45,7 +45,7 @@ func Set(text []byte, path []string, value any) ([]byte, error) {
 		}
 	}
 	return edit(text, path, func(d *doc) ([]byte, error) { return d.set(path, value) },
-		func(root *yaml.Node) { put(root, path, value) })
+		func(root *yaml.Node) { setPath(root, path, value) })
 }
 
 // setEach sets the entries of a mapping one after the other.
@@ -75,7 +75,7 @@ func Remove(text []byte, path []string) ([]byte, error) {
 		return Set(text, above, Map{})
 	}
 	return edit(text, path, func(d *doc) ([]byte, error) { return d.remove(path) },
-		func(root *yaml.Node) { take(root, path) })
+		func(root *yaml.Node) { removePath(root, path) })
 }
 
 // edit makes a change of the text and the same change of what it says, and compares what comes out.
@@ -95,12 +95,12 @@ func edit(
 	}
 	got, err := read(now)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrByHand, err)
+		return nil, fmt.Errorf("%w: %w", ErrNotEditable, err)
 	}
 	was := orEmpty(d.root)
 	change(was)
-	if said(was) != said(orEmpty(got.root)) {
-		return nil, ErrByHand
+	if canonical(was) != canonical(orEmpty(got.root)) {
+		return nil, ErrNotEditable
 	}
 	return now, nil
 }
@@ -124,7 +124,7 @@ type doc struct {
 // read reads a text: a mapping, or nothing.
 func read(text []byte) (*doc, error) {
 	if len(text) > maxBytes {
-		return nil, fmt.Errorf("%w: it is too long", ErrByHand)
+		return nil, fmt.Errorf("%w: it is too long", ErrNotEditable)
 	}
 	d := &doc{text: text, lines: []int{0}, crlf: bytes.Contains(text, []byte("\r\n"))}
 	for i, c := range text {
@@ -135,16 +135,16 @@ func read(text []byte) (*doc, error) {
 	var n yaml.Node
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	if err := dec.Decode(&n); err != nil && len(bytes.TrimSpace(text)) > 0 && !isBare(text) {
-		return nil, fmt.Errorf("%w: it is not YAML", ErrByHand)
+		return nil, fmt.Errorf("%w: it is not YAML", ErrNotEditable)
 	}
 	if dec.Decode(&yaml.Node{}) == nil {
-		return nil, fmt.Errorf("%w: it is several documents", ErrByHand)
+		return nil, fmt.Errorf("%w: it is several documents", ErrNotEditable)
 	}
 	if n.Kind != yaml.DocumentNode || len(n.Content) == 0 || n.Content[0].ShortTag() == "!!null" {
 		return d, nil
 	}
 	if d.root = n.Content[0]; d.root.Kind != yaml.MappingNode {
-		return nil, fmt.Errorf("%w: it is no mapping", ErrByHand)
+		return nil, fmt.Errorf("%w: it is no mapping", ErrNotEditable)
 	}
 	return d, nil
 }
@@ -167,7 +167,7 @@ func (d *doc) editable(path []string) error {
 			return nil
 		}
 		if n.Kind == yaml.AliasNode {
-			return fmt.Errorf("%w: an alias is in the way", ErrByHand)
+			return fmt.Errorf("%w: an alias is in the way", ErrNotEditable)
 		}
 		if n.Kind != yaml.MappingNode {
 			return nil
@@ -175,14 +175,14 @@ func (d *doc) editable(path []string) error {
 		found := 0
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			if n.Content[i].ShortTag() == "!!merge" {
-				return fmt.Errorf("%w: a merge key is in the way", ErrByHand)
+				return fmt.Errorf("%w: a merge key is in the way", ErrNotEditable)
 			}
 			if n.Content[i].Value == key {
 				found++
 			}
 		}
 		if found > 1 {
-			return fmt.Errorf("%w: a key is there twice", ErrByHand)
+			return fmt.Errorf("%w: a key is there twice", ErrNotEditable)
 		}
 		_, n = member(n, key)
 	}
@@ -217,8 +217,8 @@ func (d *doc) has(path []string) bool {
 	return k != nil
 }
 
-// said is what a node says, as one text: without places, styles and comments.
-func said(n *yaml.Node) string {
+// canonical is what a node says, as one text: without places, styles and comments.
+func canonical(n *yaml.Node) string {
 	var b strings.Builder
 	write(&b, n, 0)
 	return b.String()

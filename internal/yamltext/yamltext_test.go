@@ -92,7 +92,7 @@ func TestByHand(t *testing.T) {
 			path = []string{text[:1]}
 		}
 		got, err := yamltext.Set([]byte(text), path, "y")
-		require.True(t, errors.Is(err, yamltext.ErrByHand), "%.40q: %s", text, got)
+		require.True(t, errors.Is(err, yamltext.ErrNotEditable), "%.40q: %s", text, got)
 	}
 }
 
@@ -109,7 +109,7 @@ func FuzzEdit(f *testing.F) {
 		path := []string{first, second}
 		now, err := yamltext.Set([]byte(text), path, value)
 		if err != nil {
-			require.True(t, errors.Is(err, yamltext.ErrByHand), "%v", err)
+			require.True(t, errors.Is(err, yamltext.ErrNotEditable), "%v", err)
 			return
 		}
 		var said map[string]any
@@ -120,7 +120,7 @@ func FuzzEdit(f *testing.F) {
 		}
 		gone, err := yamltext.Remove(now, path)
 		if err != nil {
-			require.True(t, errors.Is(err, yamltext.ErrByHand))
+			require.True(t, errors.Is(err, yamltext.ErrNotEditable))
 			return
 		}
 		again, err := yamltext.Remove(gone, path)

@@ -82,13 +82,13 @@ type chapter struct {
 	AgentID     string   `json:"agent_id"`
 }
 
-// shown converts a stored chapter for an answer. Its count includes only the memories that still
+// chapterOf converts a stored chapter for an answer. Its count includes only the memories that still
 // exist.
-func shown(x *memory.Index, k *memory.Kept[memory.Chapter]) chapter {
+func chapterOf(x *memory.Index, k *memory.Item[memory.Chapter]) chapter {
 	c := &k.Value
 	return chapter{
 		ID: k.ID, Title: c.Title, Summary: c.Summary, Learnings: c.Learnings, StartTS: c.Start, EndTS: c.End,
-		MemoryCount: x.Live(c), MemoryIDs: c.Memories, Tags: c.Tags, Topics: c.Topics, Origin: c.Origin,
+		MemoryCount: x.CountExisting(c), MemoryIDs: c.Memories, Tags: c.Tags, Topics: c.Topics, Origin: c.Origin,
 		CreatedAt: c.Created, AgentID: c.Agent,
 	}
 }
@@ -212,8 +212,8 @@ func (in *createChapterIn) detect(a author, window memory.Filter, out *createCha
 func (in *createChapterIn) auto(
 	a author, cluster memory.Cluster, title string, out *createChapterOut,
 ) error {
-	if k, made := a.index().Made(cluster); made {
-		out.Chapters = append(out.Chapters, shown(a.index(), k))
+	if k, made := a.index().ChapterOf(cluster); made {
+		out.Chapters = append(out.Chapters, chapterOf(a.index(), k))
 		return nil
 	}
 	made := memory.NewChapter(cluster.Cards, title, in.Tags, in.Topics)
@@ -232,9 +232,9 @@ func (in *createChapterIn) add(a author, c memory.Chapter, out *createChapterOut
 	if err := a.tx.PutItem(memory.KindChapter, id, c); err != nil {
 		return err
 	}
-	out.Chapters = append(out.Chapters, shown(a.index(), &memory.Kept[memory.Chapter]{ID: id, Value: c}))
+	out.Chapters = append(out.Chapters, chapterOf(a.index(), &memory.Item[memory.Chapter]{ID: id, Value: c}))
 	out.TotalCreated++
-	return a.appear(a.Agent)
+	return a.ensureAgent(a.Agent)
 }
 
 // joined joins texts into one key. Each text ends with a NUL, so different lists have different
@@ -300,7 +300,7 @@ func (f tools) chapters(ctx context.Context, c auth.Caller, in listChaptersIn) (
 			return out, noChapter(id, "chapter_ids")
 		}
 	}
-	var all []*memory.Kept[memory.Chapter]
+	var all []*memory.Item[memory.Chapter]
 	for k := range v.memories.Chapters() {
 		wanted := len(in.ChapterIDs) == 0 || slices.Contains(in.ChapterIDs, k.ID)
 		if wanted && memory.HasTags(k.Value.Tags, in.Tags) && k.Value.Start >= since &&
@@ -308,7 +308,7 @@ func (f tools) chapters(ctx context.Context, c auth.Caller, in listChaptersIn) (
 			all = append(all, k)
 		}
 	}
-	slices.SortFunc(all, func(a, b *memory.Kept[memory.Chapter]) int {
+	slices.SortFunc(all, func(a, b *memory.Item[memory.Chapter]) int {
 		if in.Sort == "start" {
 			return cmp.Or(cmp.Compare(b.Value.Start, a.Value.Start), cmp.Compare(a.ID, b.ID))
 		}
@@ -317,7 +317,7 @@ func (f tools) chapters(ctx context.Context, c auth.Caller, in listChaptersIn) (
 	})
 	out.Total = len(all)
 	for _, k := range all[:min(len(all), in.Limit)] {
-		item := shown(v.memories, k)
+		item := chapterOf(v.memories, k)
 		if !out.Fits(item) && len(out.Chapters) > 0 {
 			break
 		}

@@ -26,7 +26,7 @@ const (
 type completeIn struct {
 	tool.Vault
 	Kind string `json:"kind" enum:"memory,agent,chapter,wisdom" jsonschema:"the kind of suggestions"`
-	tool.Completing
+	tool.CompletionIn
 }
 
 // complete returns the tool that completes the ids of memories, agents, chapters and wisdom.
@@ -43,7 +43,7 @@ func (f tools) complete() *tool.Tool {
 // completeID lists the ids that begin with the typed prefix, sorted, at the newest version of the
 // vault.
 func (f tools) completeID(ctx context.Context, c auth.Caller, in completeIn) (tool.Values, error) {
-	return f.Complete(ctx, c, in.Vault.Vault, in.Completing, func(v state.View) iter.Seq2[string, string] {
+	return f.Complete(ctx, c, in.Vault.Vault, in.CompletionIn, func(v state.View) iter.Seq2[string, string] {
 		return idsOfKind(v.Index.Memories(), in.Kind)
 	})
 }
@@ -71,7 +71,7 @@ func idsOfKind(x *memory.Index, kind string) iter.Seq2[string, string] {
 }
 
 // pairs yields the id of each value, with its description from about, until yield returns false.
-func pairs[T any](yield func(string, string) bool, all iter.Seq[*memory.Kept[T]], about func(*T) string) {
+func pairs[T any](yield func(string, string) bool, all iter.Seq[*memory.Item[T]], about func(*T) string) {
 	for k := range all {
 		if !yield(k.ID, about(&k.Value)) {
 			return

@@ -90,7 +90,7 @@ func (f tools) deleteMemory() *tool.Tool {
 				if !ok {
 					return nil
 				}
-				if err := a.mine(old.Agent); err != nil {
+				if err := a.checkOwner(old.Agent); err != nil {
 					return err
 				}
 				return remove(tx, out, memory.KindMemory, memory.KindLinks)(old.ID)
@@ -125,7 +125,7 @@ func (f tools) erase(ctx context.Context, c auth.Caller, in deleteMemoryIn) (del
 	if err != nil {
 		return deletedOut{}, err
 	}
-	t, err := f.Teams.Team(ctx, c.Tenant)
+	t, err := f.Teams.Tenant(ctx, c.Tenant)
 	if err != nil {
 		return deletedOut{}, err
 	}
@@ -157,7 +157,7 @@ func (f tools) deleteChapter() *tool.Tool {
 				if !ok {
 					return nil
 				}
-				if err := a.mine(k.Value.Agent); err != nil {
+				if err := a.checkOwner(k.Value.Agent); err != nil {
 					return err
 				}
 				return remove(tx, out, memory.KindChapter)(k.ID)
@@ -180,7 +180,7 @@ func (f tools) deleteWisdom() *tool.Tool {
 				if !ok {
 					return nil
 				}
-				if err := a.mine(k.Value.Agent); err != nil {
+				if err := a.checkOwner(k.Value.Agent); err != nil {
 					return err
 				}
 				return remove(tx, out, memory.KindWisdom)(k.ID)

@@ -86,7 +86,7 @@ func (f tools) exportMemories(ctx context.Context, c auth.Caller, in exportIn) (
 	if err != nil {
 		return out, err
 	}
-	e := &exporting{view: v, out: &out, in: &in, at: at}
+	e := &exporter{view: v, out: &out, in: &in, at: at}
 	e.at.version = v.Index.Version()
 	more, err := e.page(ctx)
 	if err != nil {
@@ -128,10 +128,10 @@ func readExportPlace(token string) (p exportPlace, err error) {
 	return p, nil
 }
 
-// An exporting builds one page of an export. An item is encoded before it is known whether it fits
+// An exporter builds one page of an export. An item is encoded before it is known whether it fits
 // on the page: only then is its size known. If it does not fit, it is dropped, and the next page
 // encodes it again.
-type exporting struct {
+type exporter struct {
 	view
 	out *exportOut
 	in  *exportIn
@@ -144,7 +144,7 @@ type exporting struct {
 // page fills the output, and reports whether more pages follow. It skips the items of the earlier
 // pages without reading their values. The first item of a page is added even if it alone exceeds
 // mostExported, because otherwise the export would never end.
-func (e *exporting) page(ctx context.Context) (more bool, err error) {
+func (e *exporter) page(ctx context.Context) (more bool, err error) {
 	n, first := 0, e.at.skip
 	for thing, err := range e.things(ctx) {
 		if err != nil {
@@ -186,11 +186,11 @@ type thing func() (exportFile, int, error)
 //
 // The context is checked before each memory and its links, but not for the other kinds, of which a
 // vault has few items.
-func (e *exporting) things(ctx context.Context) iter.Seq2[thing, error] {
+func (e *exporter) things(ctx context.Context) iter.Seq2[thing, error] {
 	filter := memory.Filter{Agent: e.in.AgentID, Tags: e.in.Tags}
 	whole := filter.Agent == "" && len(filter.Tags) == 0
 	return func(yield func(thing, error) bool) {
-		lines, going := e.in.Format == formatLines, state.Going(ctx)
+		lines, going := e.in.Format == formatLines, state.KeepGoing(ctx)
 		if lines && whole && !each(e, yield, memory.KindAgent, e.memories.Agents()) {
 			return
 		}
@@ -226,7 +226,7 @@ func (e *exporting) things(ctx context.Context) iter.Seq2[thing, error] {
 // each yields items that are stored as one value. It reports whether the consumer wants more. The
 // index contains their values, so it reads nothing from the log.
 func each[T any](
-	e *exporting, yield func(thing, error) bool, kind string, all iter.Seq[*memory.Kept[T]],
+	e *exporter, yield func(thing, error) bool, kind string, all iter.Seq[*memory.Item[T]],
 ) bool {
 	for k := range all {
 		if !yield(func() (exportFile, int, error) { return e.line(kind, k.ID, k.Value) }, nil) {
@@ -239,7 +239,7 @@ func each[T any](
 // line encodes an item and adds it as a line, if it fits on the page. The size is returned in
 // either case, without the line break. The line is the value with two members added, its kind and
 // its id; see memory.Line.
-func (e *exporting) line(kind, id string, value any) (exportFile, int, error) {
+func (e *exporter) line(kind, id string, value any) (exportFile, int, error) {
 	raw, err := json.Marshal(value)
 	if err != nil {
 		return exportFile{}, 0, err
@@ -257,7 +257,7 @@ func (e *exporting) line(kind, id string, value any) (exportFile, int, error) {
 // memory encodes one memory, as a line or as a Markdown file, and counts it if it fits on the page.
 // It reads the value of the memory, which the index does not contain. A Markdown file contains the
 // outgoing links of the memory; in the format jsonl they are lines of their own.
-func (e *exporting) memory(ctx context.Context, c *memory.Card) (exportFile, int, error) {
+func (e *exporter) memory(ctx context.Context, c *memory.Card) (exportFile, int, error) {
 	m, err := e.Vault.Memory(ctx, c)
 	if err != nil {
 		return exportFile{}, 0, err

@@ -20,7 +20,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/fileblob"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/table"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/memory"
 	"github.com/rookeryhq/rookery/internal/tools/raven"
@@ -34,7 +34,7 @@ type args = map[string]any
 type place struct {
 	table  table.Table
 	bucket blob.Bucket
-	teams  *team.Teams
+	teams  *tenant.Registry
 	cat    *tool.Catalogue
 
 	mu  sync.Mutex
@@ -82,15 +82,15 @@ func (p *place) serve(t testing.TB) {
 	if p.teams != nil {
 		p.teams.Close()
 	}
-	p.teams = team.NewTeams(team.Options{
-		Table: p.table, Bucket: p.bucket, Texts: repo.NewTexts(1 << 20), Pasts: repo.NewSnapshotCache(1 << 20), Now: p.clock,
+	p.teams = tenant.NewRegistry(tenant.Options{
+		Table: p.table, Bucket: p.bucket, Texts: repo.NewTexts(1 << 20), Snapshots: repo.NewSnapshotCache(1 << 20), Now: p.clock,
 		Log: slog.New(slog.DiscardHandler),
 	})
 	var all []*tool.Tool
 	whole := func() []*tool.Tool { return all }
 	all = slices.Concat(memory.Tools(p.teams), raven.Tools(p.teams, whole),
 		teamtools.Tools(p.teams, teamtools.Options{All: whole}))
-	vaults := access.Of(p.teams)
+	vaults := access.NewDirectory(p.teams)
 	var err error
 	p.cat, err = tool.NewCatalogue(all, tool.Options{
 		Now: p.clock, Interceptors: []tool.Interceptor{access.Check(vaults), access.Claim(vaults)},

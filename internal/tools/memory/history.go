@@ -60,16 +60,16 @@ func (f tools) history() *tool.Tool {
 		Route:    tool.Route{Method: "GET", Path: "/memories/history/{memory_id}"},
 		Commands: []tool.Command{{Words: "memory history", Args: []string{"memory_id"}}},
 		Columns:  []string{"version", "ts", "op", "tool", "principal", "changed"},
-	}, tellHistory)
+	}, listHistory)
 }
 
-// tellHistory returns one page of the changes of a memory, newest first. A memory that never
+// listHistory returns one page of the changes of a memory, newest first. A memory that never
 // existed is NOT_FOUND; a deleted one still has its history. The page token is the version of the
 // last revision of the page before, so the next page begins one version below it.
 //
 // The token needs no position inside a version, because a commit changes an item at most once. If
 // the answer is full before the limit, the page is shorter, and has_more is true.
-func tellHistory(ctx context.Context, v view, in historyIn) (historyOut, error) {
+func listHistory(ctx context.Context, v view, in historyIn) (historyOut, error) {
 	out := historyOut{MemoryID: in.MemoryID, Items: []revision{}}
 	after, err := in.After(Family)
 	if err != nil {
@@ -124,16 +124,16 @@ func (v view) revisions(ctx context.Context, id string, upTo uint64) iter.Seq2[r
 			yield(revision{}, err)
 			return
 		}
-		a := newChain(v.Vault.ItemRevisions(ctx, memory.KindMemory, id, own))
-		b := newChain(v.Vault.ItemRevisions(ctx, memory.KindLinks, id, links))
+		a := newChangeIter(v.Vault.ItemRevisions(ctx, memory.KindMemory, id, own))
+		b := newChangeIter(v.Vault.ItemRevisions(ctx, memory.KindLinks, id, links))
 		defer a.stop()
 		defer b.stop()
-		for a.on() || b.on() {
+		for a.valid() || b.valid() {
 			if err := cmp.Or(a.err, b.err); err != nil {
 				yield(revision{}, err)
 				return
 			}
-			if !yield(merged(a, b), nil) {
+			if !yield(nextRevision(a, b), nil) {
 				return
 			}
 		}
@@ -150,10 +150,10 @@ func (v view) last(ctx context.Context, kind, id string, upTo uint64) (uint64, e
 	return v.Vault.LastOfItem(ctx, kind, id, upTo)
 }
 
-// A chain iterates over the changes of an item, newest first. It reads one change ahead, because a
+// A changeIter iterates over the changes of an item, newest first. It reads one change ahead, because a
 // change is described by comparison with the older one. If that read fails, err is set, and the
 // current change must not be used.
-type chain struct {
+type changeIter struct {
 	next  func() (repo.ItemRevision, error, bool)
 	stop  func()
 	now   repo.ItemRevision // the current change, if here is set
@@ -163,10 +163,10 @@ type chain struct {
 	goes  bool // older is valid: there is an older change
 }
 
-// newChain returns a chain at the first change of all. The caller must call stop, which releases
+// newChangeIter returns a chain at the first change of all. The caller must call stop, which releases
 // the iterator. A chain of no changes is not on.
-func newChain(all iter.Seq2[repo.ItemRevision, error]) *chain {
-	c := &chain{}
+func newChangeIter(all iter.Seq2[repo.ItemRevision, error]) *changeIter {
+	c := &changeIter{}
 	c.next, c.stop = iter.Pull2(all)
 	c.older, c.err, c.goes = c.next()
 	c.move()
@@ -175,21 +175,21 @@ func newChain(all iter.Seq2[repo.ItemRevision, error]) *chain {
 
 // move advances to the next older change, and reads the one after it. Without an older change, or
 // after an error, the chain has no current change.
-func (c *chain) move() {
+func (c *changeIter) move() {
 	c.now, c.here = c.older, c.goes && c.err == nil
 	if c.here {
 		c.older, c.err, c.goes = c.next()
 	}
 }
 
-// on reports whether the chain has a current change or failed. The caller checks err before it uses
+// valid reports whether the chain has a current change or failed. The caller checks err before it uses
 // the change.
-func (c *chain) on() bool { return c.here || c.err != nil }
+func (c *changeIter) valid() bool { return c.here || c.err != nil }
 
-// merged returns the newest change of two chains and advances past it. If both chains have a change
+// nextRevision returns the newest change of two chains and advances past it. If both chains have a change
 // in that commit, it describes both. a is the chain of the memory, b that of its links; one of them
 // must have a current change.
-func merged(a, b *chain) revision {
+func nextRevision(a, b *changeIter) revision {
 	var of *eventlog.Commit
 	if a.here {
 		of = a.now.Commit
@@ -217,7 +217,7 @@ func merged(a, b *chain) revision {
 
 // opOf returns the operation of the current change: create, update or delete. A change after a
 // deletion is a create, and so is the oldest change that can still be read.
-func opOf(c *chain) string {
+func opOf(c *changeIter) string {
 	switch {
 	case c.now.Item.Gone:
 		return "delete"
@@ -230,7 +230,7 @@ func opOf(c *chain) string {
 // differing returns the sorted paths of the members that an update changed; nil for other
 // operations. The time of the update is not listed, because every update changes it. A member that
 // was added or removed is listed too: its text differs from the empty one.
-func differing(c *chain) []string {
+func differing(c *changeIter) []string {
 	if opOf(c) != "update" {
 		return nil
 	}

@@ -151,7 +151,7 @@ func (f tools) newAgent(ctx context.Context, c auth.Caller, in identityIn) (stri
 	if in.DryRun || c.Principal == auth.Local {
 		return id, nil
 	}
-	t, err := f.Teams.Team(ctx, c.Tenant)
+	t, err := f.Teams.Tenant(ctx, c.Tenant)
 	if err != nil {
 		return "", err
 	}
@@ -228,7 +228,7 @@ func (in identityIn) resume(c auth.Caller) func(context.Context, *repo.Tx, *iden
 // principal's main agent that was active last. It returns NOT_FOUND if there is none, and
 // PERMISSION_DENIED if the agent belongs to another principal; an admin cannot resume it either.
 // Without a name it reads the records of all agents.
-func (in identityIn) resumed(a author) (*memory.Kept[memory.Agent], error) {
+func (in identityIn) resumed(a author) (*memory.Item[memory.Agent], error) {
 	if in.AgentID != "" {
 		k, ok := a.index().Agent(in.AgentID)
 		switch {
@@ -240,7 +240,7 @@ func (in identityIn) resumed(a author) (*memory.Kept[memory.Agent], error) {
 		}
 		return k, nil
 	}
-	var last *memory.Kept[memory.Agent]
+	var last *memory.Item[memory.Agent]
 	latest := int64(0)
 	for k := range a.index().Agents() {
 		active := max(k.Value.Active, a.index().Tally(k.ID).Last)

@@ -88,9 +88,9 @@ func (f tools) importAll() *tool.Tool {
 		return draft(ctx, f, c, in.Vault.Vault, &in.Mutation,
 			func(_ context.Context, tx *repo.Tx, out *importOut) error {
 				out.DryRun = in.DryRun
-				j := newImporting(author{c, in.Vault.Vault, tx}, out, others)
+				j := newImporter(author{c, in.Vault.Vault, tx}, out, others)
 				for _, l := range lines {
-					if err := j.take(l); err != nil {
+					if err := j.addLine(l); err != nil {
 						return err
 					}
 				}
@@ -107,12 +107,12 @@ func (f tools) importAll() *tool.Tool {
 // Without the claim, an import could store memories for an id that another principal claims later,
 // and then owns. The local principal needs no claims; others is nil then.
 func (f tools) claimAgents(
-	ctx context.Context, c auth.Caller, in importIn, lines []brought,
+	ctx context.Context, c auth.Caller, in importIn, lines []importLine,
 ) (others map[string]bool, err error) {
 	if c.Principal == auth.Local {
 		return nil, nil
 	}
-	t, err := f.Teams.Team(ctx, c.Tenant)
+	t, err := f.Teams.Tenant(ctx, c.Tenant)
 	if err != nil {
 		return nil, err
 	}
@@ -137,24 +137,24 @@ func (f tools) claimAgents(
 
 // agent returns the agent to which a line belongs, or "" if it names none. The line of an agent
 // belongs to that agent itself.
-func (b brought) agent() string {
+func (b importLine) agent() string {
 	if b.Kind == memory.KindAgent {
 		return b.ID
 	}
 	return cmp.Or(b.AgentID, b.Agent)
 }
 
-// A brought is a parsed line, with its file and line number.
-type brought struct {
-	memory.Brought
+// An importLine is a parsed line, with its file and line number.
+type importLine struct {
+	memory.ImportLine
 	file string
 	line int // from 1
 }
 
 // lines parses the files. It returns all problems as one fault. That is at most one problem for
 // each file, because the parse of a file ends at its first problem.
-func (in *importIn) lines() ([]brought, error) {
-	var all []brought
+func (in *importIn) lines() ([]importLine, error) {
+	var all []importLine
 	var problems []*fault.Fault
 	for _, f := range in.Files {
 		lines, err := f.lines()
@@ -175,7 +175,7 @@ func (in *importIn) lines() ([]brought, error) {
 
 // lines parses one file: a Markdown file is one memory, and in any other file every line is an
 // item. Empty lines are skipped.
-func (f importFile) lines() ([]brought, error) {
+func (f importFile) lines() ([]importLine, error) {
 	if ext := strings.ToLower(path.Ext(f.Path)); ext == ".md" || ext == ".markdown" {
 		line, ok, err := memory.FromMarkdown(f.Content)
 		if err != nil || !ok {
@@ -185,9 +185,9 @@ func (f importFile) lines() ([]brought, error) {
 		if err != nil {
 			return nil, f.wrong(1, "its frontmatter is not that of a memory")
 		}
-		return []brought{{b, f.Path, 1}}, nil
+		return []importLine{{b, f.Path, 1}}, nil
 	}
-	var all []brought
+	var all []importLine
 	n := f.Offset
 	for text := range strings.Lines(f.Content) {
 		n++
@@ -198,7 +198,7 @@ func (f importFile) lines() ([]brought, error) {
 		if err != nil {
 			return nil, f.wrong(n, "the line is not a JSON object of an export")
 		}
-		all = append(all, brought{b, f.Path, n})
+		all = append(all, importLine{b, f.Path, n})
 	}
 	return all, nil
 }

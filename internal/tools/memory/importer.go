@@ -7,7 +7,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/convert"
 	"github.com/rookeryhq/rookery/internal/memory"
 	"github.com/rookeryhq/rookery/internal/repo"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 )
@@ -19,7 +19,7 @@ import (
 //
 // The two steps are separate because a claim is a write of its own, outside the commit, and a draft
 // can run several times. Lines that are left out are not reported.
-func Reader(t *team.Teams) func(ctx context.Context, c auth.Caller, to convert.Batch) (
+func Reader(t *tenant.Registry) func(ctx context.Context, c auth.Caller, to convert.Batch) (
 	func(tx *repo.Tx) (ids []string, skipped int, err error), error,
 ) {
 	f := tools{state.Source{Teams: t, Family: Family}}
@@ -40,7 +40,7 @@ func Reader(t *team.Teams) func(ctx context.Context, c auth.Caller, to convert.B
 		}
 		return func(tx *repo.Tx) (ids []string, skipped int, err error) {
 			var out importOut
-			ids, err = storeAll(newImporting(author{c, to.Vault, tx}, &out, others), lines)
+			ids, err = storeAll(newImporter(author{c, to.Vault, tx}, &out, others), lines)
 			return ids, out.Skipped, err
 		}, nil
 	}
@@ -48,13 +48,13 @@ func Reader(t *team.Teams) func(ctx context.Context, c auth.Caller, to convert.B
 
 // storeAll drafts all lines, and returns the ids of the created memories. It gives an id to each
 // memory without one, so that it can return that id too.
-func storeAll(j importing, lines []brought) (ids []string, err error) {
+func storeAll(j importer, lines []importLine) (ids []string, err error) {
 	for _, l := range lines {
 		if l.Kind == memory.KindMemory && l.ID == "" {
 			l.ID = j.tx.ID(memory.PrefixMemory)
 		}
 		made := j.out.Created
-		if err := j.take(l); err != nil {
+		if err := j.addLine(l); err != nil {
 			return nil, err
 		}
 		if j.out.Created > made {

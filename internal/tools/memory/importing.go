@@ -13,12 +13,12 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// An importing drafts the lines of an import, one after the other. Lines may refer only to items of
+// An importer drafts the lines of an import, one after the other. Lines may refer only to items of
 // earlier lines, of the same call or of the vault, so the order of an export matters.
 //
 // An importing is passed by value: its maps and its output are shared between the copies. It
 // belongs to one run of a draft.
-type importing struct {
+type importer struct {
 	author
 	out    *importOut
 	others map[string]bool // agents of other principals
@@ -31,17 +31,17 @@ type importing struct {
 	linked map[string]memory.Links // links in the draft, by memory id
 }
 
-// newImporting returns an importing with an empty draft. others are the agents that belong to other
+// newImporter returns an importing with an empty draft. others are the agents that belong to other
 // principals; see claimAgents.
-func newImporting(a author, out *importOut, others map[string]bool) importing {
-	return importing{
+func newImporter(a author, out *importOut, others map[string]bool) importer {
+	return importer{
 		author: a, out: out, others: others, owners: map[string]string{}, staged: map[memory.Ref]bool{},
 		keys: map[string]bool{}, linked: map[string]memory.Links{},
 	}
 }
 
 // has reports whether an item exists, in the vault or in the draft.
-func (j importing) has(kind, id string) bool {
+func (j importer) has(kind, id string) bool {
 	if j.staged[memory.Ref{Kind: kind, ID: id}] {
 		return true
 	}
@@ -51,7 +51,7 @@ func (j importing) has(kind, id string) bool {
 
 // put stages an item, and notes it as part of the draft. The principal, the agent and the times in
 // the value must be checked before.
-func (j importing) put(kind, id string, value any) error {
+func (j importer) put(kind, id string, value any) error {
 	j.staged[memory.Ref{Kind: kind, ID: id}] = true
 	return j.tx.PutItem(kind, id, value)
 }
@@ -64,17 +64,17 @@ var importedID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$`)
 // agentOf returns the agent for which a line is stored: the one that it names, or else the
 // caller's. The name `local` also means the caller's agent, because it is the only principal of a
 // server without accounts: so the export of such a server can be imported into a tenant.
-func (j importing) agentOf(b brought) string {
+func (j importer) agentOf(b importLine) string {
 	if agent := b.agent(); agent != "" && agent != auth.Local {
 		return agent
 	}
 	return j.Agent
 }
 
-// take drafts one line. It returns a fault if the line is not valid, which ends the import. The
+// addLine drafts one line. It returns a fault if the line is not valid, which ends the import. The
 // principal and the format of an item are not taken from the line: the import determines them, so a
 // file cannot claim to come from another principal.
-func (j importing) take(b brought) error {
+func (j importer) addLine(b importLine) error {
 	if b.ID != "" && b.Kind != memory.KindAgent && !importedID.MatchString(b.ID) {
 		return b.wrong("an id has at most 128 letters, digits and the characters _ . : -")
 	}
@@ -86,7 +86,7 @@ func (j importing) take(b brought) error {
 	case memory.KindAgent:
 		return j.agent(b)
 	case memory.KindChapter:
-		return other(j, b, func(c *memory.Chapter) string {
+		return addItem(j, b, func(c *memory.Chapter) string {
 			c.V, c.Agent, c.Principal = memory.Format, j.agentOf(b), j.Principal
 			if c.Origin = cmp.Or(c.Origin, memory.OriginManual); c.Origin != memory.OriginManual &&
 				c.Origin != memory.OriginAuto {
@@ -95,7 +95,7 @@ func (j importing) take(b brought) error {
 			return j.dated(&c.Created)
 		})
 	case memory.KindWisdom:
-		return other(j, b, func(w *memory.Wisdom) string {
+		return addItem(j, b, func(w *memory.Wisdom) string {
 			w.V, w.Agent, w.Principal = memory.Format, j.agentOf(b), j.Principal
 			return j.dated(&w.Created)
 		})
@@ -105,12 +105,12 @@ func (j importing) take(b brought) error {
 
 // agent drafts the record of an agent. The record of another principal's agent, or one with a
 // reserved id, is left out. A time of activity in the future becomes the time of the draft.
-func (j importing) agent(b brought) error {
+func (j importer) agent(b importLine) error {
 	if j.others[b.ID] || b.ID == auth.Local || auth.Reserved(b.ID) {
 		j.leave(b, "the agent belongs to another principal")
 		return nil
 	}
-	return other(j, b, func(a *memory.Agent) string {
+	return addItem(j, b, func(a *memory.Agent) string {
 		a.V, a.Principal, a.Active = memory.Format, j.Principal, min(a.Active, j.now())
 		if a.Type = cmp.Or(a.Type, memory.AgentMain); a.Type != memory.AgentMain && a.Type != memory.AgentSub {
 			return "type must be main or subagent"
@@ -122,7 +122,7 @@ func (j importing) agent(b brought) error {
 // dated replaces a time of 0 by the time of the draft. It returns the reason if the time is not
 // valid, or "". at is in Unix milliseconds. Times in the future are refused because the order of
 // memories depends on them: such a memory would stay the newest for long.
-func (j importing) dated(at *int64) string {
+func (j importer) dated(at *int64) string {
 	if *at == 0 {
 		*at = j.now()
 	}
@@ -133,7 +133,7 @@ func (j importing) dated(at *int64) string {
 }
 
 // wrong returns the fault of an imported line, with its file and line number.
-func (b brought) wrong(what string, args ...any) error {
+func (b importLine) wrong(what string, args ...any) error {
 	return fault.New(fault.InvalidQuery, what, args...).At(b.file, b.line).With("argument", "files")
 }
 
@@ -145,9 +145,9 @@ func (b brought) wrong(what string, args ...any) error {
 // corrected instead: duplicate tags, a negative count of stores, and a time of update before the
 // creation or in the future. A key is dropped, and not refused, because a key identifies a memory
 // among those of its principal, and the caller cannot know the keys of others.
-func (j importing) memory(b brought) error {
+func (j importer) memory(b importLine) error {
 	m := memory.Memory{Importance: memory.DefaultImportance}
-	if err := b.Into(&m); err != nil {
+	if err := b.Decode(&m); err != nil {
 		return b.wrong("the line is not a memory")
 	}
 	if err := tool.CheckValue(Family, b.Value, checkedMemory{}); err != nil {
@@ -192,13 +192,13 @@ func (j importing) memory(b brought) error {
 			return err
 		}
 	}
-	return j.appear(m.Agent)
+	return j.ensureAgent(m.Agent)
 }
 
-// appear drafts the record of an agent that has none, unless the agent belongs to another
+// ensureAgent drafts the record of an agent that has none, unless the agent belongs to another
 // principal. It replaces author.appear, which would apply the whole draft to the index for each
 // line.
-func (j importing) appear(agent string) error {
+func (j importer) ensureAgent(agent string) error {
 	if j.others[agent] || j.has(memory.KindAgent, agent) {
 		return nil
 	}
@@ -210,7 +210,7 @@ func (j importing) appear(agent string) error {
 // milliseconds from 1e11 on; a string is RFC 3339. Without a time, it is the time of the draft. The
 // member created_at is for lines that people or other programs write; an export has the member
 // created instead, in milliseconds.
-func (j importing) date(m *memory.Memory, b brought) error {
+func (j importer) date(m *memory.Memory, b importLine) error {
 	switch at := b.CreatedAt.(type) {
 	case float64:
 		if at < 1e11 {
@@ -235,9 +235,9 @@ func (j importing) date(m *memory.Memory, b brought) error {
 // PERMISSION_DENIED. A memory of this import was checked with its own line.
 //
 // Links are added to those that the memory has already; an import removes none.
-func (j importing) links(b brought) error {
+func (j importer) links(b importLine) error {
 	var l memory.Links
-	if err := b.Into(&l); err != nil {
+	if err := b.Decode(&l); err != nil {
 		return b.wrong("the line is not a links object")
 	}
 	owner, there := j.owners[b.ID]
@@ -249,7 +249,7 @@ func (j importing) links(b brought) error {
 		return nil
 	}
 	if _, added := j.owners[b.ID]; !added {
-		if err := j.mine(owner); err != nil {
+		if err := j.checkOwner(owner); err != nil {
 			return err
 		}
 	}
@@ -258,7 +258,7 @@ func (j importing) links(b brought) error {
 
 // link adds links to those of a memory. A link to an unknown memory or to the memory itself, and one
 // beyond memory.MaxLinks, is listed as left out. If nothing is added, it stages nothing.
-func (j importing) link(b brought, l memory.Links) error {
+func (j importer) link(b importLine, l memory.Links) error {
 	all, known := j.linked[b.ID]
 	if !known {
 		all = j.index().Links(b.ID).Links
@@ -292,21 +292,21 @@ const mostLeftOut = 100
 
 // leave lists a line as left out, up to mostLeftOut lines. A line can be listed several times, with
 // a reason for each of its links.
-func (j importing) leave(b brought, reason string) {
+func (j importer) leave(b importLine, reason string) {
 	if len(j.out.LeftOut) < mostLeftOut {
 		j.out.LeftOut = append(j.out.LeftOut, leftOut{b.file, b.line, reason})
 	}
 }
 
-// other drafts an item that is stored as one value. own sets the members that the import
+// addItem drafts an item that is stored as one value. own sets the members that the import
 // determines, and returns the reason if the value is not valid. An item that exists is not changed,
 // and not counted. The line must have an id.
-func other[T any](j importing, b brought, own func(*T) (wrong string)) error {
+func addItem[T any](j importer, b importLine, own func(*T) (wrong string)) error {
 	if j.has(b.Kind, b.ID) {
 		return nil
 	}
 	value := new(T)
-	if b.ID == "" || b.Into(value) != nil {
+	if b.ID == "" || b.Decode(value) != nil {
 		return b.wrong("the line is not a %s with an id", b.Kind)
 	}
 	if wrong := own(value); wrong != "" {

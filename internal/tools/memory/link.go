@@ -65,7 +65,7 @@ func (in *linkIn) run(a author, out *linkOut) error {
 	if _, err := card(a.index(), in.TargetID, "target_id"); err != nil {
 		return err
 	}
-	if err := a.mine(source.Agent); err != nil {
+	if err := a.checkOwner(source.Agent); err != nil {
 		return err
 	}
 	out.LinkID, out.DryRun = memory.LinkID(in.SourceID, in.LinkType, in.TargetID), in.DryRun

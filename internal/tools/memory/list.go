@@ -36,13 +36,13 @@ type listIn struct {
 // A listOut is the output of memory_list: one page. Total counts the memories of all pages.
 type listOut struct {
 	tool.Aside `json:"-"`
-	Memories   []listed `json:"memories"`
-	Total      int      `json:"total" jsonschema:"on all pages"`
+	Memories   []memoryRow `json:"memories"`
+	Total      int         `json:"total" jsonschema:"on all pages"`
 }
 
-// A listed is one memory of a list. AccessCount counts the recalls that returned the memory; it can
+// A memoryRow is one memory of a list. AccessCount counts the recalls that returned the memory; it can
 // be a minute late.
-type listed struct {
+type memoryRow struct {
 	ID             string  `json:"id"`
 	CreatedAt      int64   `json:"created_at" format:"unix-ms"`
 	IntentGoal     string  `json:"intent_goal" title:"goal"`
@@ -73,7 +73,7 @@ func (f tools) list() *tool.Tool {
 // access_count, a recall between two pages can change the order: a memory can then occur on both
 // pages, or on neither.
 func (f tools) listMemories(ctx context.Context, c auth.Caller, in listIn) (listOut, error) {
-	out := listOut{Memories: []listed{}}
+	out := listOut{Memories: []memoryRow{}}
 	since, _, err := between(in.Since, tool.Instant{})
 	if err != nil {
 		return out, err
@@ -91,7 +91,7 @@ func (f tools) listMemories(ctx context.Context, c auth.Caller, in listIn) (list
 		return out, err
 	}
 	l := listing{view: v, sort: in.Sort, accesses: accesses}
-	last, more, going := "", false, state.Going(ctx)
+	last, more, going := "", false, state.KeepGoing(ctx)
 	for m := range l.all(c.Agent, in.SessionID) {
 		if !going() {
 			return out, ctx.Err()
@@ -106,7 +106,7 @@ func (f tools) listMemories(ctx context.Context, c auth.Caller, in listIn) (list
 		if more = len(out.Memories) == in.Limit; more {
 			continue
 		}
-		item := listed{
+		item := memoryRow{
 			m.ID, m.Created, m.Goal, m.Outcome.Success, m.Outcome.Summary, m.Importance, accesses[m.ID].Count,
 		}
 		if more = !out.Fits(item) && len(out.Memories) > 0; more {

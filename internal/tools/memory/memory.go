@@ -40,7 +40,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/memory"
 	"github.com/rookeryhq/rookery/internal/repo"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/tools/state"
@@ -72,7 +72,7 @@ type failure struct {
 func bare(f *fault.Fault) any { return failure{f.Code, f.Message, f.Details} }
 
 // Tools returns the tools of the family for these tenants.
-func Tools(t *team.Teams) []*tool.Tool {
+func Tools(t *tenant.Registry) []*tool.Tool {
 	f := tools{state.Source{Teams: t, Family: Family}}
 	return []*tool.Tool{
 		f.identity(), f.store(), f.update(), f.recall(), f.trace(), f.list(), f.link(), f.checkFile(),
@@ -102,12 +102,12 @@ func (f tools) view(ctx context.Context, c auth.Caller, name string, at tool.AsO
 	return view{View: v, memories: v.Index.Memories()}, nil
 }
 
-// viewTool returns a tool that reads the memories of a vault; see state.Reads. Tools that need more
+// viewTool returns a tool that reads the memories of a vault; see state.NewTool. Tools that need more
 // than the view, such as their caller, use tool.New and tools.view instead.
 func viewTool[In state.Input, Out any, O state.Noted[Out]](
 	f tools, spec tool.Spec, fn func(context.Context, view, In) (Out, error),
 ) *tool.Tool {
-	return state.Reads[In, Out, O](f.Source, spec,
+	return state.NewTool[In, Out, O](f.Source, spec,
 		func(ctx context.Context, v state.View, in In) (Out, error) {
 			return fn(ctx, view{View: v, memories: v.Index.Memories()}, in)
 		})
@@ -119,7 +119,7 @@ func draft[Out any](
 	ctx context.Context, f tools, c auth.Caller, name string, m *tool.Mutation,
 	fn func(context.Context, *repo.Tx, *Out) error,
 ) (Out, error) {
-	return mutation.Draft(ctx, f.Source, mutation.Writing{Caller: c, Vault: name, Mutation: m}, fn)
+	return mutation.Draft(ctx, f.Source, mutation.Request{Caller: c, Vault: name, Mutation: m}, fn)
 }
 
 // An author is the caller of a draft, with the vault and the transaction. Its methods answer the
@@ -141,13 +141,13 @@ func (a author) now() int64 { return a.tx.Now().UnixMilli() }
 // isAdmin reports whether the caller can write for any agent.
 func (a author) isAdmin() bool { return a.Role(a.vault).Allows(auth.Admin) }
 
-// mine returns PERMISSION_DENIED if the caller cannot change the items of an agent. It can change
+// checkOwner returns PERMISSION_DENIED if the caller cannot change the items of an agent. It can change
 // those of its own agent and of the agents below it, and as an admin those of all agents
 // (reference/memory.md §A7).
 //
 // It compares agent ids only. That an id is the caller's own was checked before the call began,
 // when the id was claimed for the principal (see team.ClaimAgent).
-func (a author) mine(agent string) error {
+func (a author) checkOwner(agent string) error {
 	if a.isAdmin() || agent == a.Agent || a.descends(agent) {
 		return nil
 	}
@@ -183,10 +183,10 @@ func (a author) acts() error {
 		With("argument", "agent_id").Fix("choose another agent id, or omit it")
 }
 
-// appear drafts the record of an agent if neither the vault nor the draft has one. So an agent
+// ensureAgent drafts the record of an agent if neither the vault nor the draft has one. So an agent
 // needs no registration: it exists from its first change on. The check applies the draft to the
 // index, which costs time in proportion to the staged changes.
-func (a author) appear(agent string) error {
+func (a author) ensureAgent(agent string) error {
 	if _, known := a.tx.Index().Memories().Agent(agent); known {
 		return nil
 	}

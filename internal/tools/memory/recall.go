@@ -69,11 +69,11 @@ func (f tools) recall() *tool.Tool {
 	}, f.recallMemories)
 }
 
-// A recalling is the state of one call of memory_recall. A call goes through four steps: check
+// A recallRun is the state of one call of memory_recall. A call goes through four steps: check
 // validates the arguments, open reads the vault, run finds the memories level by level, and answer
 // shows them. So only the memories of the answer, at most Limit, are read from the log; everything
 // before works on the index.
-type recalling struct {
+type recallRun struct {
 	view
 	in     *recallIn
 	filter memory.Filter // the conditions that every memory must meet
@@ -92,7 +92,7 @@ func (f tools) recallMemories(ctx context.Context, c auth.Caller, in recallIn) (
 	if err != nil {
 		return recallOut{}, err
 	}
-	r := &recalling{in: &in, filter: filter, seen: map[string]bool{}}
+	r := &recallRun{in: &in, filter: filter, seen: map[string]bool{}}
 	if err := r.open(ctx, f, c); err != nil {
 		return recallOut{}, err
 	}
@@ -104,7 +104,7 @@ func (f tools) recallMemories(ctx context.Context, c auth.Caller, in recallIn) (
 
 // open reads the vault once, with its search index if the call may need a search by words. Both are
 // of the same version, so the levels agree on which memories exist.
-func (r *recalling) open(ctx context.Context, f tools, c auth.Caller) (err error) {
+func (r *recallRun) open(ctx context.Context, f tools, c auth.Caller) (err error) {
 	if !r.in.byWords() {
 		r.view, err = f.view(ctx, c, r.in.Vault.Vault, r.in.AsOf)
 		return err
@@ -170,8 +170,8 @@ func (in *recallIn) text() string { return strings.TrimSpace(in.Intent + " " + i
 //
 // Each level applies the same filter. Between the levels the context is checked, because a level
 // that was ended early would otherwise look as if it had found everything.
-func (r *recalling) run(ctx context.Context) error {
-	in, going := r.in, state.Going(ctx)
+func (r *recallRun) run(ctx context.Context) error {
+	in, going := r.in, state.KeepGoing(ctx)
 	switch {
 	case in.MemoryID != "":
 		return r.direct()

@@ -43,7 +43,7 @@ type match struct {
 
 // direct finds the memory with the given id. It returns NOT_FOUND if there is none; a memory that
 // does not pass the filter is not a match, and the answer is empty.
-func (r *recalling) direct() error {
+func (r *recallRun) direct() error {
 	c, err := card(r.memories, r.in.MemoryID, "memory_id")
 	if err != nil {
 		return err
@@ -57,7 +57,7 @@ func (r *recalling) direct() error {
 
 // add counts a match and adds it to the answer, unless the answer is full. A memory that was found
 // before is ignored. The caller must pass the matches in the order of the answer.
-func (r *recalling) add(m match) {
+func (r *recallRun) add(m match) {
 	if r.seen[m.ID] {
 		return
 	}
@@ -82,7 +82,7 @@ func (r *recalling) add(m match) {
 //
 // The second part is omitted if the first has filled the limit. Total then does not include the
 // matches by pattern: it counts only the levels that ran.
-func (r *recalling) byFile(going func() bool) {
+func (r *recallRun) byFile(going func() bool) {
 	for _, exact := range []bool{true, false} {
 		if !exact && r.total >= r.in.Limit {
 			return
@@ -116,7 +116,7 @@ func fileMatch(m memory.FileMatch) match {
 
 // addRanked adds matches in their order, but the superseded ones after all others. each yields the
 // matches of one level, so superseded memories are last within their level only.
-func (r *recalling) addRanked(each func(yield func(match))) {
+func (r *recallRun) addRanked(each func(yield func(match))) {
 	var superseded []match
 	each(func(m match) {
 		if len(r.memories.SupersededBy(m.ID)) > 0 {
@@ -132,7 +132,7 @@ func (r *recalling) addRanked(each func(yield func(match))) {
 
 // structural finds the memories that pass the filters, the most important first. It visits all of
 // them, because the total counts them.
-func (r *recalling) structural(going func() bool) {
+func (r *recallRun) structural(going func() bool) {
 	r.addRanked(func(yield func(match)) {
 		for c := range r.memories.Ranked(r.filter) {
 			if !going() {
@@ -152,10 +152,10 @@ func (r *recalling) structural(going func() bool) {
 // more. Its filter counts the matches that were found before, and that number is subtracted from
 // its total. A hit that was found before changes only the confidence; see addHit. Phrases in quotes
 // do not restrict the matches: a memory that contains all of them is an exact match.
-func (r *recalling) byWords(ctx context.Context) error {
+func (r *recallRun) byWords(ctx context.Context) error {
 	found, again := len(r.found), 0 // again: number of search results that an earlier level found
 	o := search.Options{
-		Limit: r.in.Limit + found, Snippet: -1, Ended: ctx.Err, Tie: r.byMerit, Explain: true,
+		Limit: r.in.Limit + found, Snippet: -1, Canceled: ctx.Err, Tie: r.byMerit, Explain: true,
 		Constrained: r.in.filters() || r.filter.Success != nil,
 	}
 	if o.Constrained || found > 0 {
@@ -192,7 +192,7 @@ const quotes = `"“”„`
 
 // textOf returns a function that reads the searchable text of a memory. The search calls it to find
 // out whether a hit contains the phrases in quotes.
-func (r *recalling) textOf(ctx context.Context) func(id string) ([]byte, error) {
+func (r *recallRun) textOf(ctx context.Context) func(id string) ([]byte, error) {
 	return func(id string) ([]byte, error) {
 		c, err := card(r.memories, id, "memory_id")
 		if err != nil {
@@ -209,7 +209,7 @@ func (r *recalling) textOf(ctx context.Context) func(id string) ([]byte, error) 
 // byMerit compares memories with the same score: superseded ones are last, and the others are
 // ordered by rank (reference/memory.md §A4.10). It returns 0 if one of the memories does not exist
 // at this version; the search then decides.
-func (r *recalling) byMerit(a, b string) int {
+func (r *recallRun) byMerit(a, b string) int {
 	x, y := r.meritOf(a), r.meritOf(b)
 	if x.card == nil || y.card == nil {
 		return 0
@@ -225,7 +225,7 @@ type merit struct {
 }
 
 // meritOf returns the merit of a memory, which it looks up once.
-func (r *recalling) meritOf(id string) *merit {
+func (r *recallRun) meritOf(id string) *merit {
 	m, ok := r.merits[id]
 	if !ok {
 		m = &merit{}
@@ -244,7 +244,7 @@ func (r *recalling) meritOf(id string) *merit {
 // higher of the two confidences applies, and its place and its level stay the same. A hit that was
 // counted before but is not part of the answer cannot occur: with that many matches no search by
 // words takes place.
-func (r *recalling) addHit(c *memory.Card, hit *search.Hit) {
+func (r *recallRun) addHit(c *memory.Card, hit *search.Hit) {
 	if r.seen[c.ID] {
 		i := slices.IndexFunc(r.found, func(m match) bool { return m.ID == c.ID })
 		r.found[i].confidence = max(r.found[i].confidence, hit.Why.Confidence)

@@ -16,12 +16,12 @@ import (
 // call. An answer without matches has the warning NO_RESULTS, and is not a failure. Total can be
 // greater than the number of memories for three reasons: the limit, max_tokens, and the size of the
 // answer.
-func (r *recalling) answer(ctx context.Context) (recallOut, error) {
+func (r *recallRun) answer(ctx context.Context) (recallOut, error) {
 	out := recallOut{
 		Memories: []memory.Retrieved{}, Strategy: strings.Join(r.used, "+"), Total: r.total,
 	}
 	out.Note("version", r.Version())
-	if err := r.tell(ctx, &out); err != nil {
+	if err := r.addMemories(ctx, &out); err != nil {
 		return out, err
 	}
 	if len(out.Memories) > 0 {
@@ -61,7 +61,7 @@ func withoutAccesses(m memory.Retrieved) memory.Retrieved {
 
 // asked returns the level at which a call without a match searched: the first that it could have.
 // The answer needs a level even if none contributed.
-func (r *recalling) asked() string {
+func (r *recallRun) asked() string {
 	switch {
 	case r.in.File != "":
 		return levelFile
@@ -84,22 +84,22 @@ func idsOf(all []memory.Retrieved) []string {
 	return ids
 }
 
-// tell adds the memories to the output. With max_tokens, each has the deepest depth that fits, and
+// addMemories adds the memories to the output. With max_tokens, each has the deepest depth that fits, and
 // the output ends with the first memory that does not fit at any depth. So the best matches are
 // shown in the most detail. Independent of that, an answer that is too large as a whole is cut,
 // with a warning.
 //
 // The budget is max_tokens times bytesOfToken, in bytes of the memories only; the rest of the
 // answer is not counted.
-func (r *recalling) tell(ctx context.Context, out *recallOut) error {
+func (r *recallRun) addMemories(ctx context.Context, out *recallOut) error {
 	depth := memory.Depth(r.in.Depth)
-	t, err := newTeller(ctx, r.view, depth, r.found)
+	t, err := newRenderer(ctx, r.view, depth, r.found)
 	if err != nil {
 		return err
 	}
 	left := r.in.MaxTokens * bytesOfToken
 	for i, m := range r.found {
-		told, err := t.tell(ctx, m.Card, depth)
+		told, err := t.render(ctx, m.Card, depth)
 		if err != nil {
 			return err
 		}
@@ -134,15 +134,15 @@ func sizeOf(m memory.Retrieved) int {
 // shortened returns a memory at the deepest depth at which it has at most left bytes. The boolean
 // reports whether it fits. The first memory is always included, at least as a summary, so that a
 // small limit does not make the answer empty. A shortened memory names its depth.
-func (r *recalling) shortened(
-	ctx context.Context, t *teller, told memory.Retrieved, m match, left int, first bool,
+func (r *recallRun) shortened(
+	ctx context.Context, t *renderer, told memory.Retrieved, m match, left int, first bool,
 ) (memory.Retrieved, bool, error) {
 	if sizeOf(told) <= left {
 		return told, true, nil
 	}
 	for _, depth := range memory.Depth(r.in.Depth).Below() {
 		var err error
-		if told, err = t.tell(ctx, m.Card, depth); err != nil {
+		if told, err = t.render(ctx, m.Card, depth); err != nil {
 			return told, false, err
 		}
 		r.complete(&told, m)
@@ -156,11 +156,11 @@ func (r *recalling) shortened(
 
 // complete sets the fields that do not depend on the depth: the confidence, the memories that
 // supersede it and, if the call requests them, the links and the explanation.
-func (r *recalling) complete(told *memory.Retrieved, m match) {
+func (r *recallRun) complete(told *memory.Retrieved, m match) {
 	told.Confidence, told.Fuzzy = m.confidence, m.fuzzy
 	told.SupersededBy = r.memories.SupersededBy(m.ID)
 	if r.in.IncludeLinks {
-		shown := r.memories.Shown(m.ID)
+		shown := r.memories.AllLinks(m.ID)
 		told.Links = &shown
 	}
 	if r.in.Explain {
@@ -168,19 +168,19 @@ func (r *recalling) complete(told *memory.Retrieved, m match) {
 	}
 }
 
-// A teller converts memories for answers, at a depth. The same teller can be used for several
+// A renderer converts memories for answers, at a depth. The same renderer can be used for several
 // depths up to the one for which it was created.
-type teller struct {
+type renderer struct {
 	view
 	accesses map[string]repo.Access // nil except at the depth complete
 }
 
-// newTeller returns a teller for some memories. It prefetches their values if the depth needs them,
+// newRenderer returns a renderer for some memories. It prefetches their values if the depth needs them,
 // so that the log is read once for all of them and not once for each. At the depth complete it also
 // reads the access counts; an error of that read is returned.
-func newTeller(ctx context.Context, v view, depth memory.Depth, found []match) (*teller, error) {
-	t := &teller{view: v}
-	if depth.Deep() {
+func newRenderer(ctx context.Context, v view, depth memory.Depth, found []match) (*renderer, error) {
+	t := &renderer{view: v}
+	if depth.NeedsValue() {
 		cards := make([]*memory.Card, 0, len(found))
 		for _, m := range found {
 			cards = append(cards, m.Card)
@@ -195,10 +195,10 @@ func newTeller(ctx context.Context, v view, depth memory.Depth, found []match) (
 	return t, err
 }
 
-// tell converts one memory at a depth. Up to the depth outcome the card contains all fields, and
+// render converts one memory at a depth. Up to the depth outcome the card contains all fields, and
 // nothing is read.
-func (t *teller) tell(ctx context.Context, c *memory.Card, depth memory.Depth) (memory.Retrieved, error) {
-	if !depth.Deep() {
+func (t *renderer) render(ctx context.Context, c *memory.Card, depth memory.Depth) (memory.Retrieved, error) {
+	if !depth.NeedsValue() {
 		return c.Retrieve(depth, nil), nil
 	}
 	m, err := t.Vault.Memory(ctx, c)

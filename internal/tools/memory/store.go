@@ -138,7 +138,7 @@ func (in *storeIn) run(ctx context.Context, a author, out *storeOut) error {
 		}
 	}
 	for _, agent := range []string{a.Agent, owner} {
-		if err := a.appear(agent); err != nil {
+		if err := a.ensureAgent(agent); err != nil {
 			return err
 		}
 	}

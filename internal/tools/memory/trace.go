@@ -53,7 +53,7 @@ func (f tools) trace() *tool.Tool {
 // traceMemory returns a memory and the memories that it is connected with as causes, effects or
 // both, at most max_depth links away. The order is that of memory.Index.Trace. The origin shows all
 // its links at every depth. The values of all memories are read together before the first is shown;
-// see newTeller.
+// see newRenderer.
 //
 // A memory in the chain has the confidence 1: it is connected, not similar.
 func traceMemory(ctx context.Context, v view, in traceIn) (traceOut, error) {
@@ -67,18 +67,18 @@ func traceMemory(ctx context.Context, v view, in traceIn) (traceOut, error) {
 		found = append(found, match{Card: s.Card})
 	}
 	depth := memory.Depth(in.Depth)
-	t, err := newTeller(ctx, v, depth, found)
+	t, err := newRenderer(ctx, v, depth, found)
 	if err != nil {
 		return traceOut{}, err
 	}
 	out := traceOut{Chain: []traceNode{}, TotalNodes: len(found)}
-	if out.Origin, err = t.tell(ctx, origin, depth); err != nil {
+	if out.Origin, err = t.render(ctx, origin, depth); err != nil {
 		return out, err
 	}
-	shown := v.memories.Shown(origin.ID)
+	shown := v.memories.AllLinks(origin.ID)
 	out.Origin.Confidence, out.Origin.Links, out.Origin.SupersededBy = certain, &shown, shown.SupersededBy
 	for _, s := range steps {
-		told, err := t.tell(ctx, s.Card, depth)
+		told, err := t.render(ctx, s.Card, depth)
 		if err != nil {
 			return out, err
 		}

@@ -151,7 +151,7 @@ func (in *updateIn) run(ctx context.Context, a author, out *updateOut) error {
 	if err := a.tx.Touch(max(old.Version, a.index().Links(old.ID).Version)); err != nil {
 		return err
 	}
-	if err := a.mine(old.Agent); err != nil {
+	if err := a.checkOwner(old.Agent); err != nil {
 		return err
 	}
 	m, err := a.tx.Memory(ctx, old)
@@ -182,7 +182,7 @@ func (in *updateIn) run(ctx context.Context, a author, out *updateOut) error {
 	out.MemoryID, out.UpdatedAt, out.DryRun = c.ID, max(c.Updated, c.Created), in.DryRun
 	out.Memory = c.Retrieve(memory.DepthComplete, now)
 	out.Memory.Confidence = certain
-	shown := x.Shown(c.ID)
+	shown := x.AllLinks(c.ID)
 	out.Memory.Links, out.Memory.SupersededBy = &shown, shown.SupersededBy
 	return nil
 }
@@ -198,8 +198,8 @@ func (in *updateIn) run(ctx context.Context, a author, out *updateOut) error {
 func (in *updateIn) patched(m *memory.Memory) (*memory.Memory, bool, error) {
 	given := map[string]any{}
 	for name, p := range map[string]*patch{
-		"intent": in.Intent.of(), "outcome": in.Outcome.of(), "perception": in.Perception.of(),
-		"reasoning": in.Reasoning.of(),
+		"intent": in.Intent.object(), "outcome": in.Outcome.object(), "perception": in.Perception.object(),
+		"reasoning": in.Reasoning.object(),
 	} {
 		if p != nil {
 			given[name] = p.raw
@@ -237,32 +237,32 @@ func (in *updateIn) patched(m *memory.Memory) (*memory.Memory, bool, error) {
 	return now, !bytes.Equal(before, after), err
 }
 
-// of returns the object of a patch, or nil if the call did not give it.
-func (p *intentPatch) of() *patch {
+// object returns the object of a patch, or nil if the call did not give it.
+func (p *intentPatch) object() *patch {
 	if p == nil {
 		return nil
 	}
 	return &p.patch
 }
 
-// of is like intentPatch.of.
-func (p *outcomePatch) of() *patch {
+// object is like intentPatch.of.
+func (p *outcomePatch) object() *patch {
 	if p == nil {
 		return nil
 	}
 	return &p.patch
 }
 
-// of is like intentPatch.of.
-func (p *perceptionPatch) of() *patch {
+// object is like intentPatch.of.
+func (p *perceptionPatch) object() *patch {
 	if p == nil {
 		return nil
 	}
 	return &p.patch
 }
 
-// of is like intentPatch.of.
-func (p *reasoningPatch) of() *patch {
+// object is like intentPatch.of.
+func (p *reasoningPatch) object() *patch {
 	if p == nil {
 		return nil
 	}

@@ -122,13 +122,13 @@ func (in *synthesizeIn) run(a author, out *synthesizeOut) error {
 		BestPractices: w.BestPractices, ChapterCount: len(chapters), StartTS: w.Start, EndTS: w.End,
 		Wisdom: wisdomOf(id, &w, true), DryRun: in.DryRun,
 	}
-	return a.appear(a.Agent)
+	return a.ensureAgent(a.Agent)
 }
 
 // chapters returns the chapters that the call names, without duplicates, or else the newest ones
 // that have all the given tags. It returns NOT_FOUND for an unknown id.
-func (in *synthesizeIn) chapters(x *memory.Index) ([]*memory.Kept[memory.Chapter], error) {
-	var all []*memory.Kept[memory.Chapter]
+func (in *synthesizeIn) chapters(x *memory.Index) ([]*memory.Item[memory.Chapter], error) {
+	var all []*memory.Item[memory.Chapter]
 	for _, id := range once(in.ChapterIDs) {
 		k, ok := x.Chapter(id)
 		if !ok {
@@ -144,7 +144,7 @@ func (in *synthesizeIn) chapters(x *memory.Index) ([]*memory.Kept[memory.Chapter
 			all = append(all, k)
 		}
 	}
-	slices.SortFunc(all, func(a, b *memory.Kept[memory.Chapter]) int {
+	slices.SortFunc(all, func(a, b *memory.Item[memory.Chapter]) int {
 		return cmp.Or(cmp.Compare(b.Value.Created, a.Value.Created), cmp.Compare(a.ID, b.ID))
 	})
 	return all[:min(len(all), mostSynthesized)], nil
@@ -179,11 +179,11 @@ func (f tools) recallWisdom() *tool.Tool {
 		Commands: []tool.Command{{Words: "wisdom recall", Args: []string{"query?"}}},
 		Columns:  []string{"id", "summary", "patterns", "best_practices"},
 		Empty:    []tool.Empty{{Of: "wisdom", Tool: "memory_synthesize"}},
-	}, f.wise)
+	}, f.listWisdom)
 }
 
-// wise lists the wisdom that matches the call, at most limit entries. A large answer ends earlier.
-func (f tools) wise(ctx context.Context, c auth.Caller, in recallWisdomIn) (recallWisdomOut, error) {
+// listWisdom lists the wisdom that matches the call, at most limit entries. A large answer ends earlier.
+func (f tools) listWisdom(ctx context.Context, c auth.Caller, in recallWisdomIn) (recallWisdomOut, error) {
 	out := recallWisdomOut{Wisdom: []wisdom{}}
 	v, err := f.view(ctx, c, in.Vault.Vault, in.AsOf)
 	if err != nil {
@@ -208,7 +208,7 @@ func (f tools) wise(ctx context.Context, c auth.Caller, in recallWisdomIn) (reca
 // find returns the wisdom that matches the call. With a query, the wisdom with the most matching
 // words is first; otherwise, or with as many, the newest. An unknown id is NOT_FOUND. It reads all
 // wisdom of the vault: there is no search index for it, because a vault has little of it.
-func (in *recallWisdomIn) find(x *memory.Index) ([]*memory.Kept[memory.Wisdom], error) {
+func (in *recallWisdomIn) find(x *memory.Index) ([]*memory.Item[memory.Wisdom], error) {
 	if in.WisdomID != "" {
 		if _, ok := x.Wisdom(in.WisdomID); !ok {
 			return nil, fault.New(fault.NotFound, "there is no wisdom %q", in.WisdomID).
@@ -216,7 +216,7 @@ func (in *recallWisdomIn) find(x *memory.Index) ([]*memory.Kept[memory.Wisdom], 
 		}
 	}
 	words := strings.Fields(strings.ToLower(in.Query))
-	var all []*memory.Kept[memory.Wisdom]
+	var all []*memory.Item[memory.Wisdom]
 	score := map[string]int{}
 	for k := range x.AllWisdom() {
 		if in.WisdomID != "" && k.ID != in.WisdomID || !memory.HasTags(k.Value.Tags, in.Tags) {
@@ -227,7 +227,7 @@ func (in *recallWisdomIn) find(x *memory.Index) ([]*memory.Kept[memory.Wisdom], 
 			all = append(all, k)
 		}
 	}
-	slices.SortFunc(all, func(a, b *memory.Kept[memory.Wisdom]) int {
+	slices.SortFunc(all, func(a, b *memory.Item[memory.Wisdom]) int {
 		return cmp.Or(cmp.Compare(score[b.ID], score[a.ID]), cmp.Compare(b.Value.Created, a.Value.Created),
 			cmp.Compare(a.ID, b.ID))
 	})

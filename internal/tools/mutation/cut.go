@@ -10,7 +10,7 @@ import (
 
 // Cut deletes an object from the text of its note. It returns the rest of the text, nil if the
 // object is the note itself, and the text for the trash: the note as it is, or for a section the
-// result of Kept. It returns VALIDATION_FAILED if another section of the note would get another id,
+// result of TrashText. It returns VALIDATION_FAILED if another section of the note would get another id,
 // because references to that section would break.
 func Cut(o index.Object, text []byte) (rest, kept []byte, err error) {
 	if o.Section == nil {
@@ -20,17 +20,17 @@ func Cut(o index.Object, text []byte) (rest, kept []byte, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	kept, err = Kept(o, gone)
+	kept, err = TrashText(o, gone)
 	return rest, kept, err
 }
 
-// Kept returns the text of a deleted section in the form that the trash stores: a note whose
+// TrashText returns the text of a deleted section in the form that the trash stores: a note whose
 // frontmatter has the fields origin, the id of the section, and line, its line number.
 // raven_restore reads both.
-func Kept(o index.Object, gone []byte) ([]byte, error) {
+func TrashText(o index.Object, gone []byte) ([]byte, error) {
 	return markdown.Compose([]markdown.Field{
 		{Key: "origin", Value: o.ID()}, {Key: "line", Value: float64(o.Section.Line)},
-	}, Apart(string(gone)))
+	}, SeparateBody(string(gone)))
 }
 
 // TrashName returns the path of an object in the trash, without the folder of the trash. A note
@@ -48,9 +48,9 @@ func TrashName(o index.Object) string {
 	return o.Note.Path
 }
 
-// Apart returns a body that begins with a blank line, so that it can follow frontmatter. It adds
+// SeparateBody returns a body that begins with a blank line, so that it can follow frontmatter. It adds
 // the line if there is none, with the line ending of the body's first line.
-func Apart(body string) string {
+func SeparateBody(body string) string {
 	first, _, _ := strings.Cut(body, "\n")
 	switch {
 	case strings.TrimSpace(first) == "":

@@ -9,8 +9,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// A Writing is the part of a call that all mutations of a vault have in common.
-type Writing struct {
+// A Request is the part of a call that all mutations of a vault have in common.
+type Request struct {
 	// Caller is the authenticated caller, whose rights have been checked already.
 	Caller auth.Caller
 	// Vault is the name of the vault in the caller's tenant.
@@ -19,7 +19,7 @@ type Writing struct {
 	Slim     bool // the answer omits the full content of the change; see Shortener
 
 	// About returns the files whose versions are compared with if_version first; see Change.
-	About func(context.Context, *repo.Tx) ([]vault.Path, error)
+	Targets func(context.Context, *repo.Tx) ([]vault.Path, error)
 }
 
 // A Shortener is an output that can omit the full content of what a call changed. Shorten removes
@@ -31,7 +31,7 @@ type Shortener interface{ Shorten() }
 // output, so a repeated call can ask for either form. Malformed arguments are faults of
 // from.Family, and a missing vault is NOT_FOUND.
 func Draft[Out any](
-	ctx context.Context, from state.Source, w Writing,
+	ctx context.Context, from state.Source, w Request,
 	fn func(context.Context, *repo.Tx, *Out) error,
 ) (Out, error) {
 	var none Out
@@ -43,7 +43,7 @@ func Draft[Out any](
 	if err != nil {
 		return none, err
 	}
-	out, err := Vault(ctx, v, call, Change[Out]{About: w.About, Draft: fn})
+	out, err := ChangeVault(ctx, v, call, Change[Out]{Targets: w.Targets, Draft: fn})
 	if s, ok := any(&out).(Shortener); ok && w.Slim {
 		s.Shorten()
 	}

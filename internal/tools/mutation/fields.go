@@ -11,10 +11,10 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// Typed returns the values of an argument in the form that the schema reads. Text that a person
+// TypedFields returns the values of an argument in the form that the schema reads. Text that a person
 // typed becomes a vault.Text, which the schema converts to the type of the field. The result is a
 // new map, never nil.
-func Typed(in tool.Fields) map[string]any {
+func TypedFields(in tool.Fields) map[string]any {
 	out := make(map[string]any, len(in))
 	for name, v := range in {
 		out[name] = typedValue(v)
@@ -22,7 +22,7 @@ func Typed(in tool.Fields) map[string]any {
 	return out
 }
 
-// typedValue is Typed for a single value, or for the elements of a list.
+// typedValue is TypedFields for a single value, or for the elements of a list.
 func typedValue(v any) any {
 	switch v := v.(type) {
 	case tool.Text:
@@ -37,9 +37,9 @@ func typedValue(v any) any {
 	return v
 }
 
-// Sorted returns fields in alphabetical order of their names, as edits need them. The order makes
+// SortedFields returns fields in alphabetical order of their names, as edits need them. The order makes
 // the text of a draft reproducible.
-func Sorted(fields map[string]any) []markdown.Field {
+func SortedFields(fields map[string]any) []markdown.Field {
 	var all []markdown.Field
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		all = append(all, markdown.Field{Key: name, Value: fields[name]})
@@ -51,7 +51,7 @@ func Sorted(fields map[string]any) []markdown.Field {
 // order. It ignores fields that the type does not have.
 func WrongTargets(idx *index.Index, t *vault.Type, fields map[string]any) []*fault.Fault {
 	var problems []*fault.Fault
-	for _, given := range Sorted(fields) {
+	for _, given := range SortedFields(fields) {
 		if f, ok := t.Field(given.Key); ok {
 			if problem := WrongTarget(idx, f, given.Value); problem != nil {
 				problems = append(problems, problem)
@@ -70,7 +70,7 @@ func WrongTarget(idx *index.Index, f *vault.Field, v any) *fault.Fault {
 		return nil
 	}
 	refs := idx.Resolver()
-	for _, v := range Listed(v) {
+	for _, v := range AsList(v) {
 		ref, ok := v.(markdown.Ref)
 		if !ok {
 			continue

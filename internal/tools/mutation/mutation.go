@@ -68,7 +68,7 @@ type Change[Out any] struct {
 	// About returns the existing files that the arguments of the call name. If one of them changed
 	// after the call's if_version, the answer is CONFLICT, before any other check. Nil: no argument
 	// names a file. The files that Draft stages are compared with if_version in any case.
-	About func(context.Context, *repo.Tx) ([]vault.Path, error)
+	Targets func(context.Context, *repo.Tx) ([]vault.Path, error)
 
 	// Draft drafts the change and fills the output. It may run several times, each time with an
 	// empty output. If it returns an error, nothing is written, and Vault returns the error, with
@@ -80,22 +80,22 @@ type Change[Out any] struct {
 
 // expect returns CONFLICT if a file that About returns changed after the call's if_version.
 func (c Change[Out]) expect(ctx context.Context, tx *repo.Tx, call eventlog.Call) error {
-	if c.About == nil || call.IfVersion == 0 {
+	if c.Targets == nil || call.IfVersion == 0 {
 		return nil
 	}
-	paths, err := c.About(ctx, tx)
+	paths, err := c.Targets(ctx, tx)
 	if err != nil {
 		return err
 	}
 	return tx.Expect(paths)
 }
 
-// Vault carries out a change of a vault and returns its output. The meta of the output contains the
+// ChangeVault carries out a change of a vault and returns its output. The meta of the output contains the
 // version of the commit or, if nothing was written, of the state that the call saw. For a repeated
 // idempotency key it returns the stored output of the first call, and does not write again. Its
 // errors are those of c and of repo.Vault.Update; with an error the output is empty, except as
 // Change describes.
-func Vault[Out any](
+func ChangeVault[Out any](
 	ctx context.Context, v *repo.Vault, call eventlog.Call, c Change[Out],
 ) (Out, error) {
 	var out Out
@@ -144,11 +144,11 @@ type unwritten[Out any] struct {
 // Unwrap returns the reason why nothing is written.
 func (u *unwritten[Out]) Unwrap() error { return u.error }
 
-// Tenant runs a change of a tenant and returns its output, with the version in the meta. The
+// ChangeTenant runs a change of a tenant and returns its output, with the version in the meta. The
 // function must pass its output to keep each time that it drafts the change, and store the result
 // of keep with the commit for repeated calls; the last output counts. With an error the output is
 // empty.
-func Tenant[Out any](change func(keep func(Out) any) (eventlog.Receipt, error)) (Out, error) {
+func ChangeTenant[Out any](change func(keep func(Out) any) (eventlog.Receipt, error)) (Out, error) {
 	var out Out
 	r, err := change(func(o Out) any {
 		out = o

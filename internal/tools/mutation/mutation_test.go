@@ -35,7 +35,7 @@ func TestCallThatGaveUp(t *testing.T) {
 
 	ctx, giveUp := context.WithCancel(t.Context())
 	ended := make(chan struct{})
-	out, err := mutation.Vault(ctx, v, eventlog.Call{}, mutation.Change[[64]int]{
+	out, err := mutation.ChangeVault(ctx, v, eventlog.Call{}, mutation.Change[[64]int]{
 		Draft: func(_ context.Context, _ *repo.Tx, out *[64]int) error {
 			defer close(ended)
 			giveUp()
@@ -47,7 +47,7 @@ func TestCallThatGaveUp(t *testing.T) {
 		require.Zero(t, out)
 	}
 	<-ended
-	_, err = mutation.Vault(t.Context(), v, eventlog.Call{}, mutation.Change[[64]int]{
+	_, err = mutation.ChangeVault(t.Context(), v, eventlog.Call{}, mutation.Change[[64]int]{
 		Draft: func(context.Context, *repo.Tx, *[64]int) error { return nil },
 	})
 	require.NoError(t, err, "the worker is done with the first")

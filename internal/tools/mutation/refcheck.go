@@ -28,7 +28,7 @@ func WarnRefs(tx *repo.Tx, a *tool.Aside, create Create, paths ...string) {
 	refs := tx.Index().Resolver()
 	seen := map[string]bool{}
 	for _, path := range paths {
-		for _, m := range written(tx, path) {
+		for _, m := range addedMentions(tx, path) {
 			if seen[m.Target] {
 				continue
 			}
@@ -52,9 +52,9 @@ type Mention struct {
 	file   bool // it refers to a file that is not a note
 }
 
-// written returns the mentions that a draft added to a note. If the draft contains a target more
+// addedMentions returns the mentions that a draft added to a note. If the draft contains a target more
 // often than the state before, the last of the mentions count as added.
-func written(tx *repo.Tx, path string) []Mention {
+func addedMentions(tx *repo.Tx, path string) []Mention {
 	before, wants := map[string]int{}, map[string]string{}
 	for _, m := range mentions(tx.Start(), path) {
 		before[m.Target]++
@@ -106,7 +106,7 @@ func inTraits(idx *index.Index, n *index.Note) (bare []Mention, wants map[string
 		if !ok || !def.IsRef() || t.Field {
 			continue
 		}
-		for _, v := range Listed(t.Value()) {
+		for _, v := range AsList(t.Value()) {
 			switch v := v.(type) {
 			case markdown.Ref:
 				wants[string(v)] = def.Target
@@ -120,8 +120,8 @@ func inTraits(idx *index.Index, n *index.Note) (bare []Mention, wants map[string
 	return bare, wants
 }
 
-// Listed returns the elements of a list, or a slice with v if v is not a list.
-func Listed(v any) []any {
+// AsList returns the elements of a list, or a slice with v if v is not a list.
+func AsList(v any) []any {
 	if list, ok := v.([]any); ok {
 		return list
 	}

@@ -26,7 +26,7 @@ const (
 type completeIn struct {
 	tool.Vault
 	Kind string `json:"kind" enum:"project,note_tag" jsonschema:"the kind of suggestions"`
-	tool.Completing
+	tool.CompletionIn
 }
 
 // complete returns the tool that completes names of projects and tags.
@@ -43,7 +43,7 @@ func (f tools) complete() *tool.Tool {
 // completeValue lists the slugs of projects or tags that begin with the typed prefix, sorted. Only
 // notes that lists include are considered.
 func (f tools) completeValue(ctx context.Context, c auth.Caller, in completeIn) (tool.Values, error) {
-	return f.Complete(ctx, c, in.Vault.Vault, in.Completing, func(v state.View) iter.Seq2[string, string] {
+	return f.Complete(ctx, c, in.Vault.Vault, in.CompletionIn, func(v state.View) iter.Seq2[string, string] {
 		return func(yield func(string, string) bool) {
 			for _, slug := range slices.Sorted(maps.Keys(in.slugs(ctx, v))) {
 				if !yield(slug, "") {

@@ -98,12 +98,12 @@ func (f tools) exportNotes(ctx context.Context, c auth.Caller, in exportIn) (exp
 	if from.version > 0 { // all pages are of one version
 		in.AsOf = tool.AsOf{AsOf: eventlog.Version(from.version)}
 	}
-	v, found, err := f.chosen(ctx, c, in)
+	v, found, err := f.selectNotes(ctx, c, in)
 	if err != nil {
 		return out, err
 	}
 	out.Note("version", v.Version())
-	e := exporting{View: v, out: &out, format: in.Format, notes: found, names: fileNames(found, in.Format)}
+	e := exporter{View: v, out: &out, format: in.Format, notes: found, names: fileNames(found, in.Format)}
 	for _, n := range found {
 		e.paths = append(e.paths, n.Path)
 	}
@@ -111,10 +111,10 @@ func (f tools) exportNotes(ctx context.Context, c auth.Caller, in exportIn) (exp
 	return out, e.page(ctx, from)
 }
 
-// chosen returns the notes that the target selects, sorted by path: the note at a path, or the best
+// selectNotes returns the notes that the target selects, sorted by path: the note at a path, or the best
 // matches of a query. The error is NOT_FOUND if there is none, and INVALID_PARAMETER if project is
 // given with a path.
-func (f tools) chosen(
+func (f tools) selectNotes(
 	ctx context.Context, c auth.Caller, in exportIn,
 ) (state.View, []*index.Note, error) {
 	if !isPath(in.Target) {
@@ -160,7 +160,7 @@ func isPath(target string) bool {
 func (f tools) matching(
 	ctx context.Context, c auth.Caller, in exportIn,
 ) (state.View, []*index.Note, error) {
-	narrow := narrowing{Project: in.Project}
+	narrow := filterArgs{Project: in.Project}
 	holds, err := narrow.filter()
 	if err != nil {
 		return state.View{}, nil, err
@@ -171,7 +171,7 @@ func (f tools) matching(
 	}
 	view := viewOf(v, s)
 	r, err := s.Search.Search(search.ParseQuery(in.Target), search.Options{
-		Limit: maxExported, Ended: ctx.Err,
+		Limit: maxExported, Canceled: ctx.Err,
 		Filter: func(path string) bool { n, ok := s.Index.Note(path); return ok && holds.has(n) },
 	})
 	if err != nil {

@@ -15,12 +15,12 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// An exporting builds one page of an export. A page ends when the answer is full, or when it has
+// An exporter builds one page of an export. A page ends when the answer is full, or when it has
 // read mostRead bytes of notes.
 //
 // The page is built in the output itself: Fits and Fitting of its Aside know how much room the
 // answer has.
-type exporting struct {
+type exporter struct {
 	state.View
 	out    *exportOut
 	format string
@@ -57,7 +57,7 @@ func fileNames(notes []*index.Note, format string) []string {
 //
 // The position moves to the next note only after a whole note was added. So the token of the next
 // page names the note that is not complete yet.
-func (e *exporting) page(ctx context.Context, at exportPlace) error {
+func (e *exporter) page(ctx context.Context, at exportPlace) error {
 	at.version = e.Index.Version()
 	if at.note >= len(e.notes) {
 		return state.OtherList(Family)
@@ -86,7 +86,7 @@ func (e *exporting) page(ctx context.Context, at exportPlace) error {
 //
 // A file that does not fit beside others begins on the next page. One that does not fit on a page
 // of its own is divided: each page has one part, and a client concatenates the parts.
-func (e *exporting) note(ctx context.Context, at *exportPlace) (full bool, err error) {
+func (e *exporter) note(ctx context.Context, at *exportPlace) (full bool, err error) {
 	n := e.notes[at.note]
 	text, err := e.Vault.Text(ctx, n.Body)
 	if err != nil {
@@ -135,7 +135,7 @@ func (e *exporting) note(ctx context.Context, at *exportPlace) (full bool, err e
 //
 // A note that already has the field source_notes gets the new value. The quarantined note is
 // exported as well, because an export must not omit notes silently.
-func (e *exporting) content(n *index.Note, text []byte) (string, error) {
+func (e *exporter) content(n *index.Note, text []byte) (string, error) {
 	if e.format == formatHTML {
 		return e.html(n, text)
 	}
@@ -156,7 +156,7 @@ func (e *exporting) content(n *index.Note, text []byte) (string, error) {
 // html returns a note as an HTML page: the body as markdown.HTML renders it, the field title or the
 // path as the title, and the paths of all exported notes in meta elements. The title and the paths
 // are escaped.
-func (e *exporting) html(n *index.Note, text []byte) (string, error) {
+func (e *exporter) html(n *index.Note, text []byte) (string, error) {
 	d := parse(n, text)
 	_, body := markdown.ReadHead(text)
 	shown, err := markdown.HTML(text[body:])

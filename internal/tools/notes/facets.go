@@ -23,7 +23,7 @@ const (
 
 // A facetsIn is the input of notes_metadata_facets.
 type facetsIn struct {
-	naming
+	noteArg
 	tool.AsOf
 }
 
@@ -72,7 +72,7 @@ func (f tools) facets() *tool.Tool {
 // facetsOfNote returns the facets of the note that the call names.
 func (f tools) facetsOfNote(ctx context.Context, c auth.Caller, in facetsIn) (facetsOut, error) {
 	out := facetsOut{Schema: facetsSchema}
-	d, err := f.document(ctx, c, in.naming, in.AsOf, &out.Aside)
+	d, err := f.document(ctx, c, in.noteArg, in.AsOf, &out.Aside)
 	if err != nil {
 		return out, err
 	}
@@ -93,7 +93,7 @@ func facetsOf(head *markdown.Map, at string) (facets, inferred, bool) {
 	}
 	var folder *string
 	if dir := path.Dir(at); dir != "." {
-		folder = said(r.cut(dir))
+		folder = textOrNil(r.cut(dir))
 	}
 	return all, inferred{Folder: folder}, r.truncated
 }
@@ -125,7 +125,7 @@ func (r *facetReader) text(name string) *string {
 	if v == nil {
 		return nil
 	}
-	return said(r.cut(markdown.TextOf(v)))
+	return textOrNil(r.cut(markdown.TextOf(v)))
 }
 
 // slug returns a field as a slug, or nil if it contains no character of a slug.
@@ -134,7 +134,7 @@ func (r *facetReader) slug(name string) *string {
 	if text == nil {
 		return nil
 	}
-	return said(markdown.PlainSlug(*text))
+	return textOrNil(markdown.PlainSlug(*text))
 }
 
 // project returns the slug of the project, or nil if there is none. A note without the field
@@ -143,7 +143,7 @@ func (r *facetReader) project(at string) *string {
 	if v, _ := r.head.Get("project"); v != nil {
 		return r.slug("project")
 	}
-	return said(markdown.PlainSlug(r.cut(index.ProjectFolder(at))))
+	return textOrNil(markdown.PlainSlug(r.cut(index.ProjectFolder(at))))
 }
 
 // slugs returns the values of a field as slugs, without empty ones and with duplicates. The field
@@ -165,8 +165,8 @@ func (r *facetReader) slugs(name string) []string {
 	return all
 }
 
-// said returns a pointer to a text, or nil if it is empty.
-func said(s string) *string {
+// textOrNil returns a pointer to a text, or nil if it is empty.
+func textOrNil(s string) *string {
 	if s == "" {
 		return nil
 	}

@@ -8,14 +8,14 @@ import (
 	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
-// A narrowing contains the arguments that restrict a list or a search to some notes. The tools that
+// A filterArgs contains the arguments that restrict a list or a search to some notes. The tools that
 // list and search notes embed it. All given arguments must be met.
 //
 // The first five arguments apply to all notes. Chain, Entity and Episode are fields of notes that
 // record events; Network, WalletAddress and PaymentStatus those of notes about payments. Slugs are
 // compared as slugs, so "My Project" selects the project my-project; the payment fields are
 // compared as texts, without regard to case.
-type narrowing struct {
+type filterArgs struct {
 	Folder  string `json:"folder,omitempty" size:"id" jsonschema:"only notes in this folder, at any depth"`
 	Project string `json:"project,omitempty" complete:"project" jsonschema:"only notes of this project"`
 	Tag     string `json:"tag,omitempty" complete:"note_tag" jsonschema:"only notes with this tag"`
@@ -39,7 +39,7 @@ const (
 )
 
 // isNarrow reports whether any argument except ContentScope restricts the notes.
-func (in *narrowing) isNarrow() bool { return *in != narrowing{ContentScope: in.ContentScope} }
+func (in *filterArgs) isNarrow() bool { return *in != filterArgs{ContentScope: in.ContentScope} }
 
 // A filter selects the notes in a folder that meet all conditions. It is built once for a call and
 // then applied to the row of each note. marks excludes most notes with one comparison, before any
@@ -78,7 +78,7 @@ const (
 // filter returns the filter for the arguments. It returns INVALID_PATH if the folder is not valid.
 // Every filter excludes the notes that lists omit, such as templates and the files of tools. The
 // dates are compared as texts, so a date need not be complete: since 2026-03 includes all of March.
-func (in *narrowing) filter() (*filter, error) {
+func (in *filterArgs) filter() (*filter, error) {
 	folder, err := cleanPath("folder", in.Folder)
 	if err != nil {
 		return nil, err
@@ -164,7 +164,7 @@ func byNumber(tag index.TagID, otherwise func(*index.Row) verdict) func(*index.R
 //
 // The mark of a value is a bit that several values share. A row without the bit cannot have the
 // value; a row with it may have it.
-func (f *filter) slug(given string, kind index.Marked, on func(slug string) condition) {
+func (f *filter) slug(given string, kind index.MarkKind, on func(slug string) condition) {
 	if given == "" {
 		return
 	}
@@ -178,7 +178,7 @@ func (f *filter) slug(given string, kind index.Marked, on func(slug string) cond
 }
 
 // cardSlug adds a condition like slug, on a value in the card of a note.
-func (f *filter) cardSlug(given string, kind index.Marked, holds func(c *index.Card, slug string) bool) {
+func (f *filter) cardSlug(given string, kind index.MarkKind, holds func(c *index.Card, slug string) bool) {
 	f.slug(given, kind, func(slug string) condition {
 		return onCard(func(c *index.Card) bool { return holds(c, slug) })
 	})
@@ -186,7 +186,7 @@ func (f *filter) cardSlug(given string, kind index.Marked, holds func(c *index.C
 
 // same adds the condition that a note has a value. Case and surrounding space are ignored. of
 // returns the value of a card.
-func (f *filter) same(given string, kind index.Marked, of func(*index.Card) string) {
+func (f *filter) same(given string, kind index.MarkKind, of func(*index.Card) string) {
 	given = trim(given)
 	if given == "" {
 		return

@@ -32,7 +32,7 @@ func FuzzFilters(f *testing.F) {
 		_, _ = d.frontmatter()
 		_, _, _ = facetsOf(d.head, path)
 		_ = d.title()
-		in := narrowing{Folder: value, Project: value, Tag: value, Since: day, Until: day, Chain: value, Network: value}
+		in := filterArgs{Folder: value, Project: value, Tag: value, Since: day, Until: day, Chain: value, Network: value}
 		holds, err := in.filter()
 		if err != nil {
 			require.True(t, fault.Is(err, fault.InvalidPath))
@@ -41,7 +41,7 @@ func FuzzFilters(f *testing.F) {
 		require.Equal(t, holds.has(n), inRows(x, holds))
 		for _, tag := range n.Card().Tags {
 			require.Equal(t, tag, markdown.PlainSlug(tag))
-			own := narrowing{Tag: tag, Project: n.Project(), Since: n.Card().Day(), Until: n.Card().Day()}
+			own := filterArgs{Tag: tag, Project: n.Project(), Since: n.Card().Day(), Until: n.Card().Day()}
 			holds, err := own.filter()
 			require.NoError(t, err)
 			require.Equal(t, index.IsListed(path), holds.has(n), "%q", tag)

@@ -12,15 +12,15 @@ import (
 //go:embed get.md
 var getDoc string
 
-// A naming is the part of the input of the tools that read one note: its vault and path.
-type naming struct {
+// A noteArg is the part of the input of the tools that read one note: its vault and path.
+type noteArg struct {
 	tool.Vault
 	Path string `json:"path" complete:"path" jsonschema:"inbox/plan.md, with or without .md"`
 }
 
 // A getIn is the input of notes_get.
 type getIn struct {
-	naming
+	noteArg
 	BodyOnly        bool `json:"body_only,omitempty" rare:"true" jsonschema:"omit the frontmatter"`
 	FrontmatterOnly bool `json:"frontmatter_only,omitempty" rare:"true" jsonschema:"omit the body"`
 	tool.AsOf
@@ -51,7 +51,7 @@ func (f tools) getNote(ctx context.Context, c auth.Caller, in getIn) (getOut, er
 		return out, fault.New(fault.InvalidParameter, "body_only and frontmatter_only exclude each other").
 			With("argument", "frontmatter_only").Fix("give one of them, or none")
 	}
-	d, err := f.document(ctx, c, in.naming, in.AsOf, &out.Aside)
+	d, err := f.document(ctx, c, in.noteArg, in.AsOf, &out.Aside)
 	if err != nil {
 		return out, err
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/fileblob"
 	"github.com/rookeryhq/rookery/internal/repo"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/notes"
 	teamtools "github.com/rookeryhq/rookery/internal/tools/team"
@@ -58,7 +58,7 @@ func open(t testing.TB, files map[string]string) *place {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, bucket.Close()) })
 	calls := &atomic.Int64{}
-	teams := team.NewTeams(team.Options{
+	teams := tenant.NewRegistry(tenant.Options{
 		Table: countedTable{db, calls}, Bucket: bucket, Texts: repo.NewTexts(64 << 20), Now: now, Log: slog.New(slog.DiscardHandler),
 	})
 	t.Cleanup(teams.Close)

@@ -105,7 +105,7 @@ func importNames() map[string][]string {
 		importMemory: {"*.jsonl", "*.md"},
 	}
 	for _, k := range convert.Kinds() {
-		names[string(k)] = k.Picks()
+		names[string(k)] = k.FilePatterns()
 	}
 	return names
 }
@@ -140,13 +140,13 @@ func (f tools) importNotes(ctx context.Context, c auth.Caller, in importIn) (imp
 	if err != nil {
 		return importOut{}, err
 	}
-	out, err := mutation.Draft(ctx, f.Source, mutation.Writing{
+	out, err := mutation.Draft(ctx, f.Source, mutation.Request{
 		Caller: c, Vault: in.Vault.Vault, Mutation: &in.Mutation,
 	}, job.run)
 	if err != nil {
 		return out, err
 	}
-	out.leaveOut(read.Unread)
+	out.leaveOut(read.Skipped)
 	// The draft was written: the error below is about the other notes only.
 	refused := fault.Join(commonCode(job.refused), job.refused)
 	if refused == nil {

@@ -33,9 +33,9 @@ func (f tools) importMemories(
 	}
 	write, err := f.memories(ctx, c, convert.Batch{Vault: in.Vault.Vault, DryRun: in.DryRun, Files: files})
 	if err != nil {
-		return importOut{}, ofMemories(err)
+		return importOut{}, translateFault(err)
 	}
-	out, err := mutation.Draft(ctx, f.Source, mutation.Writing{
+	out, err := mutation.Draft(ctx, f.Source, mutation.Request{
 		Caller: c, Vault: in.Vault.Vault, Mutation: &in.Mutation,
 	}, func(_ context.Context, tx *repo.Tx, out *importOut) error {
 		ids, skipped, err := write(tx)
@@ -47,7 +47,7 @@ func (f tools) importMemories(
 		out.Note("skipped", skipped)
 		return err
 	})
-	return out, ofMemories(err)
+	return out, translateFault(err)
 }
 
 // keepsOwn returns INVALID_PARAMETER, with the message why, if the call has an argument that
@@ -68,9 +68,9 @@ func (in *importIn) keepsOwn(why string) error {
 	return fault.New(fault.InvalidParameter, "%s", why).With("argument", given[0]).Fix("leave %s out", given[0])
 }
 
-// ofMemories returns an error of the memory family with the code of this family: INVALID_QUERY
+// translateFault returns an error of the memory family with the code of this family: INVALID_QUERY
 // becomes INVALID_PARAMETER.
-func ofMemories(err error) error {
+func translateFault(err error) error {
 	if !fault.Is(err, fault.InvalidQuery) {
 		return err
 	}

@@ -16,9 +16,9 @@ import (
 // A vaultFile is an imported file of a vault: a note, a file of settings or an audit log. Its bytes
 // are not changed.
 type vaultFile struct {
-	path vault.Path
-	text []byte
-	told bool // an audit log that adds nothing to the vault's own
+	path          vault.Path
+	text          []byte
+	alreadyLogged bool // an audit log that adds nothing to the vault's own
 }
 
 // importVault imports the files of another vault at their paths: all of them, or none. The notes
@@ -40,14 +40,14 @@ func (f tools) importVault(
 	if err != nil {
 		return importOut{}, err
 	}
-	if err := markTold(ctx, v, all); err != nil {
+	if err := markLogged(ctx, v, all); err != nil {
 		return importOut{}, err
 	}
-	out, err := mutation.Draft(ctx, f.Source, mutation.Writing{
+	out, err := mutation.Draft(ctx, f.Source, mutation.Request{
 		Caller: c, Vault: in.Vault.Vault, Mutation: &in.Mutation,
 	}, func(ctx context.Context, tx *repo.Tx, out *importOut) error {
 		out.DryRun = in.DryRun
-		return bringVault(ctx, tx, all, out)
+		return stageVault(ctx, tx, all, out)
 	})
 	if err == nil {
 		out.leaveOut(left)
@@ -97,9 +97,9 @@ func vaultFiles(files []convert.File) (all []vaultFile, left []string, err error
 	return all, left, nil
 }
 
-// markTold marks the audit logs whose lines are all in the vault's own audit log already. They are
+// markLogged marks the audit logs whose lines are all in the vault's own audit log already. They are
 // skipped, so that an import of a vault into itself changes nothing.
-func markTold(ctx context.Context, v *repo.Vault, files []vaultFile) error {
+func markLogged(ctx context.Context, v *repo.Vault, files []vaultFile) error {
 	var logs [][]byte
 	var of []*vaultFile
 	for i := range files {
@@ -112,15 +112,15 @@ func markTold(ctx context.Context, v *repo.Vault, files []vaultFile) error {
 	}
 	told, err := v.AuditTold(ctx, logs)
 	for i := range told {
-		of[i].told = told[i]
+		of[i].alreadyLogged = told[i]
 	}
 	return err
 }
 
-// bringVault stages the files. A file that exists with the same text is skipped. If any exists with
+// stageVault stages the files. A file that exists with the same text is skipped. If any exists with
 // another text, it returns DUPLICATE_ID with all of them. Audit logs are files like the others
 // here; the index reads them.
-func bringVault(ctx context.Context, tx *repo.Tx, files []vaultFile, out *importOut) error {
+func stageVault(ctx context.Context, tx *repo.Tx, files []vaultFile, out *importOut) error {
 	out.Imported = make([]importedNote, 0, len(files))
 	var problems []*fault.Fault
 	var paths []string
@@ -130,7 +130,7 @@ func bringVault(ctx context.Context, tx *repo.Tx, files []vaultFile, out *import
 		if err != nil {
 			return err
 		}
-		if f.told || there && bytes.Equal(old, f.text) {
+		if f.alreadyLogged || there && bytes.Equal(old, f.text) {
 			skipped++
 			continue
 		}

@@ -24,8 +24,8 @@ const maxScanned = 20_000
 // readAhead is the number of texts that are prefetched together.
 const readAhead = 64
 
-// A wanted is a text that a note must contain, with the candidates from the search index.
-type wanted struct {
+// A searchTerm is a text that a note must contain, with the candidates from the search index.
+type searchTerm struct {
 	text  string          // in lower case
 	sure  map[string]bool // paths of notes whose body contains it
 	may   map[string]bool // paths of notes whose body can contain it
@@ -42,7 +42,7 @@ type wanted struct {
 // The result is the same as if all texts were searched for the substring; the index only spares
 // reads. What it cannot exclude must be read, so a query of punctuation costs as much as the vault
 // is large, up to the limit.
-func (q *seeker) keyword(ctx context.Context, out *searchOut) ([]found, int, error) {
+func (q *searcher) keyword(ctx context.Context, out *searchOut) ([]match, int, error) {
 	terms := q.terms()
 	all, err := notesWith(ctx, q.Index, q.holds)
 	if err != nil {
@@ -50,7 +50,7 @@ func (q *seeker) keyword(ctx context.Context, out *searchOut) ([]found, int, err
 	}
 	sure, maybe := q.divide(all, terms)
 	// Reading that many texts would take longer than a call may.
-	if n := len(maybe); n > maxScanned && slices.ContainsFunc(terms, func(w wanted) bool { return !w.known }) {
+	if n := len(maybe); n > maxScanned && slices.ContainsFunc(terms, func(w searchTerm) bool { return !w.known }) {
 		return nil, 0, fault.New(fault.InvalidParameter,
 			"the query has no letters or digits to narrow the search, and %d notes are too many to read", n).
 			With("argument", "query").Fix("add a word, or search a folder or project")
@@ -75,14 +75,14 @@ func comparePaths(a, b *index.Note) int { return strings.Compare(a.Path, b.Path)
 
 // terms returns the texts that a note must contain: the query or, with all-terms, each of its
 // words. For each it asks the search index for the notes that contain it and those that can.
-func (q *seeker) terms() []wanted {
+func (q *searcher) terms() []searchTerm {
 	texts := []string{q.in.Query}
 	if strings.ReplaceAll(q.in.Match, "_", "-") == allTerms {
 		texts = strings.FieldsFunc(q.in.Query, markdown.IsSpace)
 	}
-	var all []wanted
+	var all []searchTerm
 	for _, text := range texts {
-		w := wanted{text: lowered(text), may: map[string]bool{}, sure: map[string]bool{}}
+		w := searchTerm{text: lowered(text), may: map[string]bool{}, sure: map[string]bool{}}
 		for path := range q.search.Proven(text) {
 			w.sure[path] = true
 		}
@@ -104,7 +104,7 @@ func (q *seeker) terms() []wanted {
 // in a searched field of the frontmatter counts like one in the body.
 //
 // It reads no texts. A note is in at most one of the two lists.
-func (q *seeker) divide(all []*index.Note, terms []wanted) (sure, maybe []*index.Note) {
+func (q *searcher) divide(all []*index.Note, terms []searchTerm) (sure, maybe []*index.Note) {
 	for _, n := range all {
 		missing, possible := false, true
 		for _, w := range terms {
@@ -169,9 +169,9 @@ func isASCII(s string) bool {
 
 // verified returns the notes whose body contains the terms that their heads do not contain. It
 // reads the texts in groups of readAhead, which are fetched together.
-func (q *seeker) verified(ctx context.Context, all []*index.Note, terms []wanted) ([]*index.Note, error) {
+func (q *searcher) verified(ctx context.Context, all []*index.Note, terms []searchTerm) ([]*index.Note, error) {
 	var kept []*index.Note
-	going := state.Going(ctx)
+	going := state.KeepGoing(ctx)
 	for some := range slices.Chunk(all, readAhead) {
 		q.Prefetch(ctx, pathsOf(some))
 		for _, n := range some {
@@ -183,7 +183,7 @@ func (q *seeker) verified(ctx context.Context, all []*index.Note, terms []wanted
 				return nil, err
 			}
 			body := lowered(bodyOf(text))
-			if !slices.ContainsFunc(terms, func(w wanted) bool {
+			if !slices.ContainsFunc(terms, func(w searchTerm) bool {
 				return !w.sure[n.Path] && !strings.Contains(body, w.text) && !headHas(n, w.text)
 			}) {
 				kept = append(kept, n)
@@ -195,25 +195,25 @@ func (q *seeker) verified(ctx context.Context, all []*index.Note, terms []wanted
 
 // begun returns the found notes with the beginning of their bodies as snippets, as the
 // specification has it for keyword searches. All have the score 1.
-func (q *seeker) begun(ctx context.Context, all []*index.Note) ([]found, error) {
-	list := make([]found, 0, len(all))
+func (q *searcher) begun(ctx context.Context, all []*index.Note) ([]match, error) {
+	list := make([]match, 0, len(all))
 	for _, n := range all {
-		f := found{Note: n, score: 1}
+		f := match{Note: n, score: 1}
 		if q.in.Fields != pathOnly {
 			text, err := q.Vault.Text(ctx, n.Body)
 			if err != nil {
 				return nil, err
 			}
-			f.snippet = truncate(shownOf(n, text), q.in.SnippetChars)
+			f.snippet = truncate(snippetSource(n, text), q.in.SnippetChars)
 		}
 		list = append(list, f)
 	}
 	return list, nil
 }
 
-// shownOf returns the text from which the snippet of a note is taken: its body or, if that is
+// snippetSource returns the text from which the snippet of a note is taken: its body or, if that is
 // empty, its searched fields.
-func shownOf(n *index.Note, text []byte) string {
+func snippetSource(n *index.Note, text []byte) string {
 	if body := trim(bodyOf(text)); body != "" {
 		return body
 	}

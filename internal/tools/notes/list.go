@@ -31,7 +31,7 @@ const (
 // Limit 0 returns no notes, only the total. An offset beyond the last note returns an empty page.
 type listIn struct {
 	tool.Vault
-	narrowing
+	filterArgs
 	Limit  int    `json:"limit,omitempty" default:"20" min:"0" max:"100" means:"limit" jsonschema:"rows at most"`
 	Offset int    `json:"offset,omitempty" default:"0" min:"0" jsonschema:"rows to skip"`
 	Order  string `json:"order,omitempty" enum:"date,date-asc,path" default:"date" jsonschema:"newest first, oldest first, or by path"`
@@ -97,7 +97,7 @@ func (f tools) listNotes(ctx context.Context, c auth.Caller, in listIn) (listOut
 	out.Note("version", v.Version())
 	rows, notes := rowsWith(ctx, v.Index, holds), v.Index.Totals().Notes
 	// The offset is bounded by the number of notes, so that a huge one allocates nothing.
-	p := pick(in.Order, min(in.Offset, notes), in.Limit)
+	p := newPageSelector(in.Order, min(in.Offset, notes), in.Limit)
 	if late := in.Offset > notes/2; late || in.CountOnly {
 		total := 0
 		for range rows {
@@ -124,7 +124,7 @@ func (f tools) listNotes(ctx context.Context, c auth.Caller, in listIn) (listOut
 //
 // Sorted by path, and restricted to the folder of the filter: rows outside it are not visited.
 func rowsWith(ctx context.Context, idx *index.Index, holds *filter) iter.Seq[*index.Row] {
-	going := state.Going(ctx)
+	going := state.KeepGoing(ctx)
 	holds = holds.on(idx)
 	return func(yield func(*index.Row) bool) {
 		for r := range idx.Rows(holds.folder) {
@@ -230,8 +230,8 @@ const maxShown = 4 << 10
 func metadataOf(n *index.Note) *Metadata {
 	c := n.Card()
 	return &Metadata{
-		Title: said(tool.Beginning(c.Title, maxShown)), Project: said(n.Project()),
-		Tags: append([]string{}, c.Tags...), Date: said(tool.Beginning(c.Date, maxShown)),
+		Title: textOrNil(tool.Beginning(c.Title, maxShown)), Project: textOrNil(n.Project()),
+		Tags: append([]string{}, c.Tags...), Date: textOrNil(tool.Beginning(c.Date, maxShown)),
 	}
 }
 

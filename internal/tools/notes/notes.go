@@ -13,7 +13,7 @@
 // document, which returns its text as frontmatter and body (text.go, path.go). The tools that list
 // or search notes share a filter (filter.go). It decides about most notes from their rows in the
 // index, which are small and adjacent in memory, and reads the others from their cards; no text is
-// read. list.go selects one page of the result with a picking (pick.go), whose memory does not grow
+// read. list.go selects one page of the result with a pageSelector (pick.go), whose memory does not grow
 // with the vault. search.go ranks by words, and keyword.go finds an exact text: the search index
 // names the candidates, and their texts are read to verify them.
 //
@@ -29,7 +29,7 @@ import (
 	"fmt"
 
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 )
@@ -81,7 +81,7 @@ func exit(c fault.Code) int {
 
 // Tools returns the tools of the family for these tenants. memories reads the files of an import of
 // memories.
-func Tools(t *team.Teams, memories MemoryReader) []*tool.Tool {
+func Tools(t *tenant.Registry, memories MemoryReader) []*tool.Tool {
 	f := tools{state.Source{Teams: t, Family: Family}, memories}
 	return []*tool.Tool{
 		f.get(), f.outline(), f.tree(), f.facets(), f.list(), f.search(), f.complete(),

@@ -25,7 +25,7 @@ const (
 
 // An outlineIn is the input of notes_outline.
 type outlineIn struct {
-	naming
+	noteArg
 	tool.AsOf
 }
 
@@ -61,7 +61,7 @@ func (f tools) outline() *tool.Tool {
 // has none.
 func (f tools) outlineNote(ctx context.Context, c auth.Caller, in outlineIn) (outlineOut, error) {
 	out := outlineOut{Schema: outlineSchema, Headings: []heading{}}
-	d, err := f.document(ctx, c, in.naming, in.AsOf, &out.Aside)
+	d, err := f.document(ctx, c, in.noteArg, in.AsOf, &out.Aside)
 	if err != nil {
 		return out, err
 	}
@@ -77,7 +77,7 @@ func (f tools) outlineNote(ctx context.Context, c auth.Caller, in outlineIn) (ou
 // document reads the note that a call names, and adds the version of the vault to the answer. It
 // returns INVALID_PATH or NOT_FOUND for the path.
 func (f tools) document(
-	ctx context.Context, c auth.Caller, in naming, at tool.AsOf, a *tool.Aside,
+	ctx context.Context, c auth.Caller, in noteArg, at tool.AsOf, a *tool.Aside,
 ) (document, error) {
 	clean, err := notePath("path", in.Path)
 	if err != nil {
@@ -100,7 +100,7 @@ func (f tools) document(
 // call that reads the note as a fix.
 //
 // The limits bound the time and the memory of the parse.
-func (d document) outlined() (all []markdown.Outlined, truncated bool, err error) {
+func (d document) outlined() (all []markdown.OutlineHeading, truncated bool, err error) {
 	all, truncated, err = markdown.Outline([]byte(d.body))
 	if errors.Is(err, markdown.ErrOutline) {
 		return nil, false, fault.New(fault.NoteTooLarge, "the body of the note exceeds %d UTF-16 units",

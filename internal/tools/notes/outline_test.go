@@ -137,7 +137,7 @@ func TestTreesAreOfTheOutline(t *testing.T) {
 }
 
 // below is the first heading with those below it, and what is behind them.
-func below(all []markdown.Outlined) (treeNode, []markdown.Outlined) {
+func below(all []markdown.OutlineHeading) (treeNode, []markdown.OutlineHeading) {
 	n, rest := treeNode{all[0].ID, all[0].Text, all[0].Level, []treeNode{}}, all[1:]
 	for len(rest) > 0 && rest[0].Level > n.Level {
 		var child treeNode

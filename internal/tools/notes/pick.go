@@ -8,7 +8,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/index"
 )
 
-// A picking selects one page of the notes in an order from rows that arrive sorted by path. Its
+// A pageSelector selects one page of the notes in an order from rows that arrive sorted by path. Its
 // memory is bounded: it keeps the rows of the page and those before it in the order, and a limited
 // number of others.
 //
@@ -18,32 +18,32 @@ import (
 //
 // For example, page 3 of 20 notes by date keeps at most 2×60+256 rows, however many notes there
 // are. add rejects most rows of a large vault with one comparison, once full is set.
-type picking struct {
+type pageSelector struct {
 	order  string
-	turned bool     // the order is reversed: the page is near the end
-	skip   int      // number of notes before the page
-	most   int      // number of notes up to the end of the page
-	kept   []picked // the rows that can still be on the page or before it
-	seen   int      // number of rows that were added
-	full   bool     // kept[:most] are the best so far, with the last at its place; newer rows follow
+	turned bool      // the order is reversed: the page is near the end
+	skip   int       // number of notes before the page
+	most   int       // number of notes up to the end of the page
+	kept   []pageRow // the rows that can still be on the page or before it
+	seen   int       // number of rows that were added
+	full   bool      // kept[:most] are the best so far, with the last at its place; newer rows follow
 }
 
-// pick returns a picking of limit notes from a position.
-func pick(order string, from, limit int) *picking {
-	return &picking{order: order, skip: from, most: from + limit}
+// newPageSelector returns a pageSelector of limit notes from a position.
+func newPageSelector(order string, from, limit int) *pageSelector {
+	return &pageSelector{order: order, skip: from, most: from + limit}
 }
 
-// pickFromEnd returns a picking of limit notes from a position, of a known total. It keeps the rows
+// pickFromEnd returns a pageSelector of limit notes from a position, of a known total. It keeps the rows
 // after the page instead of those before it. In the reversed order, the page begins after the rows
 // that follow it.
-func pickFromEnd(order string, from, limit, total int) *picking {
+func pickFromEnd(order string, from, limit, total int) *pageSelector {
 	to := min(from+limit, total)
-	return &picking{order: order, turned: true, skip: total - to, most: max(0, total-from)}
+	return &pageSelector{order: order, turned: true, skip: total - to, most: max(0, total-from)}
 }
 
-// A picked is the part of a row that is compared, with the number of rows before it.
-type picked struct {
-	index.DayOf
+// A pageRow is the part of a row that is compared, with the number of rows before it.
+type pageRow struct {
+	index.NoteDay
 	at int // number of rows before it, which are sorted by path
 }
 
@@ -53,8 +53,8 @@ const sparse = 256
 
 // add adds the next row. Rows must be added in the order of their paths, because at is the position
 // of the row in that order.
-func (p *picking) add(r *index.Row) {
-	now := picked{r.DayOf, p.seen}
+func (p *pageSelector) add(r *index.Row) {
+	now := pageRow{r.NoteDay, p.seen}
 	p.seen++
 	// In the order of paths, the first rows are the page: later ones are only counted.
 	if p.most == 0 || p.order == byPath && !p.turned && len(p.kept) == p.most {
@@ -71,7 +71,7 @@ func (p *picking) add(r *index.Row) {
 
 // narrow drops the rows that cannot be on the page or before it. The last of the others is then at
 // its place, so that add can reject a worse row with one comparison.
-func (p *picking) narrow() {
+func (p *pageSelector) narrow() {
 	if len(p.kept) <= p.most {
 		return
 	}
@@ -84,7 +84,7 @@ func (p *picking) narrow() {
 // smaller rows before it and greater ones after it (quickselect). It compares each row a few times;
 // a full sort would take several times as long. The pivots are random, with a seed from the
 // arguments, so a call is reproducible and no order of notes is slow.
-func (p *picking) place(at int) {
+func (p *pageSelector) place(at int) {
 	draw := rand.New(rand.NewPCG(uint64(len(p.kept)), uint64(at)))
 	for from, to := 0, len(p.kept)-1; from < to; {
 		all := p.kept[from : to+1]
@@ -103,7 +103,7 @@ func (p *picking) place(at int) {
 }
 
 // part partitions rows around the first one, and returns the position of that row in the result.
-func (p *picking) part(all []picked) int {
+func (p *pageSelector) part(all []pageRow) int {
 	pivot := all[0]
 	from, to := 1, len(all)-1
 	for {
@@ -125,23 +125,23 @@ func (p *picking) part(all []picked) int {
 
 // compare compares two rows in the order, or in the reverse order. Rows of the same day compare by
 // path.
-func (p *picking) compare(a, b *picked) int {
+func (p *pageSelector) compare(a, b *pageRow) int {
 	if p.turned {
 		a, b = b, a
 	}
 	day := 0
 	switch p.order {
 	case byDate:
-		day = b.CompareDay(&a.DayOf)
+		day = b.CompareDay(&a.NoteDay)
 	case byOldest:
-		day = a.CompareDay(&b.DayOf)
+		day = a.CompareDay(&b.NoteDay)
 	}
 	return cmp.Or(day, cmp.Compare(a.at, b.at))
 }
 
 // notes returns the notes of the page, in order; an empty list if the page is after the last note.
 // No more rows can be added after it.
-func (p *picking) notes() []*index.Note {
+func (p *pageSelector) notes() []*index.Note {
 	p.narrow()
 	if p.skip >= len(p.kept) {
 		return []*index.Note{}
@@ -150,7 +150,7 @@ func (p *picking) notes() []*index.Note {
 		p.place(p.skip)
 	}
 	page := p.kept[p.skip:]
-	slices.SortFunc(page, func(a, b picked) int { return p.compare(&a, &b) })
+	slices.SortFunc(page, func(a, b pageRow) int { return p.compare(&a, &b) })
 	if p.turned {
 		slices.Reverse(page)
 	}

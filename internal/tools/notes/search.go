@@ -31,7 +31,7 @@ const (
 type searchIn struct {
 	tool.Vault
 	Query string `json:"query" size:"query" min:"0" jsonschema:"words to look for; with keyword, a text that notes contain"`
-	narrowing
+	filterArgs
 	Limit int    `json:"limit,omitempty" default:"10" min:"0" max:"100" means:"limit" refused:"INVALID_LIMIT" jsonschema:"results at most"`
 	Order string `json:"order,omitempty" rare:"true" enum:"date,date-asc,path" jsonschema:"newest first, oldest first, or by path" absent:"the best first; with keyword, by path"`
 
@@ -78,8 +78,8 @@ func (f tools) search() *tool.Tool {
 	}, f.searchNotes)
 }
 
-// A found is a note that a search found.
-type found struct {
+// A match is a note that a search found.
+type match struct {
 	*index.Note
 	score   float64 // higher is better; 1 for exact matches
 	snippet string
@@ -87,12 +87,12 @@ type found struct {
 	twins   []string    // paths of other notes with the same text
 }
 
-// A seeker runs one search at one version. A hit of the search index that the index of notes does
+// A searcher runs one search at one version. A hit of the search index that the index of notes does
 // not have is skipped.
 //
 // The view and the search index are of the same version. A seeker is used for one call, by one
 // goroutine.
-type seeker struct {
+type searcher struct {
 	state.View
 	search *search.Index
 	in     *searchIn
@@ -112,12 +112,12 @@ func (f tools) searchNotes(ctx context.Context, c auth.Caller, in searchIn) (sea
 	if err != nil {
 		return out, err
 	}
-	q := &seeker{viewOf(v, s), s.Search, &in, holds}
+	q := &searcher{viewOf(v, s), s.Search, &in, holds}
 	out.Note("version", q.Version())
 	seek := q.ranked
 	switch {
 	case in.Query == "":
-		seek = func(context.Context, *searchOut) ([]found, int, error) { return nil, 0, nil }
+		seek = func(context.Context, *searchOut) ([]match, int, error) { return nil, 0, nil }
 	case in.Keyword:
 		seek = q.keyword
 	default:
@@ -143,11 +143,11 @@ func viewOf(v *repo.Vault, s repo.Searchable) state.View { return state.View{Vau
 
 // show fills the results, until the answer is full. Notes after that are left out without a token:
 // a search has one page.
-func (q *seeker) show(ctx context.Context, out *searchOut, all []found) error {
+func (q *searcher) show(ctx context.Context, out *searchOut, all []match) error {
 	out.Results = make([]result, 0, len(all))
 	for _, n := range all {
 		r := result{
-			Path: n.Path, Score: n.score, Project: said(n.Project()), Tags: append([]string{}, n.Card().Tags...),
+			Path: n.Path, Score: n.score, Project: textOrNil(n.Project()), Tags: append([]string{}, n.Card().Tags...),
 			Duplicates: n.twins, Explanation: n.why,
 		}
 		if q.in.Fields != pathOnly {
@@ -175,7 +175,7 @@ func (q *seeker) show(ctx context.Context, out *searchOut, all []found) error {
 //
 // With an order, the search returns every match, because the notes that come first in that order
 // can be the last by rank.
-func (q *seeker) ranked(ctx context.Context, out *searchOut) ([]found, int, error) {
+func (q *searcher) ranked(ctx context.Context, out *searchOut) ([]match, int, error) {
 	byRank := q.in.Order == "" && !q.in.CountOnly
 	o := q.options(ctx)
 	// A limit of 0 asks for the total only, but a search needs at least one.
@@ -194,17 +194,17 @@ func (q *seeker) ranked(ctx context.Context, out *searchOut) ([]found, int, erro
 	if byRank {
 		return q.withoutTwins(all[:min(len(all), q.in.Limit)]), r.Total, nil
 	}
-	slices.SortFunc(all, func(a, b found) int { return comparePaths(a.Note, b.Note) })
+	slices.SortFunc(all, func(a, b match) int { return comparePaths(a.Note, b.Note) })
 	compare := inOrder(q.in.Order)
-	slices.SortStableFunc(all, func(a, b found) int { return compare(a.Note, b.Note) })
+	slices.SortStableFunc(all, func(a, b match) int { return compare(a.Note, b.Note) })
 	// Only the notes of the answer get snippets.
-	all, err = q.shown(ctx, all[:min(len(all), q.in.Limit)])
+	all, err = q.addSnippets(ctx, all[:min(len(all), q.in.Limit)])
 	return all, r.Total, err
 }
 
 // options returns the options of the search index for the call: which notes to search, how to read
 // texts for snippets, and which notes have the query as a name.
-func (q *seeker) options(ctx context.Context) search.Options {
+func (q *searcher) options(ctx context.Context) search.Options {
 	o := search.Options{
 		Filter: func(path string) bool { n, ok := q.Index.Note(path); return ok && q.holds.has(n) },
 		Text: func(path string) ([]byte, error) {
@@ -214,8 +214,8 @@ func (q *seeker) options(ctx context.Context) search.Options {
 			}
 			return q.Vault.Text(ctx, n.Body)
 		},
-		Ahead: func(paths []string) { q.Prefetch(ctx, slices.Values(paths)) },
-		Ended: ctx.Err, Snippet: q.in.SnippetChars, Exact: q.Index.Named(q.in.Query),
+		Prefetch: func(paths []string) { q.Prefetch(ctx, slices.Values(paths)) },
+		Canceled: ctx.Err, Snippet: q.in.SnippetChars, Exact: q.Index.Named(q.in.Query),
 		Explain: q.in.Explain, Constrained: q.in.isNarrow(),
 	}
 	if q.in.Fields == pathOnly {
@@ -225,11 +225,11 @@ func (q *seeker) options(ctx context.Context) search.Options {
 }
 
 // found returns the notes of hits. Hits that are not in the index of the vault are skipped.
-func (q *seeker) found(hits []search.Hit) []found {
-	all := make([]found, 0, len(hits))
+func (q *searcher) found(hits []search.Hit) []match {
+	all := make([]match, 0, len(hits))
 	for _, h := range hits {
 		if n, ok := q.Index.Note(h.Doc); ok {
-			all = append(all, found{Note: n, score: h.Score, snippet: h.Snippet, why: h.Why})
+			all = append(all, match{Note: n, score: h.Score, snippet: h.Snippet, why: h.Why})
 		}
 	}
 	return all
@@ -237,7 +237,7 @@ func (q *seeker) found(hits []search.Hit) []found {
 
 // withoutTwins returns the notes without duplicates: of notes with the same text it keeps the
 // first, which lists the others. It overwrites all.
-func (q *seeker) withoutTwins(all []found) []found {
+func (q *searcher) withoutTwins(all []match) []match {
 	twins, kept := state.NewTwins(q.Index), all[:0]
 	for _, n := range all {
 		if i, isTwin := twins.Of(n.Path); isTwin {
@@ -249,9 +249,9 @@ func (q *seeker) withoutTwins(all []found) []found {
 	return kept
 }
 
-// shown sets the snippets of notes by a second search, restricted to these notes. The first search,
+// addSnippets sets the snippets of notes by a second search, restricted to these notes. The first search,
 // over all notes, computes no snippets, because that reads the text of each note.
-func (q *seeker) shown(ctx context.Context, all []found) ([]found, error) {
+func (q *searcher) addSnippets(ctx context.Context, all []match) ([]match, error) {
 	if q.in.Fields == pathOnly || len(all) == 0 {
 		return all, nil
 	}

@@ -14,7 +14,7 @@ var treeDoc string
 
 // A treeIn is the input of notes_document_tree.
 type treeIn struct {
-	naming
+	noteArg
 	tool.AsOf
 }
 
@@ -54,7 +54,7 @@ func (f tools) tree() *tool.Tool {
 // treeOfNote returns the headings of a note as a tree.
 func (f tools) treeOfNote(ctx context.Context, c auth.Caller, in treeIn) (treeOut, error) {
 	out := treeOut{Schema: treeSchema, Root: treeRoot{[]*HeadingNode{}}}
-	d, err := f.document(ctx, c, in.naming, in.AsOf, &out.Aside)
+	d, err := f.document(ctx, c, in.noteArg, in.AsOf, &out.Aside)
 	if err != nil {
 		return out, err
 	}
@@ -68,7 +68,7 @@ func (f tools) treeOfNote(ctx context.Context, c auth.Caller, in treeIn) (treeOu
 // lower level, which can skip levels. It takes linear time.
 //
 // The root has the level 0, below that of every heading, so it is never removed from the path.
-func nested(all []markdown.Outlined) []*HeadingNode {
+func nested(all []markdown.OutlineHeading) []*HeadingNode {
 	root := &HeadingNode{Children: []*HeadingNode{}}
 	open := []*HeadingNode{root} // the path to the last heading, from the root
 	for _, h := range all {

@@ -61,7 +61,7 @@ func TestPicking(t *testing.T) {
 		slices.SortStableFunc(sorted, inOrder(order))
 		for _, most := range []int{0, 1, 20, 300, 1999, 2000, 3000} {
 			first := min(most/3, 2000)
-			for _, p := range []*picking{pick(order, first, most-first), pickFromEnd(order, first, most-first, 2000)} {
+			for _, p := range []*pageSelector{newPageSelector(order, first, most-first), pickFromEnd(order, first, most-first, 2000)} {
 				for r := range x.Rows("") {
 					p.add(&r)
 				}

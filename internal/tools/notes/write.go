@@ -55,18 +55,18 @@ func (f tools) write() *tool.Tool {
 
 // writeNote creates a note, or changes its text or its fields.
 func (f tools) writeNote(ctx context.Context, c auth.Caller, in writeIn) (writeOut, error) {
-	w, err := in.writing()
+	w, err := in.request()
 	if err != nil {
 		return writeOut{}, err
 	}
-	return mutation.Draft(ctx, f.Source, mutation.Writing{
+	return mutation.Draft(ctx, f.Source, mutation.Request{
 		Caller: c, Vault: in.Vault.Vault, Mutation: &in.Mutation,
-		About: func(context.Context, *repo.Tx) ([]vault.Path, error) { return []vault.Path{w.path}, nil },
+		Targets: func(context.Context, *repo.Tx) ([]vault.Path, error) { return []vault.Path{w.path}, nil },
 	}, w.run)
 }
 
-// A writing is a call of notes_write with valid arguments.
-type writing struct {
+// A writeRequest is a call of notes_write with valid arguments.
+type writeRequest struct {
 	path     vault.Path
 	content  *string     // nil: the text is not changed
 	append   bool        // append the content instead of replacing the body
@@ -76,9 +76,9 @@ type writing struct {
 	dry      bool        // dry run
 }
 
-// writing checks the arguments of the call, as far as that is possible without the vault. Fields
+// request checks the arguments of the call, as far as that is possible without the vault. Fields
 // with the value null are removed. Reserved fields are left out and reported later.
-func (in writeIn) writing() (*writing, error) {
+func (in writeIn) request() (*writeRequest, error) {
 	switch {
 	case in.Content == nil && len(in.Frontmatter) == 0:
 		return nil, fault.New(fault.InvalidParameter, "give content, frontmatter, or both").
@@ -94,7 +94,7 @@ func (in writeIn) writing() (*writing, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &writing{path: path, content: in.Content, append: in.Append, set: tool.Fields{}, dry: in.DryRun}
+	w := &writeRequest{path: path, content: in.Content, append: in.Append, set: tool.Fields{}, dry: in.DryRun}
 	for _, name := range slices.Sorted(maps.Keys(in.Frontmatter)) {
 		switch v := in.Frontmatter[name]; {
 		case slices.Contains(reserved, name):
@@ -131,7 +131,7 @@ var reserved = []string{
 //
 // The new text is built from the text in the transaction, so a call that is drafted again after
 // another commit keeps the changes of that commit, unless if_version forbids it.
-func (w *writing) run(ctx context.Context, tx *repo.Tx, out *writeOut) error {
+func (w *writeRequest) run(ctx context.Context, tx *repo.Tx, out *writeOut) error {
 	was, there, err := tx.Text(ctx, w.path)
 	if err != nil {
 		return err
@@ -161,7 +161,7 @@ func (w *writing) run(ctx context.Context, tx *repo.Tx, out *writeOut) error {
 // frontmatter. The text of a new note is the content, which can have its own frontmatter, with a
 // newline at its end. Without content it returns the text unchanged. Appended content keeps its
 // bytes.
-func (w *writing) body(was []byte) []byte {
+func (w *writeRequest) body(was []byte) []byte {
 	switch {
 	case w.content == nil:
 		return was
@@ -177,7 +177,7 @@ func (w *writing) body(was []byte) []byte {
 
 // patch returns the text with the fields set and removed. Everything else is unchanged. The new
 // values are checked by the type of the note first.
-func (w *writing) patch(tx *repo.Tx, text []byte) ([]byte, error) {
+func (w *writeRequest) patch(tx *repo.Tx, text []byte) ([]byte, error) {
 	if len(w.set)+len(w.unset) == 0 {
 		return text, nil
 	}
@@ -186,7 +186,7 @@ func (w *writing) patch(tx *repo.Tx, text []byte) ([]byte, error) {
 		return nil, err
 	}
 	if len(set) > 0 {
-		if text, err = markdown.SetFields(text, mutation.Sorted(set)); err != nil {
+		if text, err = markdown.SetFields(text, mutation.SortedFields(set)); err != nil {
 			return nil, w.unwritable(err)
 		}
 	}
@@ -200,7 +200,7 @@ func (w *writing) patch(tx *repo.Tx, text []byte) ([]byte, error) {
 // unwritable returns an INVALID_PARAMETER fault, with the line, for an error of an edit:
 // frontmatter that cannot be edited, or a value that cannot be written. It returns nil for a nil
 // error.
-func (w *writing) unwritable(err error) error {
+func (w *writeRequest) unwritable(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -222,12 +222,12 @@ func asParameter(f *fault.Fault) *fault.Fault {
 //
 // References are stored as ids, so that a note that is renamed later is still found. The clock of
 // the vault resolves relative dates, such as "today".
-func (w *writing) check(tx *repo.Tx, text []byte) (map[string]any, error) {
+func (w *writeRequest) check(tx *repo.Tx, text []byte) (map[string]any, error) {
 	s, err := state.Schema(tx.Index())
 	if err != nil {
 		return nil, err
 	}
-	fields := mutation.Typed(w.set)
+	fields := mutation.TypedFields(w.set)
 	t := w.typeOf(s, text)
 	checked := t.Check(fields, state.Clock(tx.Index(), tx.Now()))
 	problems := slices.Concat(checked.Problems, mutation.WrongTargets(tx.Index(), t, checked.Fields))
@@ -249,7 +249,7 @@ func (w *writing) check(tx *repo.Tx, text []byte) (map[string]any, error) {
 // typeOf returns the type that the note will have: from the new fields or, without them, from its
 // frontmatter. If the schema does not have that type, the note is a page, which declares no fields.
 // The type decides which values are valid, so a call can set the type and its fields together.
-func (w *writing) typeOf(s *vault.Schema, text []byte) *vault.Type {
+func (w *writeRequest) typeOf(s *vault.Schema, text []byte) *vault.Type {
 	name := vault.Page
 	if fm, _ := markdown.ReadHead(text); fm != nil {
 		if e, ok := fm.Get("type"); ok {
@@ -273,7 +273,7 @@ func (w *writing) typeOf(s *vault.Schema, text []byte) *vault.Type {
 }
 
 // warnReserved adds a warning for each reserved field that was given.
-func (w *writing) warnReserved(a *tool.Aside) {
+func (w *writeRequest) warnReserved(a *tool.Aside) {
 	for _, name := range w.reserved {
 		a.Warn("UNKNOWN_FIELD", "the field "+name+" is not written: the log records the authors of a note",
 			map[string]any{"field": name})

@@ -70,8 +70,8 @@ func (f tools) facets() *tool.Tool {
 		if err != nil {
 			return facetsOut{}, err
 		}
-		first, total := ranked(s.Index.HeadFields(), in.Limit)
-		cutting{
+		first, total := topCounts(s.Index.HeadFields(), in.Limit)
+		truncation{
 			code: "FACETS_TRUNCATED", what: "fields", shown: in.Limit, total: total, more: higher(in.Limit, mostListed),
 		}.warn(&out.Aside)
 		out.Facets, out.Freshness = make([]Facet, len(first)), s.freshness.state
@@ -89,8 +89,8 @@ func (out *facetsOut) values(idx *index.Index, field string) []FacetValue {
 	if !slices.Contains(valued, field) {
 		return nil
 	}
-	first, total := ranked(idx.HeadValues(field), maxValues)
-	cutting{code: "FACETS_TRUNCATED", what: "values", shown: maxValues, total: total, field: field}.warn(&out.Aside)
+	first, total := topCounts(idx.HeadValues(field), maxValues)
+	truncation{code: "FACETS_TRUNCATED", what: "values", shown: maxValues, total: total, field: field}.warn(&out.Aside)
 	list := make([]FacetValue, len(first))
 	for i, c := range first {
 		list[i] = FacetValue{c.name, c.notes}

@@ -16,7 +16,7 @@ type freshness struct {
 	state   repo.Freshness // fresh, or the reason why answers may be out of date
 	control repo.Control   // state of the files in the control item
 	vault   string         // name of the vault as the call gave it; it can be empty
-	told    bool           // every answer already warns that the files are being read
+	warned  bool           // every answer already warns that the files are being read
 }
 
 // reading sets the state to Updating if the folder of the vault is being read for the first time.
@@ -27,7 +27,7 @@ func (f *freshness) reading(folder *checkout.Checkout) {
 		return
 	}
 	if _, under := folder.Reading(); under {
-		f.state, f.told = repo.Updating, true
+		f.state, f.warned = repo.Updating, true
 	}
 }
 
@@ -69,7 +69,7 @@ func (f *freshness) notFound() error {
 // The code of each warning begins with INDEX_ and the state, so a program can handle the states by
 // their codes. A warning has no call as a fix if no call of the caller would help.
 func (f *freshness) warn(a *tool.Aside) {
-	if f.told {
+	if f.warned {
 		return
 	}
 	switch f.state {

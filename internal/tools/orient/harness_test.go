@@ -19,7 +19,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/fileblob"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/table"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/orient"
 	"github.com/rookeryhq/rookery/internal/tools/raven"
@@ -35,7 +35,7 @@ type args = map[string]any
 type place struct {
 	table  table.Table
 	bucket blob.Bucket
-	teams  *team.Teams
+	teams  *tenant.Registry
 	cat    *tool.Catalogue
 }
 
@@ -65,8 +65,8 @@ func (p *place) serve(t require.TestingT) {
 	if p.teams != nil {
 		p.teams.Close()
 	}
-	p.teams = team.NewTeams(team.Options{
-		Table: p.table, Bucket: p.bucket, Texts: repo.NewTexts(1 << 20), Pasts: repo.NewSnapshotCache(1 << 20), Now: atNoon,
+	p.teams = tenant.NewRegistry(tenant.Options{
+		Table: p.table, Bucket: p.bucket, Texts: repo.NewTexts(1 << 20), Snapshots: repo.NewSnapshotCache(1 << 20), Now: atNoon,
 		Log: slog.New(slog.DiscardHandler),
 	})
 	var all []*tool.Tool
@@ -94,7 +94,7 @@ func (p *place) make(t require.TestingT, name string) {
 
 // vault is a vault of the place.
 func (p *place) vault(t require.TestingT, name string) *repo.Vault {
-	own, err := p.teams.Team(context.Background(), auth.Local)
+	own, err := p.teams.Tenant(context.Background(), auth.Local)
 	require.NoError(t, err)
 	v, err := own.Vault(context.Background(), name)
 	require.NoError(t, err)

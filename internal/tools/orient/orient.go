@@ -16,7 +16,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/repo"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 )
@@ -28,7 +28,7 @@ var Family = &tool.Family{
 }
 
 // Tools returns the tools of the family for these tenants.
-func Tools(t *team.Teams) []*tool.Tool {
+func Tools(t *tenant.Registry) []*tool.Tool {
 	f := tools{state.Source{Teams: t, Family: Family}}
 	return []*tool.Tool{f.overview(), f.tree(), f.tags(), f.facets(), f.status()}
 }
@@ -42,8 +42,8 @@ type source struct {
 	tool.AsOf
 }
 
-// A seen is the vault of a call at one version, with its freshness.
-type seen struct {
+// A vaultView is the vault of a call at one version, with its freshness.
+type vaultView struct {
 	state.View
 	freshness freshness
 }
@@ -56,12 +56,12 @@ type seen struct {
 // Then the state is read from the control item, which is the same for all processes, and corrected
 // by the state of the folder in this process. An empty index is an error only if files are known to
 // exist: a new vault is empty and fresh.
-func (f tools) see(ctx context.Context, c auth.Caller, in source, a *tool.Aside) (seen, error) {
+func (f tools) see(ctx context.Context, c auth.Caller, in source, a *tool.Aside) (vaultView, error) {
 	v, err := f.ViewAt(ctx, c, in.Vault.Vault, in.AsOf)
 	if err != nil {
-		return seen{}, err
+		return vaultView{}, err
 	}
-	s := seen{v, freshness{state: repo.Fresh, vault: in.Vault.Vault}}
+	s := vaultView{v, freshness{state: repo.Fresh, vault: in.Vault.Vault}}
 	a.Note("version", v.Version())
 	if in.AsOf.AsOf != "" { // a past version cannot be out of date
 		return s, nil
@@ -69,11 +69,11 @@ func (f tools) see(ctx context.Context, c auth.Caller, in source, a *tool.Aside)
 	s.freshness.state, s.freshness.control = v.Control.Freshness(v.Vault.Now()), v.Control
 	folder, err := f.Folder(ctx, c, in.Vault.Vault)
 	if err != nil {
-		return seen{}, err
+		return vaultView{}, err
 	}
 	s.freshness.reading(folder)
 	if isEmpty(v.Index) && s.freshness.files() {
-		return seen{}, s.freshness.notFound()
+		return vaultView{}, s.freshness.notFound()
 	}
 	s.freshness.warn(a)
 	return s, nil

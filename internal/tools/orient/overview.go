@@ -63,7 +63,7 @@ func (f tools) overview() *tool.Tool {
 		all := s.Index.Totals().Counted
 		out.Notes, out.Chunks, out.Freshness = all.Notes, all.Units, s.freshness.state
 		out.folders(s.Index)
-		tags, total := ranked(s.Index.HeadTags(), topTags)
+		tags, total := topCounts(s.Index.HeadTags(), topTags)
 		out.Tags = tagCounts(tags)
 		out.cut("TOP_TAGS_TRUNCATED", "tags", "vault_tags", topTags, total)
 		out.fields(s.Index)
@@ -73,7 +73,7 @@ func (f tools) overview() *tool.Tool {
 
 // folders adds the top-level folders with the most notes.
 func (out *overviewOut) folders(idx *index.Index) {
-	first, total := ranked(idx.FoldersIn(""), topFolders)
+	first, total := topCounts(idx.FoldersIn(""), topFolders)
 	out.Folders = make([]FolderCount, len(first))
 	for i, c := range first {
 		out.Folders[i] = FolderCount{c.name, c.notes}
@@ -83,7 +83,7 @@ func (out *overviewOut) folders(idx *index.Index) {
 
 // fields adds the fields that most notes have.
 func (out *overviewOut) fields(idx *index.Index) {
-	first, total := ranked(idx.HeadFields(), topFields)
+	first, total := topCounts(idx.HeadFields(), topFields)
 	out.Fields = make([]FieldCount, len(first))
 	for i, c := range first {
 		out.Fields[i] = FieldCount{c.name, c.notes}
@@ -94,5 +94,5 @@ func (out *overviewOut) fields(idx *index.Index) {
 // cut adds a warning if a list with the given limit does not contain all entries. by is the tool
 // that lists more.
 func (out *overviewOut) cut(code, what, by string, limit, total int) {
-	cutting{code: code, what: what, shown: limit, total: total, more: by + " shows more"}.warn(&out.Aside)
+	truncation{code: code, what: what, shown: limit, total: total, more: by + " shows more"}.warn(&out.Aside)
 }

@@ -14,14 +14,14 @@ type count struct {
 	notes int
 }
 
-// ranked returns the first limit counts of all, sorted by descending number of notes and then by
+// topCounts returns the first limit counts of all, sorted by descending number of notes and then by
 // name, and the total number of names. all must yield the names in order. It keeps only limit
 // counts in memory. A name with as many notes as the last kept one is after it in the order, so it
 // is dropped.
 //
 // The list stays sorted by binary insertion. That is cheap because limit is at most some hundreds,
 // and most names of a long list are rejected by the first comparison.
-func ranked(all iter.Seq2[string, int], limit int) (first []count, total int) {
+func topCounts(all iter.Seq2[string, int], limit int) (first []count, total int) {
 	for name, notes := range all {
 		total++
 		if len(first) == limit && first[limit-1].notes >= notes {
@@ -41,8 +41,8 @@ func ranked(all iter.Seq2[string, int], limit int) (first []count, total int) {
 	return first, total
 }
 
-// A cutting describes a list or tree that may be truncated. It is not if total is at most shown.
-type cutting struct {
+// A truncation describes a list or tree that may be truncated. It is not if total is at most shown.
+type truncation struct {
 	code         string // of the warning
 	what         string // the plural noun of the entries, such as "tags"
 	shown, total int
@@ -52,7 +52,7 @@ type cutting struct {
 
 // warn adds a warning, with the total number of entries, if the list is truncated. The message ends
 // with the advice in more, if there is any.
-func (c cutting) warn(a *tool.Aside) {
+func (c truncation) warn(a *tool.Aside) {
 	if c.total <= c.shown {
 		return
 	}

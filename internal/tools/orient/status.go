@@ -82,7 +82,7 @@ func (f tools) status() *tool.Tool {
 }
 
 // counts returns the part of the status that comes from the index.
-func (s seen) counts() *StatusCounts {
+func (s vaultView) counts() *StatusCounts {
 	all := s.Index.Totals().Counted
 	c := &StatusCounts{Notes: all.Notes, Chunks: all.Units, Bytes: all.Bytes, Quarantined: all.Quarantined}
 	if at := s.Index.Time(); s.Index.Version() > 0 {

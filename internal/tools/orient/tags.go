@@ -44,9 +44,9 @@ func (f tools) tags() *tool.Tool {
 		if err != nil {
 			return tagsOut{}, err
 		}
-		first, total := ranked(s.Index.HeadTags(), in.Limit)
+		first, total := topCounts(s.Index.HeadTags(), in.Limit)
 		out.Tags, out.Freshness = tagCounts(first), s.freshness.state
-		cutting{
+		truncation{
 			code: "TAGS_TRUNCATED", what: "tags", shown: in.Limit, total: total, more: higher(in.Limit, mostListed),
 		}.warn(&out.Aside)
 		return out, nil

@@ -62,7 +62,7 @@ func (f tools) tree() *tool.Tool {
 		for level := range in.Depth {
 			total += s.Index.FoldersAt(level + 1)
 		}
-		cutting{
+		truncation{
 			code: "TREE_LIMIT_EXCEEDED", what: "folders, including the root,", shown: in.Limit, total: total,
 			more: "use a higher limit, or less depth",
 		}.warn(&out.Aside)

@@ -50,16 +50,16 @@ func (f tools) add() *tool.Tool {
 		Route:    tool.Route{Method: "POST", Path: "/files/add"},
 		Commands: []tool.Command{{Words: "add", Args: []string{"text"}}},
 		Stdin:    "text",
-	}, func(ctx context.Context, c auth.Caller, in addIn) (mutated, error) {
-		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, in.Slim, in.about}, in.run)
+	}, func(ctx context.Context, c auth.Caller, in addIn) (objectOut, error) {
+		return draft(ctx, f, request{c, in.Vault.Vault, &in.Mutation, in.Slim, in.targets}, in.run)
 	})
 }
 
-// A spot is the place where lines are added: a note, which may not exist yet, and a section of it.
+// An insertPoint is the place where lines are added: a note, which may not exist yet, and a section of it.
 //
 // For a daily note that does not exist, text is the rendered template, and the commit creates the
 // note and adds the lines in one step.
-type spot struct {
+type insertPoint struct {
 	path vault.Path
 	slug string // of the section; empty: the end of the note
 	// text is the text of the note. If it has to get a new heading, the heading is already in it.
@@ -76,8 +76,8 @@ type spot struct {
 // stage the note. Both of the first two steps always run, so that one answer lists everything that
 // the caller has to correct. A note that is created has no state before the change; the answer then
 // reports it as created, with the side effect that the daily note was made.
-func (in addIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
-	s, err := in.spot(ctx, tx)
+func (in addIn) run(ctx context.Context, tx *repo.Tx, out *objectOut) error {
+	s, err := in.insertPoint(ctx, tx)
 	block, blockErr := in.block(tx)
 	if err != nil && blockErr != nil {
 		return fault.Join(Family.Several, []*fault.Fault{fault.Of(blockErr), fault.Of(err)})
@@ -88,13 +88,13 @@ func (in addIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
 	if err != nil {
 		return err
 	}
-	var was past
+	var was priorObject
 	if !s.made {
-		was = before(tx.Index(), s.object)
+		was = priorOf(tx.Index(), s.object)
 	}
 	text, line, err := s.append(block, in.As)
 	if err != nil {
-		return at(err, string(s.path))
+		return withFileAndLine(err, string(s.path))
 	}
 	if err := tx.Put(ctx, s.path, text); err != nil {
 		return err
@@ -112,7 +112,7 @@ func (in addIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
 // The line is counted from 1 in the new text. A text is appended as it is; list items join a list
 // that the note or section ends with. It returns the errors of the package markdown, such as that
 // of a section whose heading is missing.
-func (s spot) append(block, as string) ([]byte, int, error) {
+func (s insertPoint) append(block, as string) ([]byte, int, error) {
 	switch {
 	case as == asText:
 		return markdown.AppendText(s.text, s.slug, block)
@@ -122,20 +122,20 @@ func (s spot) append(block, as string) ([]byte, int, error) {
 	return markdown.AppendToSection(s.text, s.slug, block)
 }
 
-// spot returns the place that the argument `to` selects. A missing daily note is created; any other
+// insertPoint returns the place that the argument `to` selects. A missing daily note is created; any other
 // missing note is an error.
 //
 // The argument is tried as a day first, then as the id or name of an object. Only a day can name a
 // note that does not exist: the template and the path of a daily note are known, those of any other
 // note are not. A path that no note can have is INVALID_PATH rather than NOT_FOUND; see noPath.
-func (in addIn) spot(ctx context.Context, tx *repo.Tx) (spot, error) {
+func (in addIn) insertPoint(ctx context.Context, tx *repo.Tx) (insertPoint, error) {
 	idx := tx.Index()
 	in.To = in.destination(tx)
 	day, isDay := in.day(tx)
 	if !isDay {
 		p, err := locate(idx, in.To, state.Clock(idx, tx.Now()))
 		if err != nil {
-			return spot{}, noPath(err, in.To, "to")
+			return insertPoint{}, noPath(err, in.To, "to")
 		}
 		return in.inside(ctx, tx, p)
 	}
@@ -145,9 +145,9 @@ func (in addIn) spot(ctx context.Context, tx *repo.Tx) (spot, error) {
 	}
 	text, err := dailyText(ctx, tx, day)
 	if err != nil {
-		return spot{}, err
+		return insertPoint{}, err
 	}
-	s := spot{path: path, text: text, made: true}
+	s := insertPoint{path: path, text: text, made: true}
 	if heading := idx.Config().Capture.Heading; heading != "" {
 		return s.under(heading)
 	}
@@ -200,12 +200,12 @@ func (in addIn) day(tx *repo.Tx) (vault.Date, bool) {
 //
 // An explicit section takes precedence over the capture heading. The heading applies only to daily
 // notes, because other notes have their own structure.
-func (in addIn) inside(ctx context.Context, tx *repo.Tx, p index.Object) (spot, error) {
+func (in addIn) inside(ctx context.Context, tx *repo.Tx, p index.Object) (insertPoint, error) {
 	text, _, err := tx.Text(ctx, vault.Path(p.Note.Path))
 	if err != nil {
-		return spot{}, err
+		return insertPoint{}, err
 	}
-	s := spot{path: vault.Path(p.Note.Path), text: text, object: p}
+	s := insertPoint{path: vault.Path(p.Note.Path), text: text, object: p}
 	if p.Section != nil {
 		s.slug = p.Section.Slug
 		return s, nil
@@ -222,7 +222,7 @@ func (in addIn) inside(ctx context.Context, tx *repo.Tx, p index.Object) (spot, 
 //
 // The heading is compared without its marks and without letter case. The title of the note is not a
 // candidate, even if it has the same text: everything in the note is below it.
-func (s spot) under(heading string) (spot, error) {
+func (s insertPoint) under(heading string) (insertPoint, error) {
 	title := strings.TrimSpace(strings.TrimLeft(heading, "# "))
 	for _, h := range markdown.Parse(s.text).Headings {
 		if strings.EqualFold(strings.TrimSpace(h.Text), title) && !h.Title {

@@ -54,7 +54,7 @@ func listBacklinks(ctx context.Context, v view, in backlinksIn) (backlinksOut, e
 		return backlinksOut{}, err
 	}
 	out := backlinksOut{Target: target}
-	q, list := quoter{view: v}, newDrawer(v.Index, rich).backlinks(target)
+	q, list := quoter{view: v}, newRenderer(v.Index, rich).backlinks(target)
 	v.Prefetch(ctx, sources(in.Page, list))
 	out.Items, err = state.Page(ctx, pager(&out.Aside, in.Page), list, func(l index.Link) quotedBacklink {
 		return quotedBacklink{backlinkOf(l), q.line(ctx, l)}

@@ -98,8 +98,8 @@ func (f tools) runBatch(ctx context.Context, c auth.Caller, in batchIn) (batchOu
 	if err := b.read(in.Operations, f.kinds, &out); err != nil {
 		return out, err
 	}
-	return mutation.Draft(ctx, f.Source, mutation.Writing{
-		Caller: c, Vault: in.Vault.Vault, Mutation: &in.Mutation, About: b.about,
+	return mutation.Draft(ctx, f.Source, mutation.Request{
+		Caller: c, Vault: in.Vault.Vault, Mutation: &in.Mutation, Targets: b.targets,
 	}, b.draft)
 }
 
@@ -210,15 +210,15 @@ func (s step) failed(f *fault.Fault) stepResult {
 	return stepResult{Index: s.index, Op: s.op, Entity: s.entity, Error: data}
 }
 
-// about returns the existing files that the arguments of all operations name.
+// targets returns the existing files that the arguments of all operations name.
 //
 // Since each step names files independently of the others, the version that a caller sends is
 // compared with the state before the whole batch, even for a file that an earlier step of the batch
 // changes.
-func (b *batch) about(ctx context.Context, tx *repo.Tx) ([]vault.Path, error) {
+func (b *batch) targets(ctx context.Context, tx *repo.Tx) ([]vault.Path, error) {
 	var all []vault.Path
 	for _, s := range b.steps {
-		paths, err := s.about(ctx, tx)
+		paths, err := s.targets(ctx, tx)
 		if err != nil {
 			return nil, err
 		}

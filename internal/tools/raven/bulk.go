@@ -92,7 +92,7 @@ func (b bulkIn) found(ctx context.Context, tx *repo.Tx, kind query.Kind) ([]quer
 		return nil, err
 	}
 	v := view{state.View{Index: tx.Index(), Clock: state.Clock(tx.Index(), tx.Now())}}
-	wanted, err := asked{Query: b.Query, Filter: b.Filter}.read(v)
+	wanted, err := queryRequest{Query: b.Query, Filter: b.Filter}.read(v)
 	if err != nil {
 		return nil, err
 	}
@@ -107,13 +107,13 @@ func (b bulkIn) found(ctx context.Context, tx *repo.Tx, kind query.Kind) ([]quer
 		return nil, fault.New(fault.InvalidQuery, "content() cannot select objects to change").
 			With("argument", "query").Fix("use a field instead of content()")
 	}
-	items, err := query.Select(q, query.State{Index: v.Index, Clock: v.Clock, Ended: ctx.Err})
+	items, err := query.Select(q, query.State{Index: v.Index, Clock: v.Clock, Canceled: ctx.Err})
 	if err != nil {
 		return nil, err
 	}
 	notes := map[string]bool{}
 	for _, i := range items {
-		notes[i.Spot().Path] = true
+		notes[i.Location().Path] = true
 	}
 	if len(notes) > maxBulkNotes {
 		return nil, fault.New(fault.BatchTooLarge, "the query finds %d notes; one call changes at most %d",
@@ -147,7 +147,7 @@ func (b bulkIn) run(
 	out := &BulkAnswer{Items: make([]bulkItem, len(items)), Total: len(items)}
 	var problems []*fault.Fault
 	for i, item := range slices.Backward(items) { // parts of a note before the note itself
-		one := bulkItem{ID: item.ID(), File: item.Spot().Path}
+		one := bulkItem{ID: item.ID(), File: item.Location().Path}
 		err := tx.Part(func() (err error) {
 			one.Status, err = step(ctx, tx, one.ID, a)
 			return err
@@ -194,39 +194,39 @@ func bulkFault(problems []*fault.Fault) *fault.Fault {
 	return f.With("failed", len(problems))
 }
 
-// A bulkMutated is the output of a tool that changes one object or all results of a query.
+// A bulkObjectOut is the output of a tool that changes one object or all results of a query.
 //
 // BulkAnswer is nil for a call with an id; the answer then has the members of mutated only. Its
 // members are on the same level as those of mutated, because it is embedded. plan is the expected
 // result of the call and is not part of the answer.
-type bulkMutated struct {
-	mutated
+type bulkObjectOut struct {
+	objectOut
 	*BulkAnswer
 	PlanToken string `json:"plan_token,omitempty" jsonschema:"send it with the same call to make these changes; CONFLICT if the result would differ"`
 
 	plan planned
 }
 
-// A bulkTraitMutated is the output of a tool that changes one trait or all results of a query. Its
-// fields have the same meaning as those of bulkMutated.
-type bulkTraitMutated struct {
-	traitMutated
+// A bulkTraitOut is the output of a tool that changes one trait or all results of a query. Its
+// fields have the same meaning as those of bulkObjectOut.
+type bulkTraitOut struct {
+	traitOut
 	*BulkAnswer
 	PlanToken string `json:"plan_token,omitempty" jsonschema:"send it with the same call to make these changes; CONFLICT if the result would differ"`
 
 	plan planned
 }
 
-// settle completes the answer and checks or issues the plan token; see answer.
+// finish completes the answer and checks or issues the plan token; see answer.
 //
 // The token is checked last, when all files are staged: it is a digest of the staged texts. A
 // conflict therefore discards a complete draft, and nothing is written.
-func (m *bulkMutated) settle(ctx context.Context, tx *repo.Tx) (err error) {
+func (m *bulkObjectOut) finish(ctx context.Context, tx *repo.Tx) (err error) {
 	if m.BulkAnswer == nil {
-		err = m.mutated.settle(ctx, tx)
+		err = m.objectOut.finish(ctx, tx)
 	} else {
 		m.Action = m.action(m.Action)
-		if m.WouldModify, err = settleBulk(ctx, tx, &m.Aside); tx.DryRun() {
+		if m.WouldModify, err = finishBulk(ctx, tx, &m.Aside); tx.DryRun() {
 			m.DryRun, m.Action = true, ""
 		}
 	}
@@ -236,13 +236,13 @@ func (m *bulkMutated) settle(ctx context.Context, tx *repo.Tx) (err error) {
 	return err
 }
 
-// settle completes the answer and checks or issues the plan token; see answer.
-func (m *bulkTraitMutated) settle(ctx context.Context, tx *repo.Tx) (err error) {
+// finish completes the answer and checks or issues the plan token; see answer.
+func (m *bulkTraitOut) finish(ctx context.Context, tx *repo.Tx) (err error) {
 	if m.BulkAnswer == nil {
-		err = m.traitMutated.settle(ctx, tx)
+		err = m.traitOut.finish(ctx, tx)
 	} else {
 		m.Action = m.action("updated")
-		if m.WouldModify, err = settleBulk(ctx, tx, &m.Aside); tx.DryRun() {
+		if m.WouldModify, err = finishBulk(ctx, tx, &m.Aside); tx.DryRun() {
 			m.DryRun, m.Action = true, ""
 		}
 	}
@@ -260,11 +260,11 @@ func (o *BulkAnswer) action(done string) string {
 	return done
 }
 
-// settleBulk records the paths of the changed files in the meta. For a dry run it instead returns
+// finishBulk records the paths of the changed files in the meta. For a dry run it instead returns
 // the changes of the first files.
 //
 // At most tool.MaxPage files are described, fewer if they do not fit into the answer.
-func settleBulk(ctx context.Context, tx *repo.Tx, a *tool.Aside) ([]mutation.FileChange, error) {
+func finishBulk(ctx context.Context, tx *repo.Tx, a *tool.Aside) ([]mutation.FileChange, error) {
 	if !tx.DryRun() {
 		return nil, mutation.NoteFiles(ctx, tx, a)
 	}
@@ -275,11 +275,11 @@ func settleBulk(ctx context.Context, tx *repo.Tx, a *tool.Aside) ([]mutation.Fil
 	return firstChanges(a, firstOf(staged, tool.MaxPage)), nil
 }
 
-// notesNamed is named for an argument that can be empty, as in a bulk call. It then names no files,
+// optionalTarget is named for an argument that can be empty, as in a bulk call. It then names no files,
 // and only the changed files are compared with if_version.
-func notesNamed(id string) aboutFiles {
+func optionalTarget(id string) targetFiles {
 	if id == "" {
 		return func(context.Context, *repo.Tx) ([]vault.Path, error) { return nil, nil }
 	}
-	return named(id)
+	return noteTarget(id)
 }

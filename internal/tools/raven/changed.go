@@ -5,27 +5,27 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 )
 
-// A past is an object that a call changes, in its state before the change.
+// A priorObject is an object that a call changes, in its state before the change.
 //
 // Both values are kept: the object with its position, to find it again in the index after the
 // change, and its rendered form, to compare fields with it.
-type past struct {
+type priorObject struct {
 	index.Object
 	// shown is the object as an answer shows it. It is built before the change, because the draft
 	// changes the index.
 	shown object
 }
 
-// before returns the past of an object in idx.
-func before(idx *index.Index, o index.Object) past { return past{o, objectAt(idx, o)} }
+// priorOf returns the past of an object in idx.
+func priorOf(idx *index.Index, o index.Object) priorObject { return priorObject{o, objectAt(idx, o)} }
 
-// in returns the same object in a later state. A section is identified by its line, because an edit
+// find returns the same object in a later state. A section is identified by its line, because an edit
 // may rename it. If the section no longer exists, in returns the note. It returns false if the note
 // does not exist.
 //
 // The line of a section's heading is stable under all edits that these tools make within a section;
 // the slug is not, because it follows the text of the heading.
-func (p past) in(idx *index.Index) (index.Object, bool) {
+func (p priorObject) find(idx *index.Index) (index.Object, bool) {
 	n, ok := idx.Note(p.Note.Path)
 	if !ok || p.Section == nil {
 		return index.Object{Note: n}, ok
@@ -43,8 +43,8 @@ func (p past) in(idx *index.Index) (index.Object, bool) {
 // The action is unchanged if the call, or this operation of a batch, has staged nothing. If the
 // change made the frontmatter invalid, the answer has a warning instead of an error: the caller
 // asked for exactly this text.
-func (m *mutated) updated(tx *repo.Tx, was past) error {
-	o, ok := was.in(tx.Index())
+func (m *objectOut) updated(tx *repo.Tx, was priorObject) error {
+	o, ok := was.find(tx.Index())
 	if !ok {
 		return notFound("no object %q", was.ID())
 	}

@@ -181,7 +181,7 @@ func (in checkFilter) picker(
 // It reads the declared types in the index, all notes in the worst case; it is called only for a
 // type that the schema does not have.
 func declaredAnywhere(ctx context.Context, idx *index.Index, typ string) bool {
-	going := state.Going(ctx)
+	going := state.KeepGoing(ctx)
 	for n := range idx.Notes("") {
 		if !going() {
 			return false
@@ -279,7 +279,7 @@ func (f tools) createMissing(ctx context.Context, c auth.Caller, in checkIn) (ch
 		return checkOut{}, fault.New(fault.InvalidValue, "create_missing cannot be used with as_of").
 			With("argument", "as_of")
 	}
-	return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, false, notesNamed("")}, in.make)
+	return draft(ctx, f, request{c, in.Vault.Vault, &in.Mutation, false, optionalTarget("")}, in.make)
 }
 
 // make drafts the missing notes, checks the vault with them, and fills the output. If that check
@@ -320,7 +320,7 @@ func (in checkIn) make(ctx context.Context, tx *repo.Tx, out *checkOut) error {
 		return mutation.NoteFiles(ctx, tx, &out.Aside)
 	}
 	out.DryRun = true
-	out.WouldModify, err = settleBulk(ctx, tx, &out.Aside)
+	out.WouldModify, err = finishBulk(ctx, tx, &out.Aside)
 	return err
 }
 
@@ -357,7 +357,7 @@ func (c *vaultCheck) create(ctx context.Context, tx *repo.Tx) (created []created
 			in.Fields[name] = nil
 		}
 		// A note that cannot be created does not prevent the others.
-		one := mutated{}
+		one := objectOut{}
 		if err := tx.Try(func() error { return in.run(ctx, tx, &one) }); err != nil {
 			if ctx.Err() != nil {
 				return nil, nil, err

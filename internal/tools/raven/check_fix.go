@@ -31,9 +31,9 @@ type checkFixIn struct {
 	tool.Mutation
 }
 
-// A checkFixed is the output of raven_check_fix: the fixes, and the number of issues that remain.
+// A checkFixOut is the output of raven_check_fix: the fixes, and the number of issues that remain.
 // The counters are those of a second check in the same transaction, after the fixes.
-type checkFixed struct {
+type checkFixOut struct {
 	tool.Aside  `json:"-"`
 	Action      string                `json:"action,omitempty" jsonschema:"updated or unchanged"`
 	Fixed       []fixedIssue          `json:"fixed" jsonschema:"the first 200"`
@@ -67,13 +67,13 @@ func (f tools) checkFix() *tool.Tool {
 		Role: auth.Editor, Kind: tool.Destroy, Idempotent: true, List: "fixed",
 		Route:    tool.Route{Method: "POST", Path: "/check/fix"},
 		Commands: []tool.Command{{Words: "check fix", Args: []string{"id?"}}},
-	}, func(ctx context.Context, c auth.Caller, in checkFixIn) (checkFixed, error) {
+	}, func(ctx context.Context, c auth.Caller, in checkFixIn) (checkFixOut, error) {
 		plan, err := planOf(in.PlanToken, "raven_check_fix", in.checkFilter)
 		if err != nil {
-			return checkFixed{}, err
+			return checkFixOut{}, err
 		}
-		w := writing{c, in.Vault.Vault, &in.Mutation, false, notesNamed(in.noteID())}
-		return draft(ctx, f, w, func(ctx context.Context, tx *repo.Tx, out *checkFixed) error {
+		w := request{c, in.Vault.Vault, &in.Mutation, false, optionalTarget(in.noteID())}
+		return draft(ctx, f, w, func(ctx context.Context, tx *repo.Tx, out *checkFixOut) error {
 			if err := in.run(ctx, tx, out); err != nil {
 				return err
 			}
@@ -97,7 +97,7 @@ func (in checkFilter) noteID() string {
 // check again to count what remains. Texts come before moves, because findings are located by the
 // path that the note had during the check. It runs in a transaction, so another writer's commit in
 // between repeats all of it.
-func (in checkFixIn) run(ctx context.Context, tx *repo.Tx, out *checkFixed) error {
+func (in checkFixIn) run(ctx context.Context, tx *repo.Tx, out *checkFixOut) error {
 	out.Fixed, out.Skipped = []fixedIssue{}, []fixedIssue{}
 	clock := state.Clock(tx.Index(), tx.Now())
 	check, err := newVaultCheck(ctx, tx.Index(), clock, in.checkFilter)
@@ -153,12 +153,12 @@ func (in checkFixIn) filterAfter(ctx context.Context, tx *repo.Tx) checkFilter {
 //
 // In a dry run the answer has no action; the other members are the same as those of the call that
 // makes the changes.
-func (o *checkFixed) end(ctx context.Context, tx *repo.Tx, plan planned) (err error) {
+func (o *checkFixOut) end(ctx context.Context, tx *repo.Tx, plan planned) (err error) {
 	if o.Action = "updated"; o.FixedTotal == 0 {
 		o.Action = "unchanged"
 	}
 	o.Fixed, o.Skipped = firstOf(o.Fixed, maxProblems), firstOf(o.Skipped, maxProblems)
-	if o.WouldModify, err = settleBulk(ctx, tx, &o.Aside); tx.DryRun() {
+	if o.WouldModify, err = finishBulk(ctx, tx, &o.Aside); tx.DryRun() {
 		o.DryRun, o.Action = true, ""
 	}
 	if err == nil {
@@ -173,7 +173,7 @@ func (o *checkFixed) end(ctx context.Context, tx *repo.Tx, plan planned) (err er
 type fixer struct {
 	tx      *repo.Tx
 	checked *index.Index // the index that was checked, without the fixes
-	out     *checkFixed
+	out     *checkFixOut
 	// paths contains the keys of notes, in the order in which they were added.
 	paths []string
 	notes map[string][]finding // findings that are fixed in the text, by path
@@ -194,8 +194,8 @@ func (x *fixer) add(f finding) {
 	x.notes[path] = append(x.notes[path], f)
 }
 
-// tell records a finding as skipped for a reason or, if reason is empty, as fixed.
-func (x *fixer) tell(f finding, reason string) {
+// record records a finding as skipped for a reason or, if reason is empty, as fixed.
+func (x *fixer) record(f finding, reason string) {
 	at := placeOf(f.fault)
 	one := fixedIssue{at.File, at.Line, f.fault.Code, f.code, f.fix.old, f.fix.now, reason}
 	if reason != "" {
@@ -234,7 +234,7 @@ func (x *fixer) note(ctx context.Context, path string) error {
 		}
 	}
 	edit(true)
-	text = x.respell(path, text, all, failed)
+	text = x.expandRefs(path, text, all, failed)
 	edit(false)
 	locked := ""
 	if string(text) != string(was) {
@@ -247,9 +247,9 @@ func (x *fixer) note(ctx context.Context, path string) error {
 	for i, f := range all {
 		switch {
 		case failed[i]:
-			x.tell(f, "it cannot be changed without changing other text")
+			x.record(f, "it cannot be changed without changing other text")
 		default:
-			x.tell(f, locked)
+			x.record(f, locked)
 		}
 	}
 	return nil
@@ -261,13 +261,13 @@ func isLocked(err error) bool {
 	return fault.Is(err, fault.ReadOnly) || fault.Is(err, fault.PermissionDenied)
 }
 
-// respell returns the text with references replaced by full ids, which lead to the same objects as
+// expandRefs returns the text with references replaced by full ids, which lead to the same objects as
 // when the vault was checked. It sets failed for the indexes of
 // the findings whose references cannot be rewritten.
 //
 // References are identified by their line and their target as written: the same target twice in one
 // line is rewritten twice, which is right, because both have the same problem.
-func (x *fixer) respell(path string, text []byte, all []finding, failed map[int]bool) []byte {
+func (x *fixer) expandRefs(path string, text []byte, all []finding, failed map[int]bool) []byte {
 	type place struct {
 		line   int
 		target string
@@ -281,7 +281,7 @@ func (x *fixer) respell(path string, text []byte, all []finding, failed map[int]
 	if len(wanted) == 0 {
 		return text
 	}
-	res := relink.Respell(x.checked, vault.Path(path).ID(), text, func(line int, target string) bool {
+	res := relink.WriteInFull(x.checked, vault.Path(path).ID(), text, func(line int, target string) bool {
 		return wanted[place{line, target}]
 	})
 	for i, f := range all {
@@ -305,7 +305,7 @@ func (x *fixer) move(ctx context.Context) error {
 		to := f.fix.to.ID()
 		// Paths that are equal after case folding would collide.
 		if taken[vault.Fold(to)] {
-			x.tell(f, "another note would get the same path")
+			x.record(f, "another note would get the same path")
 			continue
 		}
 		taken[vault.Fold(to)] = true
@@ -325,7 +325,7 @@ func (x *fixer) move(ctx context.Context) error {
 				return one
 			}
 		}
-		x.tell(f, reason)
+		x.record(f, reason)
 	}
 	return nil
 }

@@ -75,7 +75,7 @@ type noteCheck struct {
 // references are checked.
 func (c noteCheck) run() {
 	if q := c.note.Quarantine; q != nil {
-		c.tell(finding{fault: fault.New(fault.FileError, "the frontmatter does not parse: %s", q.Message),
+		c.report(finding{fault: fault.New(fault.FileError, "the frontmatter does not parse: %s", q.Message),
 			code: "parse_error"}, q.Line)
 		return
 	}
@@ -89,7 +89,7 @@ func (c noteCheck) run() {
 			}
 			c.object(c.note.Object(i), s.DeclaredType, s.Line)
 			if declared[s.Slug] {
-				c.tell(finding{fault: fault.New(fault.DuplicateID, "the note declares the id %q twice", s.Slug).
+				c.report(finding{fault: fault.New(fault.DuplicateID, "the note declares the id %q twice", s.Slug).
 					With("id", c.note.Object(i).ID()), code: "duplicate_object_id", typ: s.Type}, s.Line)
 			}
 			declared[s.Slug] = true
@@ -99,10 +99,10 @@ func (c noteCheck) run() {
 	c.references()
 }
 
-// tell reports a finding in a line of the note. Line 0 means line 1. It adds Raven's name of the
+// report reports a finding in a line of the note. Line 0 means line 1. It adds Raven's name of the
 // issue and the location to the fault, and must be the only place that calls found for findings of
 // the note.
-func (c noteCheck) tell(f finding, line int) {
+func (c noteCheck) report(f finding, line int) {
 	f.fault = f.fault.With(codeKey, f.code).At(c.note.Path, max(line, 1))
 	c.found(f)
 }
@@ -114,7 +114,7 @@ func (c noteCheck) tell(f finding, line int) {
 func (c noteCheck) object(o index.Object, declared string, line int) {
 	s := c.idx.Schema()
 	if _, ok := s.Type(declared); !ok && declared != "" {
-		c.tell(finding{fault: fault.Of(s.NoType(declared)), code: "unknown_type", typ: declared}, line)
+		c.report(finding{fault: fault.Of(s.NoType(declared)), code: "unknown_type", typ: declared}, line)
 		return
 	}
 	t, ok := s.Type(o.Type())
@@ -127,7 +127,7 @@ func (c noteCheck) object(o index.Object, declared string, line int) {
 		if name, _ := f.Details["field"].(string); hasTrait(t, name) && !fieldIn(t, name) {
 			one.code, one.trait = "missing_required_trait", name
 		}
-		c.tell(one, line)
+		c.report(one, line)
 	}
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		at := line
@@ -152,7 +152,7 @@ func (c noteCheck) field(o index.Object, t *vault.Type, name string, value any, 
 		if def, ok := t.Field(name); ok {
 			one.fix = fieldFix(o, def, name, value, c.clock)
 		}
-		c.tell(one, line)
+		c.report(one, line)
 	}
 	for _, name := range checked.Unknown {
 		if slices.Contains(freeFields, name) {
@@ -162,7 +162,7 @@ func (c noteCheck) field(o index.Object, t *vault.Type, name string, value any, 
 		one.fault, one.code = fault.New(fault.InvalidField, "type %s has no field %q", t.Name, name).
 			With("field", name).With("allowed", vault.Offered(t.FieldNames())).Suggest(name, t.FieldNames()),
 			"unknown_frontmatter_key"
-		c.tell(one, line)
+		c.report(one, line)
 	}
 }
 
@@ -186,7 +186,7 @@ func fieldFix(o index.Object, def *vault.Field, name string, value any, c vault.
 // plainText returns a value in the form in which the answer shows it.
 func plainText(v any) string {
 	var all []string
-	for _, one := range mutation.Listed(v) {
+	for _, one := range mutation.AsList(v) {
 		all = append(all, plain(one))
 	}
 	return firstRunes(strings.Join(all, ", "))
@@ -293,11 +293,11 @@ func (c noteCheck) traits() {
 		case t.Field || t.Task:
 		case !ok && t.Type != "id":
 			about.fault, about.code, about.warning = fault.Of(s.NoTrait(t.Type)), "undefined_trait", true
-			c.tell(about, t.Line)
-		case ok && t.Raw == "" && !speaksBare(&def.Field):
+			c.report(about, t.Line)
+		case ok && t.Raw == "" && !allowsNoValue(&def.Field):
 			about.fault = fault.New(fault.InvalidValue, "Trait '%s' must have a value", t.Type).With("field", t.Type)
 			about.code, about.warning = "invalid_trait_value", true
-			c.tell(about, t.Line)
+			c.report(about, t.Line)
 		case ok:
 			if _, err := def.Read(t.Value(), c.clock); err != nil {
 				about.fault, about.code = fault.Of(err), "invalid_trait_value"
@@ -305,7 +305,7 @@ func (c noteCheck) traits() {
 					about.code = "invalid_enum_value"
 				}
 				about.fix, about.inTrait = c.traitFix(t, def), true
-				c.tell(about, t.Line)
+				c.report(about, t.Line)
 			}
 		}
 	}
@@ -347,7 +347,7 @@ func (c noteCheck) inTraits() []bareRef {
 		if t.Field || !ok || !def.IsRef() {
 			continue
 		}
-		for _, v := range mutation.Listed(t.Value()) {
+		for _, v := range mutation.AsList(t.Value()) {
 			switch v := v.(type) {
 			case markdown.Ref:
 				all = append(all, bareRef{string(v), t.Line, t.Type, def.Target, true})
@@ -438,7 +438,7 @@ func (c noteCheck) reference(r checkedRef) {
 		if complete != nil {
 			complete(&f)
 		}
-		c.tell(f, r.line)
+		c.report(f, r.line)
 	}
 	inFull := func(f *finding) { f.fix = &noteFix{old: shown, now: to.ID, ref: r.target} }
 	local := strings.HasPrefix(strings.TrimSpace(r.target), "#") && r.form != markdown.MarkdownLink
@@ -494,7 +494,7 @@ func (c noteCheck) target(r checkedRef, to index.Resolution) {
 	if r.field != "" {
 		f.fault = f.fault.With("field", r.field)
 	}
-	c.tell(f, r.line)
+	c.report(f, r.line)
 }
 
 // A missingRef is the target of a reference that does not exist but could be created.

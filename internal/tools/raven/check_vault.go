@@ -166,8 +166,8 @@ func byPlace(all []finding) []finding {
 	return all
 }
 
-// tell reports a finding in a line of a file, or without a location if file is empty.
-func (c *vaultCheck) tell(f finding, file string, line int) {
+// report reports a finding in a line of a file, or without a location if file is empty.
+func (c *vaultCheck) report(f finding, file string, line int) {
 	if f.fault = f.fault.With(codeKey, f.code); file != "" {
 		f.fault = f.fault.At(file, line)
 	}
@@ -201,7 +201,7 @@ func (c *vaultCheck) run(ctx context.Context) bool {
 //
 // The clock is read at every 256th step only. The function is for one goroutine.
 func (c *vaultCheck) going(ctx context.Context) func() bool {
-	going, step := state.Going(ctx), 0
+	going, step := state.KeepGoing(ctx), 0
 	return func() bool {
 		step++
 		return going() && (c.until.IsZero() || step%256 != 0 || time.Now().Before(c.until))
@@ -214,7 +214,7 @@ func (c *vaultCheck) pins(going func() bool) bool {
 		if !going() {
 			return false
 		}
-		c.tell(finding{fault: fault.New(fault.DuplicateID,
+		c.report(finding{fault: fault.New(fault.DuplicateID,
 			"the id %q is declared twice; this declaration is ignored", t.Pin()).With("id", t.Pin()),
 			code: "duplicate_trait_id", trait: t.Type}, t.Note.Path, t.Line)
 	}
@@ -244,7 +244,7 @@ func placeOf(f *fault.Fault) fault.Location {
 // is compared before each note, which costs little beside the check of a note; within a note only
 // the context is. It also reports a note in the wrong folder, and a conflict copy.
 func (c *vaultCheck) notes(ctx context.Context) bool {
-	refs, going := c.idx.Resolver(), state.Going(ctx)
+	refs, going := c.idx.Resolver(), state.KeepGoing(ctx)
 	for n := range c.picks.notes(c.idx) {
 		if ctx.Err() != nil || !c.until.IsZero() && time.Now().After(c.until) {
 			return false
@@ -254,7 +254,7 @@ func (c *vaultCheck) notes(ctx context.Context) bool {
 			passed: func(f finding, code fault.Code, line int) bool { return c.passed(f, code, n.Path, line) }}.run()
 		c.place(n)
 		if vault.Path(n.Path).IsConflictCopy() {
-			c.tell(finding{fault: fault.New(fault.FileError,
+			c.report(finding{fault: fault.New(fault.FileError,
 				"the note is a conflict copy: its text could not be merged into the original"),
 				code: "conflict_copy", warning: true, typ: n.Type}, n.Path, 1)
 		}
@@ -292,7 +292,7 @@ func (c *vaultCheck) place(n *index.Note) {
 				about.fix = &noteFix{old: n.ID, now: to.ID(), to: to}
 			}
 		}
-		c.tell(about, n.Path, 1)
+		c.report(about, n.Path, 1)
 		return
 	}
 	if t := typeOfFolder(c.idx.Schema(), n.ID); t != nil && t.Name != typ && t.Name != vault.Daily &&
@@ -300,7 +300,7 @@ func (c *vaultCheck) place(n *index.Note) {
 		about.fault = fault.New(fault.InvalidValue, "the note is a %s, but in the folder of the type %s", typ, t.Name).
 			With("expected", t.Name)
 		about.code = "directory_type_mismatch"
-		c.tell(about, n.Path, 1)
+		c.report(about, n.Path, 1)
 	}
 }
 
@@ -378,13 +378,13 @@ func (c *vaultCheck) alias(alias string, in, called []*index.Note) {
 			}
 		}
 		if len(in) > 1 {
-			c.tell(finding{fault: fault.New(fault.DuplicateID,
+			c.report(finding{fault: fault.New(fault.DuplicateID,
 				"the alias %q is one of %d notes", firstRunes(alias), len(in)).
 				With("alias", firstRunes(alias)).With("ids", noteIDs(in)),
 				code: "duplicate_alias", typ: n.Type}, n.Path, line)
 		}
 		if others := without(called, n); len(others) > 0 {
-			c.tell(finding{fault: fault.New(fault.DuplicateID,
+			c.report(finding{fault: fault.New(fault.DuplicateID,
 				"the alias %q is the name of another note", firstRunes(alias)).
 				With("alias", firstRunes(alias)).With("ids", noteIDs(others)),
 				code: "alias_collision", typ: n.Type}, n.Path, line)
@@ -425,7 +425,7 @@ func (c *vaultCheck) shortNames(short map[string][]*index.Note, going func() boo
 				continue
 			}
 			told[key] = true
-			c.tell(finding{fault: fault.New(fault.DuplicateID,
+			c.report(finding{fault: fault.New(fault.DuplicateID,
 				"the name %q is one of %d notes", firstRunes(base), len(short[key])).
 				With("ref", firstRunes(n.Refs[i].Target)).With("ids", noteIDs(short[key])),
 				code: "id_collision", warning: true, typ: n.Type}, n.Path, n.Refs[i].Line)
@@ -449,7 +449,7 @@ func (c *vaultCheck) definitions() {
 		if _, ok := f.Details["value_types"]; ok {
 			code = "unknown_field_type"
 		}
-		c.tell(finding{fault: f, code: code}, vault.SchemaFile, at)
+		c.report(finding{fault: f, code: code}, vault.SchemaFile, at)
 	}
 	s := c.idx.Schema()
 	for _, f := range dangling(s) {
@@ -458,24 +458,24 @@ func (c *vaultCheck) definitions() {
 			one.code, one.warning = "undefined_trait_of_type", true
 		}
 		where, _ := f.Details["where"].(string)
-		c.tell(one, vault.SchemaFile, line(strings.Split(where, ".")...))
+		c.report(one, vault.SchemaFile, line(strings.Split(where, ".")...))
 	}
 	for _, f := range unfit(s, c.clock) {
 		where, _ := f.Details["where"].(string)
-		c.tell(finding{fault: f, code: "invalid_default"}, vault.SchemaFile, line(strings.Split(where, ".")...))
+		c.report(finding{fault: f, code: "invalid_default"}, vault.SchemaFile, line(strings.Split(where, ".")...))
 	}
 	for _, t := range s.Types {
 		if t.Builtin {
 			continue
 		}
 		if c.idx.Count(t.Name) == 0 {
-			c.tell(finding{fault: fault.New(fault.SchemaError, "no object has the type %s", t.Name).
+			c.report(finding{fault: fault.New(fault.SchemaError, "no object has the type %s", t.Name).
 				With("type", t.Name),
 				code: "unused_type", warning: true, typ: t.Name}, vault.SchemaFile, line("types", t.Name))
 		}
 		for _, f := range t.Fields {
 			if f.Required && !f.HasDefault && f.Type == "ref" && f.Target == t.Name {
-				c.tell(finding{fault: fault.New(fault.SchemaError, "the field %s of %s is required and "+
+				c.report(finding{fault: fault.New(fault.SchemaError, "the field %s of %s is required and "+
 					"refers to another %s: the first object cannot have a target", f.Name, t.Name, t.Name).
 					With("field", f.Name), code: "self_referential_required", warning: true, typ: t.Name},
 					vault.SchemaFile, line("types", t.Name, "fields", f.Name))
@@ -484,7 +484,7 @@ func (c *vaultCheck) definitions() {
 	}
 	for _, t := range s.Traits {
 		if c.idx.TraitCount(t.Name) == 0 {
-			c.tell(finding{fault: fault.New(fault.SchemaError, "the trait %s is not used", t.Name).
+			c.report(finding{fault: fault.New(fault.SchemaError, "the trait %s is not used", t.Name).
 				With("trait", t.Name),
 				code: "unused_trait", warning: true, trait: t.Name}, vault.SchemaFile, line("traits", t.Name))
 		}
@@ -504,7 +504,7 @@ func (c *vaultCheck) templates(s *vault.Schema, line func(...string) int) {
 		}
 		path := strings.TrimSuffix(file, ".md") + ".md"
 		if _, ok := c.idx.File(path); !ok {
-			c.tell(finding{fault: fault.New(fault.NotFound, "the template %q does not exist", firstRunes(file)).
+			c.report(finding{fault: fault.New(fault.NotFound, "the template %q does not exist", firstRunes(file)).
 				With("file", firstRunes(file)), code: "missing_template", warning: true, typ: typ},
 				vault.SchemaFile, at)
 		}
@@ -529,11 +529,11 @@ func (c *vaultCheck) settings() {
 		if f.Location != nil {
 			file, at = f.Location.File, f.Location.Line
 		}
-		c.tell(finding{fault: f, code: "config_error"}, file, at)
+		c.report(finding{fault: f, code: "config_error"}, file, at)
 	}
 	config := c.idx.Config()
 	odd := func(message string) {
-		c.tell(finding{fault: fault.New(fault.SchemaError, "%s", message), code: "config_error", warning: true},
+		c.report(finding{fault: fault.New(fault.SchemaError, "%s", message), code: "config_error", warning: true},
 			vault.ConfigRaven, 1)
 	}
 	if config.Deletion.Behavior == "permanent" {
@@ -542,11 +542,11 @@ func (c *vaultCheck) settings() {
 	if dir := strings.TrimSuffix(config.Deletion.TrashDir, "/"); dir != strings.TrimSuffix(vault.Trash, "/") {
 		odd("deletion.trash_dir is not supported: deleted notes are moved to .trash")
 	}
-	world := query.State{Index: c.idx, Clock: c.clock}.World()
-	world.Leads = nil // missing targets of references are not reported here
+	world := query.State{Index: c.idx, Clock: c.clock}.Env()
+	world.Resolve = nil // missing targets of references are not reported here
 	for _, q := range config.Queries {
 		if err := checkSaved(q, world); err != nil && c.idx.SchemaErr() == nil {
-			c.tell(finding{fault: fault.New(fault.InvalidQuery, "the saved query %q is invalid: %s", firstRunes(q.Name),
+			c.report(finding{fault: fault.New(fault.InvalidQuery, "the saved query %q is invalid: %s", firstRunes(q.Name),
 				fault.Of(err).Message).With("name", firstRunes(q.Name)).With("cause", string(fault.Of(err).Code)),
 				code: "invalid_saved_query", warning: true}, vault.ConfigRaven, 1)
 		}
@@ -557,7 +557,7 @@ func (c *vaultCheck) settings() {
 //
 // A saved query has either a text in the query language or the older form of lists of types,
 // traits, filters and tags, which is converted first.
-func checkSaved(s vault.Query, w query.World) error {
+func checkSaved(s vault.Query, w query.Env) error {
 	if s.Query == "" {
 		for name := range s.Filters {
 			if !slices.Contains(s.Traits, name) {
@@ -581,7 +581,7 @@ func checkSaved(s vault.Query, w query.World) error {
 func (c *vaultCheck) onDisk(control repo.Control, fresh repo.Freshness) {
 	// A nil Sweep means that the files were never compared, or that there are none.
 	if control.Sweep != nil && fresh != repo.Fresh {
-		c.tell(finding{fault: fault.New(fault.IndexError,
+		c.report(finding{fault: fault.New(fault.IndexError,
 			"the files have not been compared with the checked version yet: %s", fresh).
 			Try("raven_reindex", nil), code: "stale_index", warning: true}, "", 0)
 	}
@@ -589,14 +589,14 @@ func (c *vaultCheck) onDisk(control repo.Control, fresh repo.Freshness) {
 		return
 	}
 	for _, f := range control.Left.Files {
-		c.tell(finding{fault: fault.New(fault.FileError, "the file is not synced: %s", f.Problem()).
+		c.report(finding{fault: fault.New(fault.FileError, "the file is not synced: %s", f.Problem()).
 			With("reason", f.Why), code: "left_file", warning: true}, f.Path, 0)
 	}
 }
 
 // incomplete reports that the call ran out of time.
 func (c *vaultCheck) incomplete() {
-	c.tell(finding{fault: fault.New(fault.IndexError, "the call ran out of time before all notes were checked").
+	c.report(finding{fault: fault.New(fault.IndexError, "the call ran out of time before all notes were checked").
 		Fix("check a folder: %s", "id with a slash at its end"), code: "check_incomplete", warning: true}, "", 0)
 }
 

@@ -17,13 +17,13 @@ var completeDoc string
 
 // A completeIn is the input of raven_complete. The meaning of Of depends on Kind.
 //
-// The prefix, the limit and the page token are in tool.Completing. The catalogue calls this tool
+// The prefix, the limit and the page token are in tool.CompletionIn. The catalogue calls this tool
 // for every argument whose tag complete names one of the kinds.
 type completeIn struct {
 	tool.Vault
 	Kind string `json:"kind" enum:"id,path,type,trait,tag,query,version,field,type_field,trait_value" jsonschema:"the kind of suggestions"`
 	Of   string `json:"of,omitempty" max:"512" jsonschema:"for a field: the object; for a type_field: the type; for a trait_value: the trait"`
-	tool.Completing
+	tool.CompletionIn
 }
 
 // The kinds of completion suggestions, as the tag `complete` of an argument names them.
@@ -180,7 +180,7 @@ func pickPaths(out *tool.Values, idx *index.Index, in completeIn, after string) 
 	}
 	at := max(after, in.Prefix)
 	for {
-		path, ok := noteBehind(idx, at)
+		path, ok := noteAfter(idx, at)
 		if !ok || !strings.HasPrefix(path, in.Prefix) {
 			return
 		}
@@ -195,8 +195,8 @@ func pickPaths(out *tool.Values, idx *index.Index, in completeIn, after string) 
 	}
 }
 
-// noteBehind returns the path of the first note after a position, or false if there is none.
-func noteBehind(idx *index.Index, at string) (string, bool) {
+// noteAfter returns the path of the first note after a position, or false if there is none.
+func noteAfter(idx *index.Index, at string) (string, bool) {
 	for n := range idx.Notes(at) {
 		return n.Path, true
 	}

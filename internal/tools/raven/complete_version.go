@@ -51,13 +51,13 @@ func (f tools) undoable(
 		if out.About == nil {
 			out.About = map[string]string{}
 		}
-		out.About[version] = about(commit)
+		out.About[version] = describeCommit(commit)
 	}
 	return nil
 }
 
-// about returns a short description of a commit: tool, notes, principal and time.
-func about(c *eventlog.Commit) string {
+// describeCommit returns a short description of a commit: tool, notes, principal and time.
+func describeCommit(c *eventlog.Commit) string {
 	var paths []string
 	for _, n := range c.Notes {
 		if !strings.HasPrefix(n.Path, ".") {

@@ -76,7 +76,7 @@ func showDate(ctx context.Context, v view, in dateIn) (dateOut, error) {
 	if err != nil {
 		return dateOut{}, err
 	}
-	d := newDrawer(v.Index, depth)
+	d := newRenderer(v.Index, depth)
 	out := d.day(day)
 	if out.Items, err = state.Page(ctx, pager(&out.Aside, in.Page), d.dated(day), d.datedItem); err != nil {
 		return dateOut{}, err
@@ -118,7 +118,7 @@ func (d renderer) day(day vault.Date) dateOut {
 //
 // A line can have several dates, such as two traits; index.Dated has no position within the line.
 type placed struct {
-	index.Dated
+	index.DateMention
 	// number counts the dates on one line, from 0.
 	number int
 }
@@ -149,7 +149,7 @@ func (d renderer) dated(day vault.Date) state.Listing[placed] {
 		}
 	}
 	count := func() int { return d.idx.DateCount(day) }
-	return state.Listing[placed]{Behind: behind, Spot: placed.spot, Count: count}
+	return state.Listing[placed]{After: behind, Location: placed.spot, Count: count}
 }
 
 // datedItem returns a field or trait as the answer shows it.
@@ -188,9 +188,9 @@ func (v view) someBacklinks(
 // firstLinks returns the first tool.MaxPage links of a list, and the number of all links.
 func firstLinks(ctx context.Context, l state.Listing[index.Link]) ([]index.Link, int) {
 	links := []index.Link{}
-	for link := range l.Behind(index.Location{}) {
+	for link := range l.After(index.Location{}) {
 		if len(links) == tool.MaxPage {
-			return links, l.Total(state.Going(ctx))
+			return links, l.Total(state.KeepGoing(ctx))
 		}
 		links = append(links, link)
 	}

@@ -46,20 +46,20 @@ func (f tools) remove() *tool.Tool {
 			{Words: "delete", Args: []string{"id?"}},
 			{Words: "object delete", Args: []string{"id?"}},
 		},
-	}, func(ctx context.Context, c auth.Caller, in deleteIn) (bulkMutated, error) {
-		if err := in.legal(); err != nil {
-			return bulkMutated{}, err
+	}, func(ctx context.Context, c auth.Caller, in deleteIn) (bulkObjectOut, error) {
+		if err := in.validate(); err != nil {
+			return bulkObjectOut{}, err
 		}
 		if in.Erase {
 			out, err := f.erase(ctx, c, in)
-			return bulkMutated{mutated: out}, err
+			return bulkObjectOut{objectOut: out}, err
 		}
 		return f.removeAll(ctx, c, in)
 	})
 }
 
-// legal returns an error if the arguments contradict each other. It does not read the vault.
-func (in deleteIn) legal() error {
+// validate returns an error if the arguments contradict each other. It does not read the vault.
+func (in deleteIn) validate() error {
 	if in.Erase && (in.isBulk() || in.PlanToken != "") {
 		return fault.New(fault.InvalidValue, "erase one note at a time, by its id").With("argument", "erase")
 	}
@@ -70,15 +70,15 @@ func (in deleteIn) legal() error {
 //
 // A call with an id can have a plan token too; it then fails with CONFLICT if the note has changed
 // since the dry run.
-func (f tools) removeAll(ctx context.Context, c auth.Caller, in deleteIn) (bulkMutated, error) {
+func (f tools) removeAll(ctx context.Context, c auth.Caller, in deleteIn) (bulkObjectOut, error) {
 	plan, err := planOf(in.PlanToken, "raven_delete", in.ID, in.Query, in.Filter)
 	if err != nil {
-		return bulkMutated{}, err
+		return bulkObjectOut{}, err
 	}
-	w := writing{c, in.Vault.Vault, &in.Mutation, in.Slim, notesNamed(in.ID)}
-	return draft(ctx, f, w, func(ctx context.Context, tx *repo.Tx, out *bulkMutated) (err error) {
+	w := request{c, in.Vault.Vault, &in.Mutation, in.Slim, optionalTarget(in.ID)}
+	return draft(ctx, f, w, func(ctx context.Context, tx *repo.Tx, out *bulkObjectOut) (err error) {
 		if out.plan = plan; !in.isBulk() {
-			return in.run(ctx, tx, &out.mutated)
+			return in.run(ctx, tx, &out.objectOut)
 		}
 		out.Action = "deleted"
 		out.BulkAnswer, err = in.bulkIn.run(ctx, tx, query.Objects, &out.Aside, in.step)
@@ -90,7 +90,7 @@ func (f tools) removeAll(ctx context.Context, c auth.Caller, in deleteIn) (bulkM
 func (in deleteIn) step(
 	ctx context.Context, tx *repo.Tx, id string, a *tool.Aside,
 ) (string, error) {
-	one := mutated{}
+	one := objectOut{}
 	in.ID = id
 	err := in.run(ctx, tx, &one)
 	a.Warnings = append(a.Warnings, one.Warnings...)
@@ -104,7 +104,7 @@ func (in deleteIn) step(
 // is known whether they now lead to another object of the same name. They are reported and not
 // rewritten. The text is staged in the trash in the same commit, so a deletion is never without its
 // copy.
-func (in deleteIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
+func (in deleteIn) run(ctx context.Context, tx *repo.Tx, out *objectOut) error {
 	idx := tx.Index()
 	o, err := locate(idx, in.ID, state.Clock(idx, tx.Now()))
 	if err != nil {
@@ -118,7 +118,7 @@ func (in deleteIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
 	}
 	rest, kept, err := mutation.Cut(o, text)
 	if err != nil {
-		return at(err, o.Note.Path)
+		return withFileAndLine(err, o.Note.Path)
 	}
 	if o.Section == nil {
 		err = tx.Remove(ctx, vault.Path(o.Note.Path))

@@ -22,30 +22,30 @@ type erasedParts struct {
 // An erasure destroys stored parts of the log, so it cannot be a draft of a commit, and it can
 // outlast the call. While nothing is destroyed yet, the answer has only the job, which a caller
 // polls. A repetition with the same idempotency key returns the counts of the first call.
-func (f tools) erase(ctx context.Context, c auth.Caller, in deleteIn) (mutated, error) {
+func (f tools) erase(ctx context.Context, c auth.Caller, in deleteIn) (objectOut, error) {
 	call, err := mutation.Call(c, &in.Mutation, Family)
 	if err != nil {
-		return mutated{}, err
+		return objectOut{}, err
 	}
-	t, err := f.Teams.Team(ctx, c.Tenant)
+	t, err := f.Teams.Tenant(ctx, c.Tenant)
 	if err != nil {
-		return mutated{}, err
+		return objectOut{}, err
 	}
 	v, err := f.view(ctx, c, in.Vault.Vault)
 	if err != nil {
-		return mutated{}, err
+		return objectOut{}, err
 	}
 	out, path, err := erasable(v, in.ID)
 	if err != nil {
-		return mutated{}, err
+		return objectOut{}, err
 	}
 	done, err := t.EraseNote(ctx, call, in.Vault.Vault, path)
 	if err != nil {
-		return mutated{}, err
+		return objectOut{}, err
 	}
 	// Nothing is erased yet, so the answer has only the job.
 	if out.Job = done.Job; done.Parts == 0 {
-		return mutated{Job: done.Job}, nil
+		return objectOut{Job: done.Job}, nil
 	}
 	out.Erased = &erasedParts{done.Parts, done.Copies}
 	out.Note("version", eventlog.Version(done.Seq))
@@ -53,7 +53,7 @@ func (f tools) erase(ctx context.Context, c auth.Caller, in deleteIn) (mutated, 
 		out.Note("replayed", true)
 	}
 	if in.DryRun {
-		out = mutated{did: did{Aside: out.Aside}, Erased: out.Erased, plan: plan[wouldCreate]{
+		out = objectOut{did: did{Aside: out.Aside}, Erased: out.Erased, plan: plan[wouldCreate]{
 			DryRun: true, WouldDelete: &wouldDelete{out.ID},
 			WouldModify: []mutation.FileChange{{Path: string(path), Action: "delete"}},
 		}}
@@ -66,14 +66,14 @@ func (f tools) erase(ctx context.Context, c auth.Caller, in deleteIn) (mutated, 
 // error.
 //
 // Parts of a note cannot be erased alone, because the history of the note contains whole texts.
-func erasable(v view, id string) (out mutated, path vault.Path, err error) {
+func erasable(v view, id string) (out objectOut, path vault.Path, err error) {
 	o, err := locate(v.Index, id, v.Clock)
 	if fault.Is(err, fault.NotFound) {
 		was, bad := vault.NotePath(id)
 		if bad != nil {
 			return out, "", noPath(err, id, "id")
 		}
-		return mutated{did: did{Action: "deleted", ID: was.ID()}, File: string(was)}, was, nil
+		return objectOut{did: did{Action: "deleted", ID: was.ID()}, File: string(was)}, was, nil
 	}
 	if err != nil {
 		return out, "", err
@@ -83,7 +83,7 @@ func erasable(v view, id string) (out mutated, path vault.Path, err error) {
 			o.ID()).With("argument", "id").Try("raven_delete", fault.Args{"id": o.ID()})
 	}
 	links := mutation.LinksFromOutside(v.Index, o)
-	out = mutated{did: did{Action: "deleted", ID: o.ID()}, Type: o.Type(), File: o.Note.Path}
+	out = objectOut{did: did{Action: "deleted", ID: o.ID()}, Type: o.Type(), File: o.Note.Path}
 	mutation.WarnLinks(&out.Aside, o.ID(), links)
 	return out, vault.Path(o.Note.Path), nil
 }

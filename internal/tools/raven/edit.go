@@ -45,9 +45,9 @@ type swap struct {
 	NewStr string `json:"new_str" size:"text"`
 }
 
-// An edited is the output of raven_edit.
-type edited struct {
-	mutated
+// An editOut is the output of raven_edit.
+type editOut struct {
+	objectOut
 	Status string   `json:"status,omitempty" jsonschema:"applied, preview or unchanged"`
 	Path   string   `json:"path,omitempty"`
 	Count  int      `json:"count,omitempty"`
@@ -55,8 +55,8 @@ type edited struct {
 }
 
 // Shorten removes the object and, except in a dry run, the list of replacements.
-func (e *edited) Shorten() {
-	e.mutated.Shorten()
+func (e *editOut) Shorten() {
+	e.objectOut.Shorten()
 	if !e.DryRun {
 		e.Edits = nil
 	}
@@ -72,8 +72,8 @@ const (
 )
 
 // part converts the output to that of an operation of a batch, which does not list replacements.
-func (e *edited) part(dry bool) {
-	e.mutated.part(dry)
+func (e *editOut) part(dry bool) {
+	e.objectOut.part(dry)
 	e.Edits = nil
 }
 
@@ -93,16 +93,16 @@ func (f tools) edit() *tool.Tool {
 		Role: auth.Editor, Kind: tool.Destroy,
 		Route:    tool.Route{Method: "POST", Path: "/files/edit"},
 		Commands: []tool.Command{{Words: "edit", Args: []string{"id", "old_str?", "new_str?"}}},
-	}, func(ctx context.Context, c auth.Caller, in editIn) (edited, error) {
-		if err := in.legal(); err != nil {
-			return edited{}, err
+	}, func(ctx context.Context, c auth.Caller, in editIn) (editOut, error) {
+		if err := in.validate(); err != nil {
+			return editOut{}, err
 		}
-		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, in.Slim, named(in.ID)}, in.run)
+		return draft(ctx, f, request{c, in.Vault.Vault, &in.Mutation, in.Slim, noteTarget(in.ID)}, in.run)
 	})
 }
 
-// legal returns an error if the arguments are invalid. It does not read the vault.
-func (in editIn) legal() error {
+// validate returns an error if the arguments are invalid. It does not read the vault.
+func (in editIn) validate() error {
 	_, err := in.swaps()
 	return err
 }
@@ -145,7 +145,7 @@ func (in editIn) swaps() ([]swap, error) {
 //
 // The note is staged once, with all replacements. If the replacements leave the text as it was, the
 // status is unchanged and there is no commit.
-func (in editIn) run(ctx context.Context, tx *repo.Tx, out *edited) error {
+func (in editIn) run(ctx context.Context, tx *repo.Tx, out *editOut) error {
 	swaps, err := in.swaps()
 	if err != nil {
 		return err
@@ -154,7 +154,7 @@ func (in editIn) run(ctx context.Context, tx *repo.Tx, out *edited) error {
 	if err != nil {
 		return err
 	}
-	was := before(tx.Index(), p)
+	was := priorOf(tx.Index(), p)
 	path := vault.Path(p.Note.Path)
 	text, _, err := tx.Text(ctx, path)
 	if err != nil {
@@ -229,7 +229,7 @@ func searchable(swaps []swap, size int) int {
 //
 // What does not fit is counted in a warning. The replacements are made whether they are shown or
 // not.
-func (e *edited) shown(made []change) {
+func (e *editOut) shown(made []change) {
 	for i, c := range made {
 		c.OldStr, c.NewStr = tool.Beginning(c.OldStr, maxSwapShown), tool.Beginning(c.NewStr, maxSwapShown)
 		if !e.Fits(c) {
@@ -243,8 +243,8 @@ func (e *edited) shown(made []change) {
 // A scope is the part of a text in which replacements are made: the whole text, or the subtree of a
 // section. It is measured from both ends, so that it stays valid when the text in it changes.
 type scope struct {
-	from, behind int // bytes before the scope, and after it
-	skipped      int // lines before the scope
+	from, end int // bytes before the scope, and after it
+	skipped   int // lines before the scope
 }
 
 // scopeOf returns the scope of a section, or of the whole text if s is nil.
@@ -263,7 +263,7 @@ func scopeOf(text []byte, s *index.Section) scope {
 //
 // The line in the result is counted from the beginning of the note, not of the scope.
 func (s scope) replace(text []byte, w swap) ([]byte, change, error) {
-	o, err := markdown.FindOnce(text[s.from:len(text)-s.behind], w.OldStr, w.NewStr)
+	o, err := markdown.FindOnce(text[s.from:len(text)-s.end], w.OldStr, w.NewStr)
 	if err != nil {
 		return nil, change{}, err
 	}
@@ -289,9 +289,9 @@ func contextOf(text []byte, from, to int) string {
 // refused returns the fault of replacement number i, which cannot be made. It does not repeat the
 // text.
 func (in editIn) refused(err error, p index.Object, i int) error {
-	var m *markdown.Matches
+	var m *markdown.NotOnceError
 	if !errors.As(err, &m) {
-		return at(err, p.Note.Path)
+		return withFileAndLine(err, p.Note.Path)
 	}
 	f := fault.New(fault.InvalidValue, "old_str occurs %[2]d times in %[1]s, not once", p.ID(), m.N).
 		With("argument", "old_str").With("matches", m.N).At(p.Note.Path, 0)

@@ -115,20 +115,20 @@ func (h *event) begin(changes map[string]any) {
 	}
 }
 
-// A places finds the parents of traits that a reindex entry names, because the entry does not
+// A parentFinder finds the parents of traits that a reindex entry names, because the entry does not
 // contain them.
 //
 // Parents are found by parsing the texts of the two revisions, which is done at most once for each
 // of them, and only if a trait of the reindex has no parent. The texts must be loaded already.
-type places struct {
+type parentFinder struct {
 	now, was *repo.Revision // the revision of the reindex, and the one before it
 
 	nowIn, wasIn map[string]string // ids of parents by ids of traits; nil: not computed yet
 }
 
-// place sets the parent of a trait, if the event does not have it. For a removed trait that is its
+// setParent sets the parent of a trait, if the event does not have it. For a removed trait that is its
 // last parent.
-func (p *places) place(e *event) {
+func (p *parentFinder) setParent(e *event) {
 	switch {
 	case e.Entity != "trait" || e.Parent != "":
 	case e.found == "removed":

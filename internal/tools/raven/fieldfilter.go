@@ -28,8 +28,8 @@ type fieldFilter struct {
 	zone *time.Location
 }
 
-// wants returns the filters for one field. A list means that the field must have all its values.
-func wants(v view, name string, value any) ([]fieldFilter, error) {
+// newFieldFilters returns the filters for one field. A list means that the field must have all its values.
+func newFieldFilters(v view, name string, value any) ([]fieldFilter, error) {
 	list, ok := value.([]any)
 	if !ok {
 		list = []any{value}
@@ -41,16 +41,16 @@ func wants(v view, name string, value any) ([]fieldFilter, error) {
 			return nil, fault.New(fault.InvalidValue, "field %q can only be compared with a plain value", name).
 				With("field", name)
 		}
-		all = append(all, newWanted(v, name, plain(value)))
+		all = append(all, newFieldFilter(v, name, plain(value)))
 	}
 	return all, nil
 }
 
-// newWanted returns the filter that a field must have the value text.
+// newFieldFilter returns the filter that a field must have the value text.
 //
 // A text can be a reference and a time at the same time: today is a day, and the id of a daily
 // note. The field's type decides.
-func newWanted(v view, name, text string) fieldFilter {
+func newFieldFilter(v view, name, text string) fieldFilter {
 	w := fieldFilter{name: name, text: text, zone: state.Local(v.Clock).Location()}
 	if ref, ok := vault.ParseRef(text); ok && strings.HasPrefix(text, "[[") {
 		w.text, w.isRef = string(ref), true

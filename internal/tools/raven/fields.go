@@ -61,7 +61,7 @@ func inDeclaration(f markdown.Field) error {
 // unwritable returns the problems of the fields that cannot be written.
 func unwritable(fields map[string]any, write writer) []*fault.Fault {
 	var problems []*fault.Fault
-	for _, f := range mutation.Sorted(fields) {
+	for _, f := range mutation.SortedFields(fields) {
 		if err := write(f); err != nil {
 			problems = append(problems, fault.Of(err))
 		}

@@ -21,7 +21,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/fileblob"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/table"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/raven"
 	teamtools "github.com/rookeryhq/rookery/internal/tools/team"
@@ -39,7 +39,7 @@ type place struct {
 	table  table.Table
 	bucket blob.Bucket
 	now    func() time.Time
-	teams  *team.Teams
+	teams  *tenant.Registry
 	cat    *tool.Catalogue
 	cached int64 // bytes of the cache of texts; less than 1 MiB: 1 MiB
 }
@@ -73,8 +73,8 @@ func (p *place) serve(t testing.TB) {
 	if p.teams != nil {
 		p.teams.Close()
 	}
-	p.teams = team.NewTeams(team.Options{
-		Table: p.table, Bucket: p.bucket, Texts: repo.NewTexts(max(p.cached, 1<<20)), Pasts: repo.NewSnapshotCache(1 << 20), Now: p.now,
+	p.teams = tenant.NewRegistry(tenant.Options{
+		Table: p.table, Bucket: p.bucket, Texts: repo.NewTexts(max(p.cached, 1<<20)), Snapshots: repo.NewSnapshotCache(1 << 20), Now: p.now,
 		Log: slog.New(slog.DiscardHandler),
 	})
 	var all []*tool.Tool
@@ -101,7 +101,7 @@ func (p *place) call(name string, in args) (json.RawMessage, error) {
 
 // vault is the vault "v".
 func (p *place) vault(t testing.TB) *repo.Vault {
-	own, err := p.teams.Team(context.Background(), auth.Local)
+	own, err := p.teams.Tenant(context.Background(), auth.Local)
 	require.NoError(t, err)
 	v, err := own.Vault(context.Background(), "v")
 	require.NoError(t, err)

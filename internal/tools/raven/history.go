@@ -59,15 +59,15 @@ type revision struct {
 	Principal string    `json:"principal" title:"who"`
 	Agent     string    `json:"agent"`
 	Path      string    `json:"path"`
-	told
-	Inside      []within `json:"inside,omitempty" jsonschema:"other changes in it, the first 20"`
-	InsideTotal int      `json:"inside_total,omitempty"`
-	Diff        string   `json:"diff,omitempty" jsonschema:"a unified diff"`
-	DiffCut     bool     `json:"diff_cut,omitempty" jsonschema:"the diff shows only the first lines"`
+	eventDetails
+	Inside      []partEvent `json:"inside,omitempty" jsonschema:"other changes in it, the first 20"`
+	InsideTotal int         `json:"inside_total,omitempty"`
+	Diff        string      `json:"diff,omitempty" jsonschema:"a unified diff"`
+	DiffCut     bool        `json:"diff_cut,omitempty" jsonschema:"the diff shows only the first lines"`
 }
 
-// A told contains the details of an event.
-type told struct {
+// An eventDetails contains the details of an event.
+type eventDetails struct {
 	Found   string         `json:"found,omitempty" jsonschema:"of a reindex: discovered, modified or removed"`
 	Changes map[string]any `json:"changes" jsonschema:"by field: the old and new value; for a text, the numbers of lines added and removed"`
 	Fields  map[string]any `json:"fields,omitempty" jsonschema:"for a deleted object"`
@@ -77,12 +77,12 @@ type told struct {
 	Line    int            `json:"line,omitempty" jsonschema:"of a trait"`
 }
 
-// A within is an event of a part of the subject.
-type within struct {
+// A partEvent is an event of a part of the subject.
+type partEvent struct {
 	Op     string `json:"op" title:"change"`
 	Entity string `json:"entity"`
 	ID     string `json:"id"`
-	told
+	eventDetails
 }
 
 // maxInside is the maximum number of events of parts that a revision shows.
@@ -257,7 +257,7 @@ func (s subject) page(
 		if err != nil {
 			return err
 		}
-		if err := s.takeFilled(ctx, v, newer, &r, out); err != nil {
+		if err := s.addFilledRevision(ctx, v, newer, &r, out); err != nil {
 			return err
 		}
 		if out.full {
@@ -271,7 +271,7 @@ func (s subject) page(
 		newer = &r
 	}
 	if more == "" {
-		if err := s.takeFilled(ctx, v, newer, nil, out); err != nil {
+		if err := s.addFilledRevision(ctx, v, newer, nil, out); err != nil {
 			return err
 		}
 		if out.full {
@@ -286,11 +286,11 @@ func (s subject) page(
 	return nil
 }
 
-// takeFilled is take after it has loaded the texts of both revisions, if they are needed.
+// addFilledRevision is take after it has loaded the texts of both revisions, if they are needed.
 //
 // Revisions of large runs come without their texts. Texts are needed for sections, for diffs and
 // for outside edits; other histories are answered from events and digests alone.
-func (s subject) takeFilled(
+func (s subject) addFilledRevision(
 	ctx context.Context, v *repo.Vault, r, before *repo.Revision, out *historyOut,
 ) error {
 	if r != nil && (s.slug != "" || s.diff || bytes.Contains(r.Events, []byte(reindexOp))) {
@@ -298,28 +298,28 @@ func (s subject) takeFilled(
 			return err
 		}
 	}
-	return s.take(r, before, out)
+	return s.addRevision(r, before, out)
 }
 
-// take adds a revision to the page, if it changed the subject. before is the previous revision; nil
+// addRevision adds a revision to the page, if it changed the subject. before is the previous revision; nil
 // if r is the first. It does nothing if r is nil.
 //
 // A revision can touch the file and not the subject: it is left out if neither the texts nor an
 // event show a change. Op comes from the texts where they decide, and from the events otherwise.
 // out.full is set, and the revision not added, if the answer has no room for it; the first revision
 // of a page is always added.
-func (s subject) take(r, before *repo.Revision, out *historyOut) error {
+func (s subject) addRevision(r, before *repo.Revision, out *historyOut) error {
 	if r == nil {
 		return nil
 	}
 	item := revision{
 		Version: eventlog.Version(r.Seq), TS: r.Time, Tool: r.Tool, Principal: r.Who.Principal,
-		Agent: r.Who.Agent, Path: r.Path, told: told{Changes: map[string]any{}},
+		Agent: r.Who.Agent, Path: r.Path, eventDetails: eventDetails{Changes: map[string]any{}},
 		Op: s.became(r, before),
 	}
 	events, called := 0, s.calledIn(r.Path)
 	outside := false
-	places := places{now: r, was: before}
+	places := parentFinder{now: r, was: before}
 	for e, err := range eventsOf(r) {
 		if err != nil {
 			return err
@@ -329,7 +329,7 @@ func (s subject) take(r, before *repo.Revision, out *historyOut) error {
 			outside = e.found != ""
 		}
 		if outside {
-			places.place(&e)
+			places.setParent(&e)
 		}
 		item.add(called, e)
 	}
@@ -402,13 +402,13 @@ func (r *revision) add(s subject, e event) {
 	switch {
 	// The event is about the subject itself.
 	case e.ID == s.id && (e.Entity == "trait") == s.trait:
-		r.told = e.told()
+		r.eventDetails = e.details()
 		if r.Op == "" {
 			r.Op = e.Op
 		}
 	// The note of the section was moved.
 	case s.slug != "" && e.Changes["id"] != nil && s.id == e.ID+"#"+s.slug:
-		r.told = e.told()
+		r.eventDetails = e.details()
 		r.Changes = map[string]any{"id": e.Changes["id"]}
 		r.Op = cmp.Or(r.Op, "update")
 	// The event is about something outside the subject.
@@ -418,14 +418,14 @@ func (r *revision) add(s subject, e event) {
 			r.Op = "update"
 		}
 		if r.InsideTotal++; len(r.Inside) < maxInside {
-			r.Inside = append(r.Inside, within{e.Op, e.Entity, e.ID, e.told()})
+			r.Inside = append(r.Inside, partEvent{e.Op, e.Entity, e.ID, e.details()})
 		}
 	}
 }
 
-// told returns the details of an event, shortened for an answer.
-func (h *event) told() told {
-	what := told{
+// details returns the details of an event, shortened for an answer.
+func (h *event) details() eventDetails {
+	what := eventDetails{
 		Found: h.found, Parent: h.Parent, Value: cutValue(h.Value, maxListed),
 		Content: tool.Beginning(h.Content, maxListed), Line: h.Line,
 	}

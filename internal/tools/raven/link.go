@@ -53,14 +53,14 @@ func backlinkOf(l index.Link) backlink {
 // backlinks returns the list of the references to an object or day.
 func (d renderer) backlinks(id string) state.Listing[index.Link] {
 	return state.Listing[index.Link]{
-		Behind: state.Ahead(d.refs.Backlinks, id), Spot: index.Link.Spot,
+		After: state.ListAfter(d.refs.Backlinks, id), Location: index.Link.Location,
 		Count: func() int { return d.refs.CountBacklinks(id) },
 	}
 }
 
 // outlinks returns the list of the references in an object and its parts.
 func (d renderer) outlinks(o index.Object) state.Listing[index.Link] {
-	return state.Listing[index.Link]{Behind: state.Ahead(d.refs.Outlinks, o), Spot: index.Link.Spot}
+	return state.Listing[index.Link]{After: state.ListAfter(d.refs.Outlinks, o), Location: index.Link.Location}
 }
 
 // A quoter returns the lines that contain references. It keeps one text in memory, and reads each
@@ -106,12 +106,12 @@ func (q *quoter) line(ctx context.Context, l index.Link) string {
 // Prefetch, and makes the same walk as the page itself.
 func sources(in tool.Page, l state.Listing[index.Link]) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		after, err := state.SpotAfter(Family, in)
+		after, err := state.LocationAfter(Family, in)
 		if err != nil {
 			return // Page reports the error
 		}
 		n, last := 0, ""
-		for link := range l.Behind(after) {
+		for link := range l.After(after) {
 			if n++; n > in.Limit {
 				return
 			}

@@ -102,12 +102,12 @@ func (l *commitLog) unreadable(err error) error {
 	return fmt.Errorf("read the events of %s: %w", l.same.Version, err)
 }
 
-// behind yields the entries after the first `passed`. It ends with the first error.
-func (l *commitLog) behind(passed int) iter.Seq2[logged, error] {
+// after yields the entries after the first `passed`. It ends with the first error.
+func (l *commitLog) after(passed int) iter.Seq2[logRecord, error] {
 	if l.packed != nil {
 		return l.unpacked(passed)
 	}
-	return func(yield func(logged, error) bool) {
+	return func(yield func(logRecord, error) bool) {
 		for i := min(passed, len(l.heads)); i < len(l.heads); i++ {
 			if !yield(l.entry(i+1, l.heads[i]), nil) {
 				return
@@ -117,8 +117,8 @@ func (l *commitLog) behind(passed int) iter.Seq2[logged, error] {
 }
 
 // entry returns the entry with a number, with only its head decoded; see logged.complete.
-func (l *commitLog) entry(number int, h logHead) logged {
-	e := logged{logEntry: l.same, number: number, events: h.events, at: h.at}
+func (l *commitLog) entry(number int, h logHead) logRecord {
+	e := logRecord{logEntry: l.same, number: number, events: h.events, at: h.at}
 	e.Op, e.Entity, e.ID, e.File = h.Op, h.Entity, h.ID, h.File
 	if h.events != nil {
 		e.path = h.events.path
@@ -130,7 +130,7 @@ func (l *commitLog) entry(number int, h logHead) logged {
 //
 // The fields that the commit determines, such as the time and the principal, are not part of the
 // stored event and are kept. It must be called before the other fields of logEntry are read.
-func (e *logged) complete() error {
+func (e *logRecord) complete() error {
 	if e.events == nil {
 		return nil
 	}

@@ -22,8 +22,8 @@ func (in logIn) filter() logFilter {
 	return logFilter{op: in.Op, entity: in.Entity, typ: in.Type, actor: in.Actor, path: in.Path}
 }
 
-// A logged is an entry of the log with the path of its file.
-type logged struct {
+// A logRecord is an entry of the log with the path of its file.
+type logRecord struct {
 	logEntry
 	path   string // empty: unknown
 	number int    // its number among the entries of its version, from 1, by id
@@ -36,14 +36,14 @@ type logged struct {
 //
 // It never rejects an entry that holds would accept. A reindex entry lists its objects and traits
 // only in the complete form, so its head passes whatever entity and id are selected.
-func (f logFilter) mayHold(e *logged) bool {
+func (f logFilter) mayHold(e *logRecord) bool {
 	return (f.op == "" || e.Op == f.op) &&
 		(f.actor == "" || e.Principal == f.actor || e.Agent == f.actor) &&
 		f.inPath(e.path) && (e.Op == reindexOp || f.names(e))
 }
 
 // holds reports whether a complete entry passes.
-func (f logFilter) holds(e *logged) bool { return f.mayHold(e) && f.names(e) && f.ofType(e) }
+func (f logFilter) holds(e *logRecord) bool { return f.mayHold(e) && f.names(e) && f.ofType(e) }
 
 // inPath reports whether a file is the selected one, or is in the selected folder. A path selects
 // the file with or without the extension, and all files of the folder with that name. An unknown
@@ -59,7 +59,7 @@ func (f logFilter) inPath(path string) bool {
 
 // names reports whether an entry has the selected entity and id. A reindex entry has those of every
 // object and trait that it lists.
-func (f logFilter) names(e *logged) bool {
+func (f logFilter) names(e *logRecord) bool {
 	if e.Op != reindexOp {
 		return (f.entity == "" || e.Entity == f.entity) && f.hasID(e.ID)
 	}
@@ -77,7 +77,7 @@ func (f logFilter) hasID(id string) bool { return len(f.ids) == 0 || slices.Cont
 
 // ofType reports whether an entry is about an object or trait of the selected type. A reindex entry
 // contains the types only of discovered traits, and of objects whose type changed.
-func (f logFilter) ofType(e *logged) bool {
+func (f logFilter) ofType(e *logRecord) bool {
 	if f.typ == "" || e.Type == f.typ || e.Trait == f.typ {
 		return true
 	}

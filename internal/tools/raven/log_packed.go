@@ -102,12 +102,12 @@ func remembered(known repo.Derivations, seq uint64) (*commitLog, bool) {
 }
 
 // unpacked yields the remembered entries after the first `passed`. It ends with the first error.
-func (l *commitLog) unpacked(passed int) iter.Seq2[logged, error] {
-	return func(yield func(logged, error) bool) {
+func (l *commitLog) unpacked(passed int) iter.Seq2[logRecord, error] {
+	return func(yield func(logRecord, error) bool) {
 		for passed < l.packed.count {
 			heads, err := l.packed.block(passed / packedEntries)
 			if err != nil {
-				yield(logged{}, l.unreadable(err))
+				yield(logRecord{}, l.unreadable(err))
 				return
 			}
 			for _, h := range heads[passed%packedEntries:] {

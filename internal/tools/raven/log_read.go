@@ -31,8 +31,8 @@ type logReader struct {
 	// at is the position: the page begins after it, and each examined entry moves it.
 	at logSpot
 
-	imported []logged // oldest first
-	passed   int      // number of examined entries
+	imported []logRecord // oldest first
+	passed   int         // number of examined entries
 }
 
 // A logSpot is the position of a page: in the commits, and in the imported entries.
@@ -86,7 +86,7 @@ func (r *logReader) page(ctx context.Context, limit int, out *logOut) error {
 		return err
 	}
 	more, partial := false, false
-	going := state.Going(ctx)
+	going := state.KeepGoing(ctx)
 	for e, err := range r.merged(ctx) {
 		if err == nil && !going() {
 			err = ctx.Err()
@@ -128,7 +128,7 @@ func (r *logReader) page(ctx context.Context, limit int, out *logOut) error {
 }
 
 // pass moves the position behind an entry.
-func (r *logReader) pass(e *logged) {
+func (r *logReader) pass(e *logRecord) {
 	seq, _ := eventlog.ParseVersion(e.Version)
 	if e.Imported {
 		r.at.TS, r.at.Version, r.at.Imported = e.TS.UnixMilli(), seq, e.number
@@ -141,8 +141,8 @@ func (r *logReader) pass(e *logged) {
 //
 // It ends with the first error. The entries of the vault's own commits are read as they are needed,
 // those of imported logs are in memory already.
-func (r *logReader) merged(ctx context.Context) iter.Seq2[logged, error] {
-	return func(yield func(logged, error) bool) {
+func (r *logReader) merged(ctx context.Context) iter.Seq2[logRecord, error] {
+	return func(yield func(logRecord, error) bool) {
 		waiting := r.imported
 		for len(waiting) > 0 && r.isPassed(&waiting[0]) {
 			waiting = waiting[1:]
@@ -168,7 +168,7 @@ func (r *logReader) merged(ctx context.Context) iter.Seq2[logged, error] {
 
 // before reports whether an imported entry comes before one of the vault's own: it is older or, at
 // the same time, has a smaller version.
-func (e *logged) before(own *logged) bool {
+func (e *logRecord) before(own *logRecord) bool {
 	brought, _ := eventlog.ParseVersion(e.Version)
 	made, _ := eventlog.ParseVersion(own.Version)
 	return cmp.Or(e.TS.Compare(own.TS), cmp.Compare(brought, made)) < 0
@@ -178,7 +178,7 @@ func (e *logged) before(own *logged) bool {
 //
 // On the first page these are the entries before the period, and on later pages those up to the
 // position.
-func (r *logReader) isPassed(e *logged) bool {
+func (r *logReader) isPassed(e *logRecord) bool {
 	if r.at.Version == 0 {
 		return e.TS.Before(r.window.from)
 	}
@@ -189,19 +189,19 @@ func (r *logReader) isPassed(e *logged) bool {
 
 // own yields the entries of the vault's commits after the position, up to the end of the period. It
 // remembers the entries of the commit in which the caller stops, because the next page begins there.
-func (r *logReader) own(ctx context.Context) iter.Seq2[logged, error] {
-	return func(yield func(logged, error) bool) {
+func (r *logReader) own(ctx context.Context) iter.Seq2[logRecord, error] {
+	return func(yield func(logRecord, error) bool) {
 		known := r.view.Vault.Derivations()
 		for l, err := range r.commits(ctx, known) {
 			if err != nil {
-				yield(logged{}, err)
+				yield(logRecord{}, err)
 				return
 			}
 			passed := 0
 			if l.commit.Seq == r.at.Seq {
 				passed = r.at.Number
 			}
-			for e, err := range l.behind(passed) {
+			for e, err := range l.after(passed) {
 				if !yield(e, err) || err != nil {
 					l.remember(known)
 					return
@@ -310,7 +310,7 @@ func (r *logReader) history(ctx context.Context, first uint64) iter.Seq2[*commit
 }
 
 // shown returns an entry as the answer shows it, with long values shortened.
-func (e *logged) shown() logEntry {
+func (e *logRecord) shown() logEntry {
 	s := e.logEntry
 	s.Value, s.Content = cutValue(s.Value, maxListed), tool.Beginning(s.Content, maxListed)
 	s.Changes, _ = listedFields(s.Changes)
@@ -342,7 +342,7 @@ func (r *logReader) readImported(ctx context.Context) error {
 			r.takeImported(&rev, told)
 		}
 	}
-	slices.SortStableFunc(r.imported, func(a, b logged) int {
+	slices.SortStableFunc(r.imported, func(a, b logRecord) int {
 		one, _ := eventlog.ParseVersion(a.Version)
 		other, _ := eventlog.ParseVersion(b.Version)
 		return cmp.Or(a.TS.Compare(b.TS), cmp.Compare(one, other))
@@ -396,7 +396,7 @@ func (r *logReader) takeImported(rev *repo.Revision, told map[string]int) {
 			continue
 		}
 		e.TS, e.Imported, e.Version = e.Time.UTC(), true, eventlog.Version(rev.Seq)
-		entry := logged{logEntry: e.logEntry}
+		entry := logRecord{logEntry: e.logEntry}
 		entry.path = pathOf(&entry.logEntry)
 		r.imported = append(r.imported, entry)
 	}

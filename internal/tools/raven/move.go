@@ -37,11 +37,11 @@ type moveIn struct {
 	tool.Mutation
 }
 
-// A moved is the output of raven_move for one note.
+// A moveOut is the output of raven_move for one note.
 //
 // The lists are limited to the first tool.MaxPage elements; UpdatedRefsTotal is not.
-type moved struct {
-	mutated
+type moveOut struct {
+	objectOut
 	Source      string `json:"source,omitempty" jsonschema:"its former id"`
 	Destination string `json:"destination,omitempty" jsonschema:"the id that it has"`
 
@@ -64,20 +64,20 @@ func (f tools) move() *tool.Tool {
 		Role: auth.Editor, Kind: tool.Destroy,
 		Route:    tool.Route{Method: "POST", Path: "/objects/move"},
 		Commands: []tool.Command{{Words: "move", Args: []string{"source?", "destination"}}},
-	}, func(ctx context.Context, c auth.Caller, in moveIn) (bulkMoved, error) {
-		if err := in.legal(); err != nil {
-			return bulkMoved{}, err
+	}, func(ctx context.Context, c auth.Caller, in moveIn) (bulkMoveOut, error) {
+		if err := in.validate(); err != nil {
+			return bulkMoveOut{}, err
 		}
 		plan, err := planOf(in.PlanToken, "raven_move", in.Source, in.Query, in.Filter, in.Destination, in.rewrites())
 		if err != nil {
-			return bulkMoved{}, err
+			return bulkMoveOut{}, err
 		}
-		w := writing{c, in.Vault.Vault, &in.Mutation, in.Slim, notesNamed(in.Source)}
-		return draft(ctx, f, w, func(ctx context.Context, tx *repo.Tx, out *bulkMoved) error {
+		w := request{c, in.Vault.Vault, &in.Mutation, in.Slim, optionalTarget(in.Source)}
+		return draft(ctx, f, w, func(ctx context.Context, tx *repo.Tx, out *bulkMoveOut) error {
 			if out.plan = plan; in.isBulk() {
 				return in.runAll(ctx, tx, out)
 			}
-			return in.run(ctx, tx, &out.moved)
+			return in.run(ctx, tx, &out.moveOut)
 		})
 	})
 }
@@ -85,10 +85,10 @@ func (f tools) move() *tool.Tool {
 // rewrites reports whether the call rewrites references.
 func (in moveIn) rewrites() bool { return in.UpdateRefs == nil || *in.UpdateRefs }
 
-// legal returns an error if the arguments are invalid. It does not read the vault.
+// validate returns an error if the arguments are invalid. It does not read the vault.
 //
 // The fault of a missing id names the argument source, which id is an alias of.
-func (in moveIn) legal() error {
+func (in moveIn) validate() error {
 	if err := in.one(in.Source, in.DryRun); err != nil {
 		if f := fault.Of(err); f.Details["argument"] == "id" {
 			return fault.New(f.Code, "give a source, a query or a filter").With("argument", "source")
@@ -108,7 +108,7 @@ func (in moveIn) legal() error {
 // A move to the path that the note has already is unchanged. The new path is checked first, then
 // all texts are staged: the note under its new path, and the notes whose references must be
 // rewritten.
-func (in moveIn) run(ctx context.Context, tx *repo.Tx, out *moved) error {
+func (in moveIn) run(ctx context.Context, tx *repo.Tx, out *moveOut) error {
 	idx := tx.Index()
 	o, err := locate(idx, in.Source, state.Clock(idx, tx.Now()))
 	if err != nil {
@@ -123,7 +123,7 @@ func (in moveIn) run(ctx context.Context, tx *repo.Tx, out *moved) error {
 		return err
 	}
 	out.Source, out.Destination = o.Note.ID, to.ID()
-	was := before(idx, o)
+	was := priorOf(idx, o)
 	if string(to) == o.Note.Path {
 		out.fill(refUpdates{})
 		return out.updated(tx, was)
@@ -199,7 +199,7 @@ func typeOfFolder(s *vault.Schema, id string) *vault.Type {
 }
 
 // fill adds the rewritten references to the output.
-func (m *moved) fill(u refUpdates) {
+func (m *moveOut) fill(u refUpdates) {
 	m.UpdatedRefs, m.UpdatedRefsTotal = []string{}, u.total
 	m.UpdatedRefFields = []refField{}
 	for _, s := range u.sources {

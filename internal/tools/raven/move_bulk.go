@@ -11,25 +11,25 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// A bulkMoved is the output of raven_move for one note or for all results of a query.
+// A bulkMoveOut is the output of raven_move for one note or for all results of a query.
 //
 // For a single note BulkAnswer is nil. For a query, moved has only the destination, the rewritten
 // references and the side effects.
-type bulkMoved struct {
-	moved
+type bulkMoveOut struct {
+	moveOut
 	*BulkAnswer
 	PlanToken string `json:"plan_token,omitempty" jsonschema:"send it with the same call to make these changes; CONFLICT if the result would differ"`
 
 	plan planned
 }
 
-// settle completes the answer and checks or issues the plan token; see answer.
-func (m *bulkMoved) settle(ctx context.Context, tx *repo.Tx) (err error) {
+// finish completes the answer and checks or issues the plan token; see answer.
+func (m *bulkMoveOut) finish(ctx context.Context, tx *repo.Tx) (err error) {
 	if m.BulkAnswer == nil {
-		err = m.moved.settle(ctx, tx)
+		err = m.moveOut.finish(ctx, tx)
 	} else {
 		m.Action = m.action("updated")
-		if m.WouldModify, err = settleBulk(ctx, tx, &m.Aside); tx.DryRun() {
+		if m.WouldModify, err = finishBulk(ctx, tx, &m.Aside); tx.DryRun() {
 			m.DryRun, m.Action = true, ""
 		}
 	}
@@ -43,7 +43,7 @@ func (m *bulkMoved) settle(ctx context.Context, tx *repo.Tx) (err error) {
 // that a note with references to several of them is rewritten once.
 //
 // If one of the results cannot be moved, nothing is; the fault has the problem of each.
-func (in moveIn) runAll(ctx context.Context, tx *repo.Tx, out *bulkMoved) error {
+func (in moveIn) runAll(ctx context.Context, tx *repo.Tx, out *bulkMoveOut) error {
 	items, err := in.found(ctx, tx, query.Objects)
 	if err != nil {
 		return err

@@ -47,8 +47,8 @@ func (f tools) create() *tool.Tool {
 			{Words: "new", Args: []string{"type", "title?"}},
 			{Words: "object create", Args: []string{"type?", "title?"}},
 		},
-	}, func(ctx context.Context, c auth.Caller, in newIn) (mutated, error) {
-		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, in.Slim, in.about}, in.run)
+	}, func(ctx context.Context, c auth.Caller, in newIn) (objectOut, error) {
+		return draft(ctx, f, request{c, in.Vault.Vault, &in.Mutation, in.Slim, in.targets}, in.run)
 	})
 }
 
@@ -56,7 +56,7 @@ func (f tools) create() *tool.Tool {
 //
 // The text is composed from the frontmatter and the body, and staged as a whole. Fields that the
 // type does not declare, and references without a target, are warnings.
-func (in newIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
+func (in newIn) run(ctx context.Context, tx *repo.Tx, out *objectOut) error {
 	t, err := noteType(tx, in.Type)
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ func (in newIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
 	if err != nil {
 		return err
 	}
-	text, err := markdown.Compose(n.frontmatter(t), mutation.Apart(body))
+	text, err := markdown.Compose(n.frontmatter(t), mutation.SeparateBody(body))
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ type newNote struct {
 // resolve. A missing title is not reported if the missing name field is reported already. Problems
 // of fields have the path of the new note as their location.
 func (in newIn) plan(tx *repo.Tx, t *vault.Type) (newNote, error) {
-	fields := mutation.Typed(in.Fields)
+	fields := mutation.TypedFields(in.Fields)
 	var problems []*fault.Fault
 	if f := noType(fields); f != nil {
 		problems = append(problems, f)
@@ -230,7 +230,7 @@ func (n newNote) frontmatter(t *vault.Type) []markdown.Field {
 	if typ == vault.Daily {
 		typ = "date"
 	}
-	return append([]markdown.Field{{Key: "type", Value: typ}}, mutation.Sorted(n.fields)...)
+	return append([]markdown.Field{{Key: "type", Value: typ}}, mutation.SortedFields(n.fields)...)
 }
 
 // body returns the text after the frontmatter: the content of the call, else the template, else a
@@ -250,7 +250,7 @@ func (in newIn) body(
 }
 
 // created fills the output of a call that created a note.
-func (m *mutated) created(tx *repo.Tx, path vault.Path) error {
+func (m *objectOut) created(tx *repo.Tx, path vault.Path) error {
 	n, ok := tx.Index().Note(string(path))
 	if !ok {
 		return notFound("no object %q", path.ID())

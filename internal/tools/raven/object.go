@@ -98,22 +98,24 @@ type renderer struct {
 	depth int
 	whole bool // show the fields of objects in full, because the answer has a single object
 	// lines caches the line of the last trait. All copies of the renderer share it.
-	lines *lineOnce
+	lines *lineCache
 }
 
-// newDrawer returns a renderer for lists. It shortens large fields; see ofOne.
-func newDrawer(idx *index.Index, depth int) renderer {
-	return renderer{idx: idx, refs: idx.Resolver(), depth: depth, lines: &lineOnce{}}
+// newRenderer returns a renderer for lists. It shortens large fields; see forSingle.
+func newRenderer(idx *index.Index, depth int) renderer {
+	return renderer{idx: idx, refs: idx.Resolver(), depth: depth, lines: &lineCache{}}
 }
 
-// ofOne returns the renderer for an answer with a single object.
-func (d renderer) ofOne() renderer {
+// forSingle returns the renderer for an answer with a single object.
+func (d renderer) forSingle() renderer {
 	d.whole = true
 	return d
 }
 
 // objectAt returns an object as a single answer at the default depth shows it.
-func objectAt(idx *index.Index, o index.Object) object { return newDrawer(idx, rich).ofOne().object(o) }
+func objectAt(idx *index.Index, o index.Object) object {
+	return newRenderer(idx, rich).forSingle().object(o)
+}
 
 // object returns an object as the answer shows it.
 //
@@ -164,12 +166,12 @@ func (d renderer) place(c *ObjectContext, o index.Object) {
 	c.Subtree = &Subtree{orNil(s.SubtreeEnd)}
 	c.FirstSeen, c.LastModified = s.Created, s.Modified
 	above, _ := o.Parent()
-	c.Parent, c.FileRoot = d.kin(above), d.root(o.Note)
+	c.Parent, c.FileRoot = d.parent(above), d.root(o.Note)
 }
 
-// kin returns an object as the parent of another one. At depth 2 it has its own parent too, which
+// parent returns an object as the parent of another one. At depth 2 it has its own parent too, which
 // is the last one: the nesting does not go on.
-func (d renderer) kin(o index.Object) *ancestor {
+func (d renderer) parent(o index.Object) *ancestor {
 	k := d.plain(o)
 	if d.depth == deep {
 		k.Above = &Above{}
@@ -294,8 +296,8 @@ func (d renderer) dateOf(o index.Object) (string, bool) {
 // become the id of the target. n and t may be nil.
 func (d renderer) value(n *index.Note, t *vault.Type, name string, v any) any {
 	if t == nil {
-		return d.shown(n, v, false)
+		return d.resolvedValue(n, v, false)
 	}
 	f, ok := t.Field(name)
-	return d.shown(n, v, ok && f.IsRef())
+	return d.resolvedValue(n, v, ok && f.IsRef())
 }

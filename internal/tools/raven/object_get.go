@@ -46,7 +46,7 @@ func (f tools) objectGet() *tool.Tool {
 		if err != nil {
 			return objectGetOut{}, err
 		}
-		out := objectGetOut{Object: newDrawer(v.Index, depth).ofOne().object(p)}
+		out := objectGetOut{Object: newRenderer(v.Index, depth).forSingle().object(p)}
 		out.Note("version", v.Version())
 		return out, nil
 	})

@@ -65,7 +65,7 @@ func listObjects(ctx context.Context, v view, in objectListIn) (objectListOut, e
 	if err != nil {
 		return out, err
 	}
-	d := newDrawer(v.Index, depth)
+	d := newRenderer(v.Index, depth)
 	out.Items, err = listed(ctx, v, pager(&out.Aside, in.Page), b,
 		func(i query.Item) object { return d.object(i.Object) })
 	return out, err
@@ -98,7 +98,7 @@ func (in objectListIn) branch(v view) (query.Branch, error) {
 	}
 	var fields fieldFilters
 	for _, name := range slices.Sorted(maps.Keys(in.Field)) {
-		values, err := wants(v, name, in.Field[name])
+		values, err := newFieldFilters(v, name, in.Field[name])
 		if err == nil && known {
 			err = askable(t, values)
 		}
@@ -135,7 +135,7 @@ type fieldFilters []fieldFilter
 
 // condition returns the filters as a test of objects, which may be of any type.
 func (all fieldFilters) condition(idx *index.Index, anyType bool) query.Condition {
-	d := newDrawer(idx, rich)
+	d := newRenderer(idx, rich)
 	c := query.Condition{Holds: func(i query.Item) bool {
 		t, _ := idx.Schema().Type(i.Object.Type())
 		for _, w := range all {

@@ -29,7 +29,7 @@ type step struct {
 	tool       string // the tool that makes the same change
 	data       json.RawMessage
 
-	about aboutFiles
+	targets targetFiles
 	// run drafts the step and returns its unsettled answer.
 	run    func(context.Context, *repo.Tx) (answer, error)
 	normal func(*repo.Tx) (any, error) // returns the normalized change; nil: not supported
@@ -56,12 +56,12 @@ type input[P answer] interface {
 	run(ctx context.Context, tx *repo.Tx, out P) error
 }
 
-// reads returns a function that reads the arguments of a tool as a step.
+// stepReader returns a function that reads the arguments of a tool as a step.
 //
 // Arguments that belong to a whole call are not accepted; see notInSteps. The static types tie the
 // input to the output of the same tool, so that no type assertion is needed later.
-func reads[In input[P], Out any, P answerOf[Out]](
-	about func(In) aboutFiles,
+func stepReader[In input[P], Out any, P answerOf[Out]](
+	about func(In) targetFiles,
 ) func(t *tool.Tool, data json.RawMessage) (step, error) {
 	return func(t *tool.Tool, data json.RawMessage) (step, error) {
 		var in In
@@ -74,7 +74,7 @@ func reads[In input[P], Out any, P answerOf[Out]](
 			}
 		}
 		s := step{
-			data: data, about: about(in),
+			data: data, targets: about(in),
 			run: func(ctx context.Context, tx *repo.Tx) (answer, error) {
 				out := P(new(Out))
 				return out, in.run(ctx, tx, out)
@@ -108,29 +108,29 @@ func (f tools) operations() map[string]operation {
 	object, trait := []string{anObject}, []string{aTrait}
 	return map[string]operation{
 		"create object": {object, true, f.create(),
-			reads[newIn, mutated](func(in newIn) aboutFiles { return in.about })},
+			stepReader[newIn, objectOut](func(in newIn) targetFiles { return in.targets })},
 		"update object": {object, true, f.set(),
-			reads[setIn, mutated](func(in setIn) aboutFiles { return named(in.ID) })},
+			stepReader[setIn, objectOut](func(in setIn) targetFiles { return noteTarget(in.ID) })},
 		"delete object": {object, true, f.remove(),
-			reads[deleteIn, mutated](func(in deleteIn) aboutFiles { return named(in.ID) })},
+			stepReader[deleteIn, objectOut](func(in deleteIn) targetFiles { return noteTarget(in.ID) })},
 		"create trait": {trait, true, f.traitCreate(),
-			reads[traitCreateIn, traitMutated](func(in traitCreateIn) aboutFiles { return in.about })},
+			stepReader[traitCreateIn, traitOut](func(in traitCreateIn) targetFiles { return in.targets })},
 		"update trait": {trait, true, f.traitUpdate(),
-			reads[traitUpdateIn, traitMutated](func(in traitUpdateIn) aboutFiles { return named(in.ID) })},
+			stepReader[traitUpdateIn, traitOut](func(in traitUpdateIn) targetFiles { return noteTarget(in.ID) })},
 		"delete trait": {trait, true, f.traitDelete(),
-			reads[traitDeleteIn, traitMutated](func(in traitDeleteIn) aboutFiles { return named(in.ID) })},
+			stepReader[traitDeleteIn, traitOut](func(in traitDeleteIn) targetFiles { return noteTarget(in.ID) })},
 		"add object": {object, false, f.add(),
-			reads[addIn, mutated](func(in addIn) aboutFiles { return in.about })},
+			stepReader[addIn, objectOut](func(in addIn) targetFiles { return in.targets })},
 		"edit object": {object, false, f.edit(),
-			reads[editIn, edited](func(in editIn) aboutFiles { return named(in.ID) })},
+			stepReader[editIn, editOut](func(in editIn) targetFiles { return noteTarget(in.ID) })},
 		"upsert object": {object, false, f.upsert(),
-			reads[upsertIn, upserted](func(in upsertIn) aboutFiles { return in.about })},
+			stepReader[upsertIn, upsertOut](func(in upsertIn) targetFiles { return in.targets })},
 		"unset object": {object, false, f.unset(),
-			reads[unsetIn, mutated](func(in unsetIn) aboutFiles { return named(in.ID) })},
+			stepReader[unsetIn, objectOut](func(in unsetIn) targetFiles { return noteTarget(in.ID) })},
 		"move object": {object, false, f.move(),
-			reads[moveIn, moved](func(in moveIn) aboutFiles { return named(in.Source) })},
+			stepReader[moveIn, moveOut](func(in moveIn) targetFiles { return noteTarget(in.Source) })},
 		"reclassify object": {object, false, f.reclassify(),
-			reads[reclassifyIn, reclassified](func(in reclassifyIn) aboutFiles { return named(in.ID) })},
+			stepReader[reclassifyIn, reclassifyOut](func(in reclassifyIn) targetFiles { return noteTarget(in.ID) })},
 	}
 }
 

@@ -60,7 +60,7 @@ func listOutlinks(ctx context.Context, v view, in outlinksIn) (outlinksOut, erro
 		return outlinksOut{}, err
 	}
 	out := outlinksOut{Source: o.ID()}
-	d := newDrawer(v.Index, rich)
+	d := newRenderer(v.Index, rich)
 	q := quoter{view: v}
 	out.Items, err = state.Page(ctx, pager(&out.Aside, in.Page), d.outlinks(o), func(l index.Link) outlink {
 		return outlink{sourceOf(l), d.reference(l.Ref, l.To), q.line(ctx, l)}

@@ -15,9 +15,9 @@ import (
 //
 // An output is used once: settle and part change it in place and must be called at most once.
 type answer interface {
-	// settle completes the answer after the draft is complete: it records the changed files or, in
+	// finish completes the answer after the draft is complete: it records the changed files or, in
 	// a dry run, converts the answer into a plan.
-	settle(ctx context.Context, tx *repo.Tx) error
+	finish(ctx context.Context, tx *repo.Tx) error
 
 	// part completes the answer of an operation of a batch. It keeps only the flat members, or in a
 	// dry run the plan, and does not list files, because the batch lists them.
@@ -57,9 +57,9 @@ type plan[C any] struct {
 	SideEffects []string              `json:"side_effects,omitzero"`
 }
 
-// settle implements answer.settle. turn converts the answer into a plan. It lists the files before
+// finishAnswer implements answer.settle. turn converts the answer into a plan. It lists the files before
 // turn, which may clear the answer.
-func settle[C any](ctx context.Context, tx *repo.Tx, a *tool.Aside, p *plan[C], turn func()) error {
+func finishAnswer[C any](ctx context.Context, tx *repo.Tx, a *tool.Aside, p *plan[C], turn func()) error {
 	if !tx.DryRun() {
 		return mutation.NoteFiles(ctx, tx, a)
 	}
@@ -72,11 +72,11 @@ func settle[C any](ctx context.Context, tx *repo.Tx, a *tool.Aside, p *plan[C], 
 	return nil
 }
 
-// A mutated is the output of the tools that change one object.
+// An objectOut is the output of the tools that change one object.
 //
 // All members are optional, because one struct serves creation, update, deletion and erasure.
 // Object is the object after the change; a deletion shows it as it was before.
-type mutated struct {
+type objectOut struct {
 	did
 	Type string `json:"type,omitempty"`
 	File string `json:"file,omitempty"`
@@ -92,10 +92,10 @@ type mutated struct {
 	was *object // the object before an update
 }
 
-var _ answer = (*mutated)(nil)
+var _ answer = (*objectOut)(nil)
 
 // Shorten removes the object, so that only the flat members remain.
-func (m *mutated) Shorten() { m.Object = nil }
+func (m *objectOut) Shorten() { m.Object = nil }
 
 // A wouldCreate is an object that a dry run would create.
 type wouldCreate struct {
@@ -122,13 +122,13 @@ type wouldDelete struct {
 	ID string `json:"id"`
 }
 
-// settle implements answer.
-func (m *mutated) settle(ctx context.Context, tx *repo.Tx) error {
-	return settle(ctx, tx, &m.Aside, &m.plan, m.turn)
+// finish implements answer.
+func (m *objectOut) finish(ctx context.Context, tx *repo.Tx) error {
+	return finishAnswer(ctx, tx, &m.Aside, &m.plan, m.turn)
 }
 
 // part implements answer.
-func (m *mutated) part(dry bool) {
+func (m *objectOut) part(dry bool) {
 	if dry {
 		m.turn()
 	}
@@ -137,7 +137,7 @@ func (m *mutated) part(dry bool) {
 
 // turn converts the answer into the plan of the same call. Only the warnings, the meta and the plan
 // remain.
-func (m *mutated) turn() {
+func (m *objectOut) turn() {
 	p := plan[wouldCreate]{DryRun: true, SideEffects: m.effects()}
 	switch m.Action {
 	case "created":
@@ -147,11 +147,11 @@ func (m *mutated) turn() {
 	default:
 		p.WouldUpdate = &wouldUpdate{m.ID, m.changes()}
 	}
-	*m = mutated{did: did{Aside: m.Aside}, plan: p}
+	*m = objectOut{did: did{Aside: m.Aside}, plan: p}
 }
 
 // effects returns sentences about the side effects of the call.
-func (m *mutated) effects() []string {
+func (m *objectOut) effects() []string {
 	effects := append([]string{}, m.SideEffects...)
 	if m.TrashPath != "" {
 		effects = append(effects, m.ID+" goes to "+m.TrashPath)
@@ -163,7 +163,7 @@ func (m *mutated) effects() []string {
 // it was a default of the schema.
 //
 // The values are those of the answer, in which references are full ids.
-func (m *mutated) changes() map[string]oldNew {
+func (m *objectOut) changes() map[string]oldNew {
 	all := map[string]oldNew{}
 	for name, now := range m.NewValues {
 		var old any

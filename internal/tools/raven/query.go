@@ -20,7 +20,7 @@ var queryDoc string
 // IDs and CountOnly shorten the answer. Sort cannot be combined with a sort: in the query.
 type queryIn struct {
 	tool.Vault
-	asked
+	queryRequest
 	List      bool     `json:"list,omitempty" rare:"true" jsonschema:"list the saved queries instead"`
 	Sort      []string `json:"sort,omitempty" jsonschema:"fields, the largest first with -: -.due"`
 	IDs       bool     `json:"ids,omitempty" jsonschema:"return only ids"`
@@ -30,11 +30,11 @@ type queryIn struct {
 	tool.Page
 }
 
-// An asked is a requested query: the name of a saved query, the text of a query, or a filter.
+// A queryRequest is a requested query: the name of a saved query, the text of a query, or a filter.
 //
 // Name also accepts the text of a query, and Query the name of a saved one, because callers confuse
 // the two; see read.
-type asked struct {
+type queryRequest struct {
 	Name   string         `json:"name,omitempty" complete:"query" size:"query" alias:"query_name,query_string" jsonschema:"a saved query, or the text of a query"`
 	Query  string         `json:"query,omitempty" size:"query" jsonschema:"type:project .status==active contains(trait:due .value<=today)"`
 	Filter tool.Structure `json:"filter,omitempty" jsonschema:"the query as JSON: {\"type\":\"project\",\"where\":{\"fields\":{\"status\":\"active\"}}}"`
@@ -74,7 +74,7 @@ type QueryTotal struct {
 
 // QueryList is the part of the answer with the saved queries.
 type QueryList struct {
-	Queries []saved `json:"queries"`
+	Queries []queryInfo `json:"queries"`
 }
 
 // query returns the tool raven_query, which runs a query or lists the saved ones.
@@ -108,9 +108,9 @@ func (f tools) runQuery(ctx context.Context, c auth.Caller, in queryIn) (queryOu
 	var out queryOut
 	out.Note("version", v.Version())
 	if in.List {
-		out.QueryList = &QueryList{[]saved{}}
+		out.QueryList = &QueryList{[]queryInfo{}}
 		for _, q := range v.Index.Config().Queries {
-			out.Queries = append(out.Queries, savedOf(q))
+			out.Queries = append(out.Queries, queryInfoOf(q))
 		}
 		out.Note("count", len(out.Queries))
 		return out, v.Index.ConfigErr()
@@ -128,7 +128,7 @@ type queryRun struct {
 	view  view
 	state query.State
 	// found is the parsed query; in is the input of the call.
-	found wantedQuery
+	found parsedQuery
 	in    queryIn
 }
 
@@ -158,7 +158,7 @@ func (f tools) stateFor(
 	if _, err := state.Schema(v.Index); err != nil {
 		return v, query.State{}, err
 	}
-	s := query.State{Index: v.Index, Clock: v.Clock, Ended: ctx.Err}
+	s := query.State{Index: v.Index, Clock: v.Clock, Canceled: ctx.Err}
 	if !q.Searches() {
 		return v, s, nil
 	}
@@ -240,7 +240,7 @@ func listed[Item any](
 		return items, err
 	}
 	a, err := query.List(query.Query{Branches: []query.Branch{b}},
-		query.State{Index: v.Index, Clock: v.Clock, Ended: ctx.Err}, query.Page{Limit: p.Page.Limit, After: after})
+		query.State{Index: v.Index, Clock: v.Clock, Canceled: ctx.Err}, query.Page{Limit: p.Page.Limit, After: after})
 	if err != nil {
 		return items, err
 	}
@@ -282,7 +282,7 @@ func (r queryRun) show(out *queryOut, a query.Answer, depth int) int {
 		return len(out.IDs)
 	}
 	out.QueryItems = &QueryItems{[]tool.Object{}}
-	d := newDrawer(r.view.Index, depth)
+	d := newRenderer(r.view.Index, depth)
 	for _, i := range a.Items {
 		item, err := d.found(i, out.QueryKind == "mixed")
 		if err != nil || !out.Fits(item) && len(out.Items) > 0 {

@@ -23,7 +23,7 @@ type queryListIn struct {
 // A queryListOut is the output of raven_query_list.
 type queryListOut struct {
 	tool.Aside `json:"-"`
-	Items      []saved `json:"items"`
+	Items      []queryInfo `json:"items"`
 }
 
 // queryList returns the tool raven_query_list, which lists the saved queries in the order of
@@ -43,18 +43,18 @@ func (f tools) queryList() *tool.Tool {
 		if err := v.Index.ConfigErr(); err != nil {
 			return queryListOut{}, err
 		}
-		all, going := []saved{}, state.Going(ctx)
+		all, going := []queryInfo{}, state.KeepGoing(ctx)
 		for _, q := range v.Index.Config().Queries {
 			if !going() {
 				return queryListOut{}, ctx.Err()
 			}
-			all = append(all, savedOf(q))
+			all = append(all, queryInfoOf(q))
 		}
 		var out queryListOut
 		var err error
-		name := func(q saved) string { return q.Name }
+		name := func(q queryInfo) string { return q.Name }
 		out.Items, err = state.PageOf(pager(&out.Aside, in.Page), all, name, func(last string) (int, bool) {
-			i := slices.IndexFunc(all, func(q saved) bool { return q.Name == last })
+			i := slices.IndexFunc(all, func(q queryInfo) bool { return q.Name == last })
 			return i + 1, i >= 0
 		})
 		return out, err

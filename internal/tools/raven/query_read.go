@@ -18,7 +18,7 @@ import (
 var queryName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
 // oneForm returns a fault unless the call has exactly one form of a query, or the argument list.
-func (a asked) oneForm(list bool) error {
+func (a queryRequest) oneForm(list bool) error {
 	given := 0
 	for _, is := range []bool{a.Name != "", a.Query != "", len(a.Filter) > 0, list} {
 		if is {
@@ -35,8 +35,8 @@ func (a asked) oneForm(list bool) error {
 	return nil
 }
 
-// A wantedQuery is the parsed query of a call.
-type wantedQuery struct {
+// A parsedQuery is the parsed query of a call.
+type parsedQuery struct {
 	query query.Query
 	name  string // of the saved query; "": not a saved query
 }
@@ -47,10 +47,10 @@ type wantedQuery struct {
 // The order is: a filter as JSON; a saved query, named by either argument; the argument name with a
 // text that has the form of a name, which is NOT_FOUND; and the text of a query. Words that are
 // complete queries, such as section, are never names.
-func (a asked) read(v view) (wantedQuery, error) {
+func (a queryRequest) read(v view) (parsedQuery, error) {
 	if len(a.Filter) > 0 {
 		q, err := query.FromJSON(a.Filter)
-		return wantedQuery{query: q}, inFilter(err, a)
+		return parsedQuery{query: q}, inFilter(err, a)
 	}
 	text, name := a.Query, a.Name
 	// The argument query can also name a saved query.
@@ -61,33 +61,33 @@ func (a asked) read(v view) (wantedQuery, error) {
 	}
 	if s, ok := savedQuery(v, name); ok && name != "" {
 		q, err := a.bound(s)
-		return wantedQuery{q, s.Name}, err
+		return parsedQuery{q, s.Name}, err
 	}
 	if name != "" && queryName.MatchString(name) && !isRoot(name) {
-		return wantedQuery{}, noQuery(v, name)
+		return parsedQuery{}, noQuery(v, name)
 	}
 	if text == "" {
 		text = name
 	}
 	q, err := query.Parse(text)
 	if err != nil {
-		return wantedQuery{}, err
+		return parsedQuery{}, err
 	}
 	return a.withInputs(q, q.Args())
 }
 
 // withInputs returns a query with the inputs of the call inserted for the named arguments.
-func (a asked) withInputs(q query.Query, names []string) (wantedQuery, error) {
+func (a queryRequest) withInputs(q query.Query, names []string) (parsedQuery, error) {
 	inputs, err := inputsFor(a.Inputs, names)
 	if err != nil {
-		return wantedQuery{}, err
+		return parsedQuery{}, err
 	}
 	q, err = q.Bind(inputs)
-	return wantedQuery{query: q}, err
+	return parsedQuery{query: q}, err
 }
 
 // inFilter returns err or, if it is nil, a fault if the call has inputs, which a filter cannot use.
-func inFilter(err error, a asked) error {
+func inFilter(err error, a queryRequest) error {
 	if err == nil && !a.Inputs.IsEmpty() {
 		return fault.New(fault.InvalidValue, "inputs are for saved queries; a filter has none").
 			With("argument", "inputs")
@@ -114,7 +114,7 @@ func savedQuery(v view, name string) (vault.Query, bool) {
 //
 // The order of the inputs is that of args in the definition or, without it, of the first use in the
 // text.
-func (a asked) bound(s vault.Query) (query.Query, error) {
+func (a queryRequest) bound(s vault.Query) (query.Query, error) {
 	if s.Query == "" {
 		if !a.Inputs.IsEmpty() {
 			return query.Query{}, fault.New(fault.InvalidValue, "the saved query has no arguments").

@@ -29,8 +29,8 @@ func (f tools) queryRemove() *tool.Tool {
 		Role: auth.Editor, Kind: tool.Destroy,
 		Route:    tool.Route{Method: "POST", Path: "/queries/remove"},
 		Commands: []tool.Command{{Words: "query remove", Args: []string{"name"}}},
-	}, func(ctx context.Context, c auth.Caller, in queryRemoveIn) (querySaved, error) {
-		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, false, aboutConfig}, in.run)
+	}, func(ctx context.Context, c auth.Caller, in queryRemoveIn) (querySaveOut, error) {
+		return draft(ctx, f, request{c, in.Vault.Vault, &in.Mutation, false, configTarget}, in.run)
 	})
 }
 
@@ -39,7 +39,7 @@ func (f tools) queryRemove() *tool.Tool {
 // It edits the text of raven.yaml in place, so that comments and the order of other keys stay as
 // they are; see internal/yamltext. A file that cannot be edited that way is left alone, and the
 // fault asks for an edit by hand.
-func (in queryRemoveIn) run(ctx context.Context, tx *repo.Tx, out *querySaved) error {
+func (in queryRemoveIn) run(ctx context.Context, tx *repo.Tx, out *querySaveOut) error {
 	v := view{state.View{Index: tx.Index()}}
 	if err := v.Index.ConfigErr(); err != nil {
 		return err

@@ -40,12 +40,12 @@ type querySaveIn struct {
 	tool.Mutation
 }
 
-// A querySaved is the output of the tools that change saved queries.
-type querySaved struct {
+// A querySaveOut is the output of the tools that change saved queries.
+type querySaveOut struct {
 	tool.Aside  `json:"-"`
 	Action      string                `json:"action,omitempty" jsonschema:"created, updated, deleted or unchanged"`
 	Name        string                `json:"name,omitempty" jsonschema:"for a removed query"`
-	Query       *saved                `json:"query,omitempty" jsonschema:"as it is saved"`
+	Query       *queryInfo            `json:"query,omitempty" jsonschema:"as it is saved"`
 	DryRun      bool                  `json:"dry_run,omitempty"`
 	WouldModify []mutation.FileChange `json:"would_modify_files,omitempty"`
 	SideEffects []string              `json:"side_effects,omitzero"`
@@ -58,15 +58,15 @@ func (f tools) querySave() *tool.Tool {
 		Role: auth.Editor, Kind: tool.Write, Idempotent: true,
 		Route:    tool.Route{Method: "POST", Path: "/queries/save"},
 		Commands: []tool.Command{{Words: "query save", Args: []string{"name", "query?"}}},
-	}, func(ctx context.Context, c auth.Caller, in querySaveIn) (querySaved, error) {
-		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, false, aboutConfig}, in.run)
+	}, func(ctx context.Context, c auth.Caller, in querySaveIn) (querySaveOut, error) {
+		return draft(ctx, f, request{c, in.Vault.Vault, &in.Mutation, false, configTarget}, in.run)
 	})
 }
 
-// aboutConfig returns the path of raven.yaml, which the call changes; see aboutFiles. A query that
+// configTarget returns the path of raven.yaml, which the call changes; see targetFiles. A query that
 // someone else saved in the meantime changes the same file, and is a conflict for a caller with
 // if_version.
-func aboutConfig(context.Context, *repo.Tx) ([]vault.Path, error) {
+func configTarget(context.Context, *repo.Tx) ([]vault.Path, error) {
 	return []vault.Path{vault.ConfigRaven}, nil
 }
 
@@ -106,7 +106,7 @@ func (in querySaveIn) check() error {
 // arguments must agree with args. The definition is replaced as a whole; keys that the new one does
 // not have are removed first. If the stored query is the same already, nothing is staged, so an
 // equal call makes no commit.
-func (in querySaveIn) run(ctx context.Context, tx *repo.Tx, out *querySaved) error {
+func (in querySaveIn) run(ctx context.Context, tx *repo.Tx, out *querySaveOut) error {
 	if err := in.check(); err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (in querySaveIn) run(ctx context.Context, tx *repo.Tx, out *querySaved) err
 	}
 	q, err := in.saved()
 	if err == nil {
-		err = in.valid(q, query.State{Index: idx, Clock: state.Clock(idx, tx.Now())}.World())
+		err = in.valid(q, query.State{Index: idx, Clock: state.Clock(idx, tx.Now())}.Env())
 	}
 	if err != nil {
 		return err
@@ -141,10 +141,10 @@ func (in querySaveIn) run(ctx context.Context, tx *repo.Tx, out *querySaved) err
 	if there {
 		out.Action = "updated"
 	}
-	if there && reflect.DeepEqual(savedOf(was), savedOf(q)) {
+	if there && reflect.DeepEqual(queryInfoOf(was), queryInfoOf(q)) {
 		out.Action, now = "unchanged", text
 	}
-	s := savedOf(q)
+	s := queryInfoOf(q)
 	out.Query = &s
 	return out.put(ctx, tx, text, now)
 }
@@ -176,7 +176,7 @@ func (in querySaveIn) saved() (vault.Query, error) {
 }
 
 // valid returns a fault if the query is invalid for all values of its inputs.
-func (in querySaveIn) valid(s vault.Query, w query.World) error {
+func (in querySaveIn) valid(s vault.Query, w query.Env) error {
 	if s.Query == "" {
 		return query.Check(query.FromList(s.Types, s.Traits, s.Filters, s.Tags), w)
 	}
@@ -243,7 +243,7 @@ func withoutOther(text []byte, path []string, q vault.Query) ([]byte, error) {
 }
 
 // put stages raven.yaml and completes the output.
-func (o *querySaved) put(ctx context.Context, tx *repo.Tx, was, now []byte) error {
+func (o *querySaveOut) put(ctx context.Context, tx *repo.Tx, was, now []byte) error {
 	if o.Action != "unchanged" && string(was) != string(now) {
 		if err := tx.Put(ctx, vault.ConfigRaven, now); err != nil {
 			return err

@@ -15,7 +15,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/repo"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/tools/state"
@@ -27,7 +27,7 @@ import (
 var Family = &tool.Family{
 	Name: "raven", Base: "/v1/vaults/{vault}",
 	Missing: fault.MissingRequired, Malformed: fault.InvalidValue,
-	Several: fault.ValidationFailed, Told: withCodes,
+	Several: fault.ValidationFailed, AddDetails: withCodes,
 	Groups: map[string]string{
 		"section": "Create, move, rename and delete sections of a note",
 		"trash":   "List deleted notes and sections",
@@ -38,7 +38,7 @@ var Family = &tool.Family{
 
 // Tools returns the tools of the family for these tenants. all returns all tools of the product,
 // for raven_schema_commands, which lists the commands. It is called with each call of that tool.
-func Tools(t *team.Teams, all func() []*tool.Tool) []*tool.Tool {
+func Tools(t *tenant.Registry, all func() []*tool.Tool) []*tool.Tool {
 	f := tools{Source: state.Source{Teams: t, Family: Family}, all: all}
 	f.kinds = f.operations()
 	f.batchTool = f.batch()
@@ -70,15 +70,15 @@ type tools struct {
 	batchTool *tool.Tool
 }
 
-// A writing is the common part of the calls of all mutations of a vault.
+// A request is the common part of the calls of all mutations of a vault.
 //
-// It is the form of mutation.Writing for this family, with a concrete mutation.
-type writing struct {
+// It is the form of mutation.Request for this family, with a concrete mutation.
+type request struct {
 	caller   auth.Caller
 	vault    string
 	mutation *tool.Mutation
-	slim     bool       // the answer omits the full object or trait
-	about    aboutFiles // the files whose versions are compared with if_version first
+	slim     bool        // the answer omits the full object or trait
+	targets  targetFiles // the files whose versions are compared with if_version first
 }
 
 // An answerOf is a pointer to an output that implements answer.
@@ -93,16 +93,16 @@ type answerOf[Out any] interface {
 // The answer is settled inside the transaction, after run: it needs the staged files, and a plan
 // token that does not match must prevent the commit.
 func draft[Out any](
-	ctx context.Context, f tools, w writing, run func(context.Context, *repo.Tx, *Out) error,
+	ctx context.Context, f tools, w request, run func(context.Context, *repo.Tx, *Out) error,
 ) (Out, error) {
-	return mutation.Draft(ctx, f.Source, mutation.Writing{
-		Caller: w.caller, Vault: w.vault, Mutation: w.mutation, Slim: w.slim, About: w.about,
+	return mutation.Draft(ctx, f.Source, mutation.Request{
+		Caller: w.caller, Vault: w.vault, Mutation: w.mutation, Slim: w.slim, Targets: w.targets,
 	}, func(ctx context.Context, tx *repo.Tx, out *Out) error {
 		if err := run(ctx, tx, out); err != nil {
 			return err
 		}
 		if a, ok := any(out).(answer); ok {
-			return a.settle(ctx, tx)
+			return a.finish(ctx, tx)
 		}
 		return nil
 	})
@@ -129,11 +129,11 @@ func (f tools) viewAt(
 	return view{v}, err
 }
 
-// viewTool returns a tool that calls fn with a state of the vault; see state.Reads.
+// viewTool returns a tool that calls fn with a state of the vault; see state.NewTool.
 func viewTool[In state.Input, Out any, O state.Noted[Out]](
 	f tools, spec tool.Spec, fn func(context.Context, view, In) (Out, error),
 ) *tool.Tool {
-	return state.Reads[In, Out, O](f.Source, spec,
+	return state.NewTool[In, Out, O](f.Source, spec,
 		func(ctx context.Context, v state.View, in In) (Out, error) { return fn(ctx, view{v}, in) })
 }
 

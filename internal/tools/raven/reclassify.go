@@ -37,25 +37,25 @@ type reclassifyIn struct {
 	tool.Mutation
 }
 
-// A reclassified is the output of a change of an object's type.
-type reclassified struct {
-	mutated
+// A reclassifyOut is the output of a change of an object's type.
+type reclassifyOut struct {
+	objectOut
 	OldType       string         `json:"old_type,omitempty"`
 	AddedFields   []string       `json:"added_fields,omitzero" jsonschema:"fields that were set"`
 	DroppedFields map[string]any `json:"dropped_fields,omitzero" jsonschema:"fields that were removed, with their values"`
 }
 
-// A plannedReclassified is the output of raven_reclassify: a reclassified with a plan token.
-type plannedReclassified struct {
-	reclassified
+// A plannedReclassifyOut is the output of raven_reclassify: a reclassified with a plan token.
+type plannedReclassifyOut struct {
+	reclassifyOut
 	PlanToken string `json:"plan_token,omitempty" jsonschema:"send it with the same call to make these changes; CONFLICT if the result would differ"`
 
 	planned planned
 }
 
-// settle completes the answer and checks or issues the plan token; see answer.
-func (m *plannedReclassified) settle(ctx context.Context, tx *repo.Tx) error {
-	err := m.reclassified.settle(ctx, tx)
+// finish completes the answer and checks or issues the plan token; see answer.
+func (m *plannedReclassifyOut) finish(ctx context.Context, tx *repo.Tx) error {
+	err := m.reclassifyOut.finish(ctx, tx)
 	if err == nil {
 		m.PlanToken, err = m.planned.check(ctx, tx)
 	}
@@ -70,15 +70,15 @@ func (f tools) reclassify() *tool.Tool {
 		Route:    tool.Route{Method: "POST", Path: "/objects/reclassify"},
 		Flags:    map[string]string{"fields": "field"},
 		Commands: []tool.Command{{Words: "reclassify", Args: []string{"id", "type"}, Pairs: "fields"}},
-	}, func(ctx context.Context, c auth.Caller, in reclassifyIn) (plannedReclassified, error) {
+	}, func(ctx context.Context, c auth.Caller, in reclassifyIn) (plannedReclassifyOut, error) {
 		plan, err := planOf(in.PlanToken, "raven_reclassify", in.ID, in.Type, in.Fields, in.Force)
 		if err != nil {
-			return plannedReclassified{}, err
+			return plannedReclassifyOut{}, err
 		}
-		w := writing{c, in.Vault.Vault, &in.Mutation, in.Slim, named(in.ID)}
-		return draft(ctx, f, w, func(ctx context.Context, tx *repo.Tx, out *plannedReclassified) error {
+		w := request{c, in.Vault.Vault, &in.Mutation, in.Slim, noteTarget(in.ID)}
+		return draft(ctx, f, w, func(ctx context.Context, tx *repo.Tx, out *plannedReclassifyOut) error {
 			out.planned = plan
-			return in.run(ctx, tx, &out.reclassified)
+			return in.run(ctx, tx, &out.reclassifyOut)
 		})
 	})
 }
@@ -88,7 +88,7 @@ func (f tools) reclassify() *tool.Tool {
 // The note is not moved, and references to it are not rewritten, because its id stays the same.
 // Fields that the new type does not have are an error unless Force is set; then they are removed,
 // and the answer has their values, so that a caller can restore them.
-func (in reclassifyIn) run(ctx context.Context, tx *repo.Tx, out *reclassified) error {
+func (in reclassifyIn) run(ctx context.Context, tx *repo.Tx, out *reclassifyOut) error {
 	idx := tx.Index()
 	o, err := settable(tx, in.ID)
 	if err != nil {
@@ -98,7 +98,7 @@ func (in reclassifyIn) run(ctx context.Context, tx *repo.Tx, out *reclassified) 
 	if err != nil {
 		return err
 	}
-	was := before(idx, o)
+	was := priorOf(idx, o)
 	checked, dropped, err := in.check(tx, o, t)
 	if err != nil {
 		return err
@@ -108,7 +108,7 @@ func (in reclassifyIn) run(ctx context.Context, tx *repo.Tx, out *reclassified) 
 		return err
 	}
 	if text, err = in.apply(o, t, text, checked.Fields, dropped); err != nil {
-		return at(err, o.Note.Path)
+		return withFileAndLine(err, o.Note.Path)
 	}
 	if err := tx.Put(ctx, vault.Path(o.Note.Path), text); err != nil {
 		return err
@@ -149,8 +149,8 @@ func (in reclassifyIn) newType(idx *index.Index) (*vault.Type, error) {
 //
 // Values that the object keeps are not checked against the new type; raven_check reports them.
 // Required fields that neither the object nor the call has are problems.
-func (in reclassifyIn) check(tx *repo.Tx, o index.Object, t *vault.Type) (vault.Checked, []string, error) {
-	checked := t.Check(mutation.Typed(in.Fields), state.Clock(tx.Index(), tx.Now()))
+func (in reclassifyIn) check(tx *repo.Tx, o index.Object, t *vault.Type) (vault.CheckResult, []string, error) {
+	checked := t.Check(mutation.TypedFields(in.Fields), state.Clock(tx.Index(), tx.Now()))
 	write := inFrontmatter
 	if o.Section != nil {
 		write = inDeclaration

@@ -79,7 +79,7 @@ func (in newIn) makes(tx *repo.Tx, t *vault.Type, ref string) bool {
 			return false
 		}
 	}
-	text, err := markdown.Compose(n.frontmatter(t), mutation.Apart(in.Content))
+	text, err := markdown.Compose(n.frontmatter(t), mutation.SeparateBody(in.Content))
 	if err != nil {
 		return false
 	}

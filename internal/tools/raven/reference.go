@@ -76,7 +76,7 @@ func (d renderer) reference(r *index.Ref, to index.Resolution) reference {
 	if to.ID == "" {
 		return shown
 	}
-	typ, name := d.called(to)
+	typ, name := d.typeAndName(to)
 	shown.TargetID, shown.TargetType, shown.TargetName = &to.ID, &typ, &name
 	if d.depth == deep && to.Object.Note != nil {
 		fields, _ := d.fields(to.Object)
@@ -102,9 +102,9 @@ func kindOf(r *index.Ref, to index.Resolution) string {
 	return "link"
 }
 
-// called returns the type and the name of the target of a reference. A day has both even without a
+// typeAndName returns the type and the name of the target of a reference. A day has both even without a
 // note.
-func (d renderer) called(to index.Resolution) (typ, name string) {
+func (d renderer) typeAndName(to index.Resolution) (typ, name string) {
 	if to.Object.Note == nil {
 		date, _ := d.idx.Config().IsDaily(vault.Path(to.ID + ".md"))
 		return vault.Daily, string(date)
@@ -115,7 +115,7 @@ func (d renderer) called(to index.Resolution) (typ, name string) {
 // refsInFields returns the references in the fields of an object, in order.
 func refsInFields(o index.Object) []*index.Ref {
 	var refs []*index.Ref
-	for _, r := range o.RefsOf() {
+	for _, r := range o.Refs() {
 		if r.InField {
 			refs = append(refs, r)
 		}
@@ -123,12 +123,12 @@ func refsInFields(o index.Object) []*index.Ref {
 	return refs
 }
 
-// shown returns a value in a note as the answer shows it: a reference becomes the id of its target,
+// resolvedValue returns a value in a note as the answer shows it: a reference becomes the id of its target,
 // or its own text if it has none. If isRef is true, a text without brackets is a reference too.
 //
 // A reference in a field is read in the context of its note, since a fragment without a note refers
 // to the same note.
-func (d renderer) shown(n *index.Note, v any, isRef bool) any {
+func (d renderer) resolvedValue(n *index.Note, v any, isRef bool) any {
 	return withRefs(v, isRef, func(ref string) string {
 		if r, ok := vault.ParseRef(ref); ok {
 			ref = string(r)
@@ -140,8 +140,8 @@ func (d renderer) shown(n *index.Note, v any, isRef bool) any {
 	})
 }
 
-// shown returns a value of the schema as the answer shows it: a reference becomes its own text.
-func shown(v any) any {
+// unresolvedValue returns a value of the schema as the answer shows it: a reference becomes its own text.
+func unresolvedValue(v any) any {
 	return withRefs(v, false, func(written string) string { return written })
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/ingest"
 	"github.com/rookeryhq/rookery/internal/job"
 	"github.com/rookeryhq/rookery/internal/repo"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
 )
@@ -83,30 +83,30 @@ func (f tools) reindex() *tool.Tool {
 		Role: auth.Editor, Kind: tool.Write, Idempotent: true,
 		Route:    tool.Route{Method: "POST", Path: "/reindex"},
 		Commands: []tool.Command{{Words: "reindex"}}, Job: mutation.JobTool,
-	}, f.reindexed)
+	}, f.runReindex)
 }
 
 // errFirst is the error of begin if no earlier call used the idempotency key.
 var errFirst = errors.New("the key was not used before")
 
-// reindexed runs a reindex between two updates of the log: the first finds the answer of an earlier
+// runReindex runs a reindex between two updates of the log: the first finds the answer of an earlier
 // call with the same key, the second stores the answer of this call. Ingesting makes commits of its
 // own, so it cannot be part of either.
 //
 // A vault has its files in a folder of this machine, in a bucket that others can write to, or only
 // in its log; the steps are the same, and in the last case there is nothing to ingest.
-func (f tools) reindexed(
+func (f tools) runReindex(
 	ctx context.Context, c auth.Caller, in reindexIn,
 ) (none reindexOut, err error) {
 	call, err := mutation.Call(c, &in.Mutation, Family)
 	if err != nil {
 		return none, err
 	}
-	t, err := f.Teams.Team(ctx, c.Tenant)
+	t, err := f.Teams.Tenant(ctx, c.Tenant)
 	if err != nil {
 		return none, err
 	}
-	r := reindexing{team: t, in: in, call: call}
+	r := reindexRun{team: t, in: in, call: call}
 	if err := r.open(ctx, in.Vault.Vault); err != nil {
 		return none, err
 	}
@@ -120,7 +120,7 @@ func (f tools) reindexed(
 // open opens the vault, and its folder or the bucket with its files.
 //
 // At most one of r.folder and r.bucket is set. Both are nil if no one else can edit the files.
-func (r *reindexing) open(ctx context.Context, name string) (err error) {
+func (r *reindexRun) open(ctx context.Context, name string) (err error) {
 	if r.vault, err = r.team.Vault(ctx, name); err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (r *reindexing) open(ctx context.Context, name string) (err error) {
 	if err != nil || !ok {
 		return err
 	}
-	bucket, err := ingest.Of(edited, r.team.Now)
+	bucket, err := ingest.NewVault(edited, r.team.Now)
 	r.bucket = &bucket
 	return err
 }
@@ -139,7 +139,7 @@ func (r *reindexing) open(ctx context.Context, name string) (err error) {
 // inTurn runs the reindex within the call. The lease only shows others that a reindex is running.
 //
 // A dry run takes no lease and rebuilds nothing, because it must not disturb a running reindex.
-func (r *reindexing) inTurn(ctx context.Context) (none reindexOut, err error) {
+func (r *reindexRun) inTurn(ctx context.Context) (none reindexOut, err error) {
 	done, err := r.turn(ctx)
 	if err != nil {
 		return none, err
@@ -165,7 +165,7 @@ func (r *reindexing) inTurn(ctx context.Context) (none reindexOut, err error) {
 // turn waits for the turn of the call among the reindexes of the folder, so that the second of two
 // calls with one key finds the answer of the first. It returns at once if there is no folder. The
 // caller must call done.
-func (r *reindexing) turn(ctx context.Context) (done func(), err error) {
+func (r *reindexRun) turn(ctx context.Context) (done func(), err error) {
 	if r.folder == nil {
 		return func() {}, nil
 	}
@@ -177,10 +177,10 @@ func (r *reindexing) turn(ctx context.Context) (done func(), err error) {
 // Without an idempotency key it always runs work. If work succeeds and storing the answer fails,
 // the effects of work remain, and a repeated call finds nothing more to do: ingesting and
 // rebuilding can be repeated.
-func (r *reindexing) once(
+func (r *reindexRun) once(
 	ctx context.Context, work func(context.Context) (reindexOut, error),
 ) (reindexOut, error) {
-	first, err := mutation.Vault(ctx, r.vault, r.call, mutation.Change[reindexOut]{Draft: r.begin})
+	first, err := mutation.ChangeVault(ctx, r.vault, r.call, mutation.Change[reindexOut]{Draft: r.begin})
 	if !errors.Is(err, errFirst) {
 		return first, err
 	}
@@ -190,7 +190,7 @@ func (r *reindexing) once(
 	}
 	call := r.call
 	call.IfVersion = 0 // begin has checked it already
-	return mutation.Vault(ctx, r.vault, call, mutation.Change[reindexOut]{
+	return mutation.ChangeVault(ctx, r.vault, call, mutation.Change[reindexOut]{
 		Draft: func(_ context.Context, _ *repo.Tx, kept *reindexOut) error {
 			*kept = out
 			return nil
@@ -198,9 +198,9 @@ func (r *reindexing) once(
 	})
 }
 
-// A reindexing is one call of raven_reindex, or its job.
-type reindexing struct {
-	team   *team.Team
+// A reindexRun is one call of raven_reindex, or its job.
+type reindexRun struct {
+	team   *tenant.Tenant
 	in     reindexIn
 	call   eventlog.Call
 	vault  *repo.Vault
@@ -210,7 +210,7 @@ type reindexing struct {
 
 // begin is the draft of the first update, which runs only if there is no stored answer. It checks
 // if_version against the whole vault, and always returns an error, so that nothing is written.
-func (r *reindexing) begin(_ context.Context, tx *repo.Tx, _ *reindexOut) error {
+func (r *reindexRun) begin(_ context.Context, tx *repo.Tx, _ *reindexOut) error {
 	if err := tx.Touch(tx.Before().Version()); err != nil {
 		return err
 	}
@@ -218,7 +218,7 @@ func (r *reindexing) begin(_ context.Context, tx *repo.Tx, _ *reindexOut) error 
 }
 
 // files ingests the outside edits and counts the contents of the vault. It can be repeated.
-func (r *reindexing) files(ctx context.Context) (*Reindexed, error) {
+func (r *reindexRun) files(ctx context.Context) (*Reindexed, error) {
 	out := &Reindexed{DryRun: r.in.DryRun, Errors: []reindexError{}}
 	if err := r.takeIn(ctx, out); err != nil {
 		return nil, err
@@ -235,7 +235,7 @@ func (r *reindexing) files(ctx context.Context) (*Reindexed, error) {
 //
 // It runs in an update that is a dry run, which commits nothing. The index in use is replaced only
 // if the rebuild succeeds.
-func (r *reindexing) rebuild(ctx context.Context) error {
+func (r *reindexRun) rebuild(ctx context.Context) error {
 	_, err := r.vault.Update(ctx, eventlog.Call{DryRun: true}, func(
 		ctx context.Context, _ *repo.Tx,
 	) (any, error) {
@@ -249,18 +249,18 @@ func (r *reindexing) rebuild(ctx context.Context) error {
 //
 // A decision about a pending batch is part of the same call: accepting or discarding it, and then
 // ingesting what else has changed.
-func (r *reindexing) takeIn(ctx context.Context, out *Reindexed) error {
+func (r *reindexRun) takeIn(ctx context.Context, out *Reindexed) error {
 	if err := r.pending(ctx); err != nil {
 		return err
 	}
-	reindex := func(context.Context, checkout.Ingesting) (t checkout.Taken, err error) { return t, nil }
+	reindex := func(context.Context, checkout.IngestOptions) (t checkout.IngestResult, err error) { return t, nil }
 	switch {
 	case r.folder != nil:
 		reindex = r.folder.Reindex
 	case r.bucket != nil:
 		reindex = r.bucket.Reindex
 	}
-	t, err := reindex(ctx, checkout.Ingesting{
+	t, err := reindex(ctx, checkout.IngestOptions{
 		Pending: checkout.Pending(r.in.Pending), Who: r.call.Who, Prefix: r.call.Prefix,
 		DryRun: r.in.DryRun,
 	})
@@ -284,7 +284,7 @@ func (out reindexOut) warned() reindexOut {
 }
 
 // pending returns a fault if the call accepts or discards a batch, and there is none.
-func (r *reindexing) pending(ctx context.Context) error {
+func (r *reindexRun) pending(ctx context.Context) error {
 	if r.in.Pending == "" {
 		return nil
 	}

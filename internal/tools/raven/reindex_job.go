@@ -5,7 +5,7 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/job"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
 )
 
@@ -30,10 +30,10 @@ type reindexInput struct {
 // The job has two steps, the rebuild and the ingestion. Each step opens the vault by itself, waits
 // for its turn and holds the lease of the vault while it runs. A job can be stopped at any time,
 // because both steps can be repeated from their beginning.
-func Jobs(t *team.Team) []job.Kind {
-	step := func(name string, do func(*reindexing, context.Context, *job.Run) error) job.Step {
+func Jobs(t *tenant.Tenant) []job.Kind {
+	step := func(name string, do func(*reindexRun, context.Context, *job.Run) error) job.Step {
 		return job.Step{Name: name, Do: func(ctx context.Context, run *job.Run) error {
-			r, err := reindexingOf(ctx, t, run)
+			r, err := reindexRunOf(ctx, t, run)
 			if err != nil {
 				return err
 			}
@@ -53,27 +53,27 @@ func Jobs(t *team.Team) []job.Kind {
 	return []job.Kind{{
 		Name: reindexFull, Stops: job.Anytime,
 		Steps: []job.Step{
-			step("index", func(r *reindexing, ctx context.Context, _ *job.Run) error { return r.rebuild(ctx) }),
-			step("files", (*reindexing).settle),
+			step("index", func(r *reindexRun, ctx context.Context, _ *job.Run) error { return r.rebuild(ctx) }),
+			step("files", (*reindexRun).finish),
 		},
 	}}
 }
 
-// reindexingOf returns the reindexing of a job.
-func reindexingOf(ctx context.Context, t *team.Team, run *job.Run) (*reindexing, error) {
+// reindexRunOf returns the reindexRun of a job.
+func reindexRunOf(ctx context.Context, t *tenant.Tenant, run *job.Run) (*reindexRun, error) {
 	var in reindexInput
 	if err := run.Input(&in); err != nil {
 		return nil, err
 	}
-	r := &reindexing{
+	r := &reindexRun{
 		team: t, in: reindexIn{Full: true, Pending: in.Pending},
 		call: eventlog.Call{Who: in.Who, Prefix: in.Prefix, Tool: "raven_reindex"},
 	}
 	return r, r.open(ctx, run.Item.Target.Vault)
 }
 
-// settle is the last step of the job, which sets its result.
-func (r *reindexing) settle(ctx context.Context, run *job.Run) error {
+// finish is the last step of the job, which sets its result.
+func (r *reindexRun) finish(ctx context.Context, run *job.Run) error {
 	out, err := r.files(ctx)
 	if err != nil {
 		return err
@@ -89,10 +89,10 @@ func (r *reindexing) settle(ctx context.Context, run *job.Run) error {
 //
 // The answer that the log stores for the idempotency key contains the job's id, so a repeated call
 // returns the state of the same job instead of starting another.
-func (r *reindexing) asJob(ctx context.Context) (reindexOut, error) {
+func (r *reindexRun) asJob(ctx context.Context) (reindexOut, error) {
 	out, err := r.once(ctx, func(ctx context.Context) (reindexOut, error) {
 		it, err := r.team.Jobs().Start(ctx, job.Request{
-			Kind: reindexFull, Target: job.Target{Vault: r.in.Vault.Vault}, By: team.JobBy(r.call.Who),
+			Kind: reindexFull, Target: job.Target{Vault: r.in.Vault.Vault}, By: tenant.JobBy(r.call.Who),
 			Input: reindexInput{r.call.Who, r.call.Prefix, r.in.Pending},
 		}, nil)
 		if err != nil {

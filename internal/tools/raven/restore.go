@@ -32,9 +32,9 @@ type restoreIn struct {
 	tool.Mutation
 }
 
-// A restored is the output of raven_restore.
-type restored struct {
-	mutated
+// A restoreOut is the output of raven_restore.
+type restoreOut struct {
+	objectOut
 	Preview     bool   `json:"preview,omitempty" jsonschema:"nothing was written: repeat the call with confirm"`
 	Kind        string `json:"kind,omitempty" jsonschema:"note or section"`
 	RestorePath string `json:"restore_path,omitempty"`
@@ -48,28 +48,28 @@ func (f tools) restore() *tool.Tool {
 		Role: auth.Editor, Kind: tool.Write,
 		Route:    tool.Route{Method: "POST", Path: "/trash/restore"},
 		Commands: []tool.Command{{Words: "restore", Args: []string{"id"}}},
-	}, f.restored)
+	}, f.runRestore)
 }
 
-// restored searches the trash before the draft, and reports a failed search only in the draft, so
+// runRestore searches the trash before the draft, and reports a failed search only in the draft, so
 // that a repeated call gets its stored answer although the object is no longer in the trash.
 //
 // Only answers such as NOT_FOUND are put off; internal errors are returned at once.
-func (f tools) restored(ctx context.Context, c auth.Caller, in restoreIn) (restored, error) {
+func (f tools) runRestore(ctx context.Context, c auth.Caller, in restoreIn) (restoreOut, error) {
 	if !in.Confirm {
 		in.DryRun = true
 	}
 	v, err := f.view(ctx, c, in.Vault.Vault)
 	if err != nil {
-		return restored{}, err
+		return restoreOut{}, err
 	}
 	r, refused := findRestore(ctx, v, in.ID)
 	if refused != nil && !isAnswer(refused) && !fault.Is(refused, fault.AmbiguousRef) {
-		return restored{}, refused
+		return restoreOut{}, refused
 	}
 	about := func(context.Context, *repo.Tx) ([]vault.Path, error) { return r.paths(), nil }
-	out, err := draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, in.Slim, about},
-		func(ctx context.Context, tx *repo.Tx, out *restored) error {
+	out, err := draft(ctx, f, request{c, in.Vault.Vault, &in.Mutation, in.Slim, about},
+		func(ctx context.Context, tx *repo.Tx, out *restoreOut) error {
 			if refused != nil {
 				return refused
 			}
@@ -79,20 +79,20 @@ func (f tools) restored(ctx context.Context, c auth.Caller, in restoreIn) (resto
 	return out, err
 }
 
-// A restoring is one object that is restored.
+// A restoration is one object that is restored.
 //
 // It is found in one state of the vault and applied in a draft, which may be on a newer one; run
 // checks that the file is still in the trash.
-type restoring struct {
-	item trashed
+type restoration struct {
+	item trashItem
 	back *repo.Reversal // of the deletion; nil: the log does not contain the deletion
 	text []byte         // its text in the trash
 
-	behind string // for a section: the slug of the sibling before it; empty: none
+	afterSlug string // for a section: the slug of the sibling before it; empty: none
 }
 
 // paths returns the files that the restore changes.
-func (r restoring) paths() []vault.Path {
+func (r restoration) paths() []vault.Path {
 	if r.item.TrashPath == "" {
 		return nil
 	}
@@ -104,7 +104,7 @@ func (r restoring) paths() []vault.Path {
 //
 // Without the commit of the deletion, for example if the file came into the trash from outside, the
 // object can still be restored from its text.
-func findRestore(ctx context.Context, v view, id string) (r restoring, err error) {
+func findRestore(ctx context.Context, v view, id string) (r restoration, err error) {
 	file, err := findTrashed(v.Index, strings.TrimSpace(id))
 	if err != nil {
 		return r, err
@@ -112,12 +112,12 @@ func findRestore(ctx context.Context, v view, id string) (r restoring, err error
 	if r.text, err = v.Vault.Text(ctx, file.Body); err != nil {
 		return r, err
 	}
-	if r.item, err = readTrashed(ctx, v.Vault, file); err != nil || r.item.commit == 0 {
+	if r.item, err = readTrashItem(ctx, v.Vault, file); err != nil || r.item.commit == 0 {
 		return r, err
 	}
 	r.back, err = v.Vault.ReversalOf(ctx, r.item.commit, r.paths()...)
 	if err == nil && r.item.origin.id != "" {
-		r.behind, err = stoodBehind(ctx, v, r.item)
+		r.afterSlug, err = siblingBefore(ctx, v, r.item)
 	}
 	return r, err
 }
@@ -147,12 +147,12 @@ func findTrashed(idx *index.Index, id string) (*index.File, error) {
 	return files[0], nil
 }
 
-// stoodBehind returns the slug of the sibling that was before a section when it was deleted, or ""
+// siblingBefore returns the slug of the sibling that was before a section when it was deleted, or ""
 // if it was the first.
 //
 // It reads the state before the deletion, because the text in the trash does not say between which
 // sections it was.
-func stoodBehind(ctx context.Context, v view, item trashed) (string, error) {
+func siblingBefore(ctx context.Context, v view, item trashItem) (string, error) {
 	was, err := v.Vault.At(ctx, item.commit-1)
 	if err != nil {
 		return "", err
@@ -178,7 +178,7 @@ func stoodBehind(ctx context.Context, v view, item trashed) (string, error) {
 //
 // The trash keeps nothing of a restored object. References to its id, which had no target while it
 // was deleted, resolve again without being rewritten; the answer counts them.
-func (r restoring) run(ctx context.Context, tx *repo.Tx, out *restored) error {
+func (r restoration) run(ctx context.Context, tx *repo.Tx, out *restoreOut) error {
 	if _, there := tx.Before().File(r.item.TrashPath); !there {
 		return notFound("nothing in the trash has the id %q", r.item.ID).Try("raven_trash_list", nil)
 	}
@@ -205,7 +205,7 @@ func (r restoring) run(ctx context.Context, tx *repo.Tx, out *restored) error {
 
 // free returns DUPLICATE_ID if another object has the id now, and NOT_FOUND if the note of a
 // section does not exist.
-func (r restoring) free(idx *index.Index) error {
+func (r restoration) free(idx *index.Index) error {
 	n, there := idx.Note(r.item.RestorePath)
 	if r.item.origin.id == "" {
 		if !there {
@@ -232,7 +232,7 @@ func (r restoring) free(idx *index.Index) error {
 // Reversing the commit takes back everything that the deletion did. Otherwise a note is written as
 // a new file, and a section is inserted behind its former sibling or, if that is gone, at the end
 // of the note.
-func (r restoring) place(ctx context.Context, tx *repo.Tx) error {
+func (r restoration) place(ctx context.Context, tx *repo.Tx) error {
 	if r.back != nil {
 		asLeft, err := tx.IsAsLeft(ctx, r.back)
 		if err != nil {
@@ -253,14 +253,14 @@ func (r restoring) place(ctx context.Context, tx *repo.Tx) error {
 	if err != nil {
 		return err
 	}
-	behind := r.behind
+	behind := r.afterSlug
 	if n, ok := tx.Index().Note(string(path)); ok &&
 		!slices.ContainsFunc(n.Sections, func(s index.Section) bool { return s.Slug == behind }) {
 		behind = ""
 	}
 	text, _, err = markdown.RestoreSection(text, r.item.origin.text, behind)
 	if err != nil {
-		return at(err, string(path))
+		return withFileAndLine(err, string(path))
 	}
 	return tx.Put(ctx, path, text)
 }

@@ -36,7 +36,7 @@ type schemaOut struct {
 	Types      []typeFull  `json:"types"`
 	Traits     []traitFull `json:"traits"`
 	Templates  []template  `json:"templates" jsonschema:"the templates of schema.yaml"`
-	Queries    []saved     `json:"queries" jsonschema:"the saved queries of raven.yaml"`
+	Queries    []queryInfo `json:"queries" jsonschema:"the saved queries of raven.yaml"`
 	Config     config      `json:"config"`
 }
 
@@ -85,8 +85,8 @@ type deletion struct {
 	TrashDir string `json:"trash_dir"`
 }
 
-// A saved is a saved query, in either of its forms.
-type saved struct {
+// A queryInfo is a saved query, in either of its forms.
+type queryInfo struct {
 	Name        string            `json:"name"`
 	Description string            `json:"description,omitempty"`
 	Query       string            `json:"query,omitempty"`
@@ -139,7 +139,7 @@ func fullSchema(_ context.Context, v view, _ schemaIn) (schemaOut, error) {
 		return schemaOut{}, err
 	}
 	out := schemaOut{
-		Version: s.Version, Types: []typeFull{}, Traits: []traitFull{}, Templates: []template{}, Queries: []saved{},
+		Version: s.Version, Types: []typeFull{}, Traits: []traitFull{}, Templates: []template{}, Queries: []queryInfo{},
 		Config: configOf(v.Index.Config()),
 	}
 	for _, t := range s.Types {
@@ -149,10 +149,10 @@ func fullSchema(_ context.Context, v view, _ schemaIn) (schemaOut, error) {
 		out.Traits = append(out.Traits, traitOf(s, t))
 	}
 	for _, t := range s.Templates {
-		out.Templates = append(out.Templates, template{t.ID, t.File, text(t.Description)})
+		out.Templates = append(out.Templates, template{t.ID, t.File, textOrNil(t.Description)})
 	}
 	for _, q := range v.Index.Config().Queries {
-		out.Queries = append(out.Queries, savedOf(q))
+		out.Queries = append(out.Queries, queryInfoOf(q))
 	}
 	return out, nil
 }
@@ -208,16 +208,16 @@ type traitFull struct {
 // fullType returns a type with its complete definition.
 func fullType(t *vault.Type) typeFull {
 	full := typeFull{
-		Name: t.Name, Builtin: t.Builtin, DefaultPath: text(t.DefaultPath),
-		NameField: text(t.NameField()), Description: text(t.Description),
+		Name: t.Name, Builtin: t.Builtin, DefaultPath: textOrNil(t.DefaultPath),
+		NameField: textOrNil(t.NameField()), Description: textOrNil(t.Description),
 		Fields: map[string]field{}, Traits: map[string]traitUse{},
-		Templates: append([]string{}, t.Templates...), Default: text(t.DefaultTemplate),
+		Templates: append([]string{}, t.Templates...), Default: textOrNil(t.DefaultTemplate),
 	}
 	for _, f := range t.Fields {
 		full.Fields[f.Name] = fieldOf(f)
 	}
 	for _, u := range t.Traits {
-		full.Traits[u.Name] = traitUse{Required: u.Required, Default: shown(u.Default)}
+		full.Traits[u.Name] = traitUse{Required: u.Required, Default: unresolvedValue(u.Default)}
 	}
 	return full
 }
@@ -225,7 +225,7 @@ func fullType(t *vault.Type) typeFull {
 // fieldOf returns the definition of a field.
 func fieldOf(f *vault.Field) field {
 	return field{
-		Type: f.Type, Required: f.Required, Default: shown(f.Default), Values: f.Values,
+		Type: f.Type, Required: f.Required, Default: unresolvedValue(f.Default), Values: f.Values,
 		Target: f.Target, Min: f.Min, Max: f.Max, Description: f.Description,
 	}
 }
@@ -235,10 +235,10 @@ func fieldOf(f *vault.Field) field {
 func traitOf(s *vault.Schema, t *vault.Trait) traitFull {
 	one := traitFull{
 		Name: t.Name, Type: t.Written, Values: t.Values,
-		Default: shown(t.Default), UsedByTypes: s.UsedBy(t.Name), Description: text(t.Description),
+		Default: unresolvedValue(t.Default), UsedByTypes: s.UsedBy(t.Name), Description: textOrNil(t.Description),
 	}
 	if t.IsRef() {
-		one.Target = text(t.Target)
+		one.Target = textOrNil(t.Target)
 	}
 	if t.Type == "bool" && !t.HasDefault {
 		one.Default = false
@@ -246,8 +246,8 @@ func traitOf(s *vault.Schema, t *vault.Trait) traitFull {
 	return one
 }
 
-// text returns a pointer to s, or nil if s is empty.
-func text(s string) *string {
+// textOrNil returns a pointer to s, or nil if s is empty.
+func textOrNil(s string) *string {
 	if s == "" {
 		return nil
 	}
@@ -286,7 +286,7 @@ func (f tools) schemaTypes() *tool.Tool {
 		out := schemaTypesOut{Types: []typeRow{}}
 		for _, t := range s.Types {
 			out.Types = append(out.Types, typeRow{
-				Name: t.Name, Builtin: t.Builtin, DefaultPath: text(t.DefaultPath),
+				Name: t.Name, Builtin: t.Builtin, DefaultPath: textOrNil(t.DefaultPath),
 				Fields: t.FieldNames(), Traits: t.TraitNames(), RequiredFields: t.RequiredFields(),
 			})
 		}
@@ -329,7 +329,7 @@ func configOf(c vault.Config) config {
 	d := c.Directories
 	return config{
 		DailyDirectory: c.DailyDirectory,
-		Directories:    directories{c.DailyDirectory + "/", text(d.Type), text(d.Page), text(d.Template)},
+		Directories:    directories{c.DailyDirectory + "/", textOrNil(d.Type), textOrNil(d.Page), textOrNil(d.Template)},
 		Capture:        capture{c.Capture.Destination, c.Capture.Heading, c.Capture.Timestamp},
 		Deletion:       deletion{c.Deletion.Behavior, c.Deletion.TrashDir},
 		Exclude:        append([]string{}, c.Exclude...), Timezone: c.Timezone,
@@ -338,9 +338,9 @@ func configOf(c vault.Config) config {
 	}
 }
 
-// savedOf returns a saved query as an answer shows it.
-func savedOf(q vault.Query) saved {
-	return saved{
+// queryInfoOf returns a saved query as an answer shows it.
+func queryInfoOf(q vault.Query) queryInfo {
+	return queryInfo{
 		Name: q.Name, Description: q.Description, Query: q.Query, Args: q.Args,
 		Types: q.Types, Traits: q.Traits, Filters: q.Filters, Tags: q.Tags,
 	}

@@ -21,13 +21,13 @@ var unsettableOf = map[string][]string{
 //
 // The change is an edit of the text of schema.yaml, which keeps comments, order and style. Then put
 // checks the new schema as a whole and the objects of the vault against it, and stages the file.
-func (in schemaUpdateIn) run(ctx context.Context, tx *repo.Tx, out *schemaEdited) error {
+func (in schemaUpdateIn) run(ctx context.Context, tx *repo.Tx, out *schemaEditOut) error {
 	if err := in.complete(); err != nil {
 		return err
 	}
 	e, err := newSchemaEdit(ctx, tx, in.thingIn)
 	if err == nil {
-		err = e.isThere()
+		err = e.checkExists()
 	}
 	if err != nil {
 		return err
@@ -71,8 +71,8 @@ func (in schemaUpdateIn) complete() error {
 	return nil
 }
 
-// isThere returns a fault if the type, trait or field does not exist or cannot be changed.
-func (e *schemaEdit) isThere() error {
+// checkExists returns a fault if the type, trait or field does not exist or cannot be changed.
+func (e *schemaEdit) checkExists() error {
 	t := e.thing
 	switch t.Kind {
 	case kindType:
@@ -213,7 +213,7 @@ func (e *schemaEdit) mergeField(thing thingIn, d fieldDefinition) error {
 		return err
 	}
 	if d.Type == nil {
-		d.Type = said("string")
+		d.Type = nonEmpty("string")
 	}
 	m, err := d.whole(kindField)
 	if err != nil {
@@ -305,10 +305,10 @@ func (e *schemaEdit) updateUseList(t *vault.Type, path []string, more []namedUse
 // Without Force, a type, trait or field that objects or other definitions use is not removed; the
 // fault lists the uses. With Force the definition and the references to it in the schema are
 // removed. Notes are never changed; what the removal leaves in them is in the side effects.
-func (in schemaRemoveIn) run(ctx context.Context, tx *repo.Tx, out *schemaEdited) error {
+func (in schemaRemoveIn) run(ctx context.Context, tx *repo.Tx, out *schemaEditOut) error {
 	e, err := newSchemaEdit(ctx, tx, in.thingIn)
 	if err == nil {
-		err = e.isThere()
+		err = e.checkExists()
 	}
 	if err != nil {
 		return err

@@ -62,7 +62,7 @@ func (f tools) schemaCommands() *tool.Tool {
 		out := schemaCommandsOut{Commands: map[string]command{}}
 		for _, t := range f.all() {
 			for _, way := range t.Commands {
-				enter(out.Commands, way.Words, describe(t, way))
+				addCommand(out.Commands, way.Words, describe(t, way))
 			}
 		}
 		out.Note("count", len(out.Commands))
@@ -70,10 +70,10 @@ func (f tools) schemaCommands() *tool.Tool {
 	})
 }
 
-// enter adds a command under its first word.
+// addCommand adds a command under its first word.
 //
 // A first word can be a command and a group at once, such as query and query save.
-func enter(all map[string]command, words string, c subcommand) {
+func addCommand(all map[string]command, words string, c subcommand) {
 	first, rest, deeper := strings.Cut(words, " ")
 	at := all[first]
 	switch {

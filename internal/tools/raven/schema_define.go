@@ -38,8 +38,8 @@ type useDefinition struct {
 	Default  json.RawMessage `json:"default"`
 }
 
-// said returns a pointer to s, or nil if s is empty.
-func said(s string) *string {
+// nonEmpty returns a pointer to s, or nil if s is empty.
+func nonEmpty(s string) *string {
 	if s == "" {
 		return nil
 	}
@@ -49,8 +49,8 @@ func said(s string) *string {
 // field returns the definition of the field or trait in the call.
 func (in definitionIn) field() fieldDefinition {
 	d := fieldDefinition{
-		Type: said(in.ValueType), Required: in.Required, Values: apart(in.Values), Target: said(in.Target),
-		Min: in.Min, Max: in.Max, Description: said(in.Description),
+		Type: nonEmpty(in.ValueType), Required: in.Required, Values: apart(in.Values), Target: nonEmpty(in.Target),
+		Min: in.Min, Max: in.Max, Description: nonEmpty(in.Description),
 	}
 	if len(in.Default) > 0 {
 		d.Default = json.RawMessage(in.Default)
@@ -144,13 +144,13 @@ func newName(kind, name string) error {
 // The steps are those of an update: edit the text, check the result, and stage it. Objects that
 // declared the type before it existed, and annotations with the name of a new trait, are named in
 // the side effects.
-func (in schemaAddIn) run(ctx context.Context, tx *repo.Tx, out *schemaEdited) error {
+func (in schemaAddIn) run(ctx context.Context, tx *repo.Tx, out *schemaEditOut) error {
 	if err := in.fits(in.Kind); err != nil {
 		return err
 	}
 	e, err := newSchemaEdit(ctx, tx, in.thingIn)
 	if err == nil {
-		err = e.isNew()
+		err = e.checkNew()
 	}
 	if err != nil {
 		return err
@@ -168,9 +168,9 @@ func (in schemaAddIn) run(ctx context.Context, tx *repo.Tx, out *schemaEdited) e
 	return e.put(ctx, tx, out, "created")
 }
 
-// isNew returns a fault if the type, trait or field exists already or cannot be added. The fault
+// checkNew returns a fault if the type, trait or field exists already or cannot be added. The fault
 // for a built-in type says that it cannot be changed, not that the name is taken.
-func (e *schemaEdit) isNew() error {
+func (e *schemaEdit) checkNew() error {
 	t := e.thing
 	if err := newName(t.Kind, t.Name); err != nil {
 		if typ, ok := e.was.Type(t.Name); !ok || t.Kind != kindType || !typ.Builtin {
@@ -218,10 +218,10 @@ func (e *schemaEdit) exists() error {
 // The default value type is string for a field and boolean for a trait.
 func (e *schemaEdit) addField(d fieldDefinition) error {
 	if d.Type == nil && e.thing.Kind == kindField {
-		d.Type = said("string")
+		d.Type = nonEmpty("string")
 	}
 	if d.Type == nil {
-		d.Type = said("boolean")
+		d.Type = nonEmpty("boolean")
 	}
 	m, err := d.whole(e.thing.Kind)
 	if err != nil {
@@ -373,7 +373,7 @@ func (e *schemaEdit) addType(in definitionIn) error {
 			return fault.Of(err).With("argument", "name_field")
 		}
 		yes := true
-		fields[in.NameField] = fieldDefinition{Type: said("string"), Required: &yes}
+		fields[in.NameField] = fieldDefinition{Type: nonEmpty("string"), Required: &yes}
 	}
 	if err := nameFieldFits(in.NameField, fields, nil); err != nil {
 		return err
@@ -386,7 +386,7 @@ func (e *schemaEdit) addType(in definitionIn) error {
 	for _, name := range fieldOrder(fields, in.NameField) {
 		d := fields[name]
 		if d.Type == nil {
-			d.Type = said("string")
+			d.Type = nonEmpty("string")
 		}
 		if err := newName(kindField, name); err != nil {
 			return inField(err, name)
@@ -491,7 +491,7 @@ func (in definitionIn) fieldsOf() (map[string]fieldDefinition, error) {
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		d, word := fieldDefinition{}, ""
 		if json.Unmarshal(members[name], &word) == nil {
-			d.Type = said(word)
+			d.Type = nonEmpty(word)
 		} else if err := strictly(members[name], &d); err != nil {
 			return nil, inField(fault.New(fault.InvalidValue, "a field is a value type, or an object with "+
 				"type, required, default, values, target, min, max and description"), name)

@@ -85,11 +85,11 @@ type schemaRemoveIn struct {
 	tool.Mutation
 }
 
-// A schemaEdited is the output of the tools that change a schema.
+// A schemaEditOut is the output of the tools that change a schema.
 //
 // Changes can name other definitions than that of the call, if the removal of a type, trait or
 // field affects them.
-type schemaEdited struct {
+type schemaEditOut struct {
 	tool.Aside  `json:"-"`
 	Action      string                `json:"action,omitempty" jsonschema:"created, updated, deleted or unchanged"`
 	Kind        string                `json:"kind" jsonschema:"type, trait or field"`
@@ -110,8 +110,8 @@ func (f tools) schemaAdd() *tool.Tool {
 		Aliases: oldSchemaNames("add"), Old: oldSchemaForms("add"),
 		Route:    tool.Route{Method: "POST", Path: "/schema/add"},
 		Commands: schemaCommands("schema add"),
-	}, func(ctx context.Context, c auth.Caller, in schemaAddIn) (schemaEdited, error) {
-		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, false, aboutSchema}, in.run)
+	}, func(ctx context.Context, c auth.Caller, in schemaAddIn) (schemaEditOut, error) {
+		return draft(ctx, f, request{c, in.Vault.Vault, &in.Mutation, false, schemaTarget}, in.run)
 	})
 }
 
@@ -123,8 +123,8 @@ func (f tools) schemaUpdate() *tool.Tool {
 		Aliases: oldSchemaNames("update"), Old: oldSchemaForms("update"),
 		Route:    tool.Route{Method: "PATCH", Path: "/schema"},
 		Commands: schemaCommands("schema update"),
-	}, func(ctx context.Context, c auth.Caller, in schemaUpdateIn) (schemaEdited, error) {
-		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, false, aboutSchema}, in.run)
+	}, func(ctx context.Context, c auth.Caller, in schemaUpdateIn) (schemaEditOut, error) {
+		return draft(ctx, f, request{c, in.Vault.Vault, &in.Mutation, false, schemaTarget}, in.run)
 	})
 }
 
@@ -137,8 +137,8 @@ func (f tools) schemaRemove() *tool.Tool {
 		Flags:    map[string]string{"type": "of-type"},
 		Route:    tool.Route{Method: "POST", Path: "/schema/remove"},
 		Commands: schemaCommands("schema remove"),
-	}, func(ctx context.Context, c auth.Caller, in schemaRemoveIn) (schemaEdited, error) {
-		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, false, aboutSchema}, in.run)
+	}, func(ctx context.Context, c auth.Caller, in schemaRemoveIn) (schemaEditOut, error) {
+		return draft(ctx, f, request{c, in.Vault.Vault, &in.Mutation, false, schemaTarget}, in.run)
 	})
 }
 
@@ -298,7 +298,7 @@ func (e *schemaEdit) result(c vault.Clock) (*vault.Schema, error) {
 	for _, name := range slices.Sorted(maps.Keys(e.was.ChangesTo(is))) {
 		own := e.thing.key()
 		if name != own && !strings.HasPrefix(name, own+".") && !slices.Contains(e.also, name) {
-			return nil, byHand(yamltext.ErrByHand, vault.SchemaFile)
+			return nil, byHand(yamltext.ErrNotEditable, vault.SchemaFile)
 		}
 	}
 	known := map[any]bool{}
@@ -322,7 +322,7 @@ func (e *schemaEdit) result(c vault.Clock) (*vault.Schema, error) {
 // A change that would make a valid note invalid is refused with the places; nothing is staged then.
 // If no definition changes, the action is unchanged and there is no commit. The index of the draft
 // has the new schema after the staging, and the definition in the answer comes from there.
-func (e *schemaEdit) put(ctx context.Context, tx *repo.Tx, out *schemaEdited, action string) error {
+func (e *schemaEdit) put(ctx context.Context, tx *repo.Tx, out *schemaEditOut, action string) error {
 	is, err := e.result(state.Clock(tx.Index(), tx.Now()))
 	if err != nil {
 		return err
@@ -407,10 +407,10 @@ func fieldNamed(s *vault.Schema, typ, name string) *vault.Field {
 //
 // The file is then unchanged, and the fault contains the reason.
 func byHand(err error, file string) error {
-	if !errors.Is(err, yamltext.ErrByHand) {
+	if !errors.Is(err, yamltext.ErrNotEditable) {
 		return err
 	}
-	why := strings.TrimPrefix(err.Error(), yamltext.ErrByHand.Error()+": ")
+	why := strings.TrimPrefix(err.Error(), yamltext.ErrNotEditable.Error()+": ")
 	return fault.New(fault.FileError, "%s cannot be edited without changing more of it; edit it by hand",
 		file).With("why", why).At(file, 0).Because(err)
 }

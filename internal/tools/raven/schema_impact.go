@@ -123,7 +123,7 @@ func objectImpact(
 	}
 	for _, f := range required {
 		if _, has := o.Field(f.Name); !has {
-			place(fault.New(fault.MissingRequired, "%s has no %s", o.ID(), f.Name).With("field", f.Name), o.Spot().Line)
+			place(fault.New(fault.MissingRequired, "%s has no %s", o.ID(), f.Name).With("field", f.Name), o.Location().Line)
 		}
 	}
 	for _, field := range o.Fields() {
@@ -202,7 +202,7 @@ func (e *schemaEdit) users(idx *index.Index) []*fault.Fault {
 		}
 		for o := range idx.Objects(name, index.Location{}) {
 			all = append(all, fault.New(fault.InvalidType, "%s has the type", o.ID()).With("id", o.ID()).
-				At(o.Note.Path, max(o.Spot().Line, 1)))
+				At(o.Note.Path, max(o.Location().Line, 1)))
 		}
 	case kindTrait:
 		for _, owner := range e.was.UsedBy(name) {

@@ -55,12 +55,12 @@ func (f tools) schemaInit() *tool.Tool {
 		Route:    tool.Route{Method: "POST", Path: "/schema/init"},
 		Commands: []tool.Command{{Words: "schema init"}},
 	}, func(ctx context.Context, c auth.Caller, in schemaInitIn) (schemaInitOut, error) {
-		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, false, aboutSchema}, in.run)
+		return draft(ctx, f, request{c, in.Vault.Vault, &in.Mutation, false, schemaTarget}, in.run)
 	})
 }
 
-// aboutSchema returns the path of schema.yaml, which the call changes; see aboutFiles.
-func aboutSchema(context.Context, *repo.Tx) ([]vault.Path, error) {
+// schemaTarget returns the path of schema.yaml, which the call changes; see targetFiles.
+func schemaTarget(context.Context, *repo.Tx) ([]vault.Path, error) {
 	return []vault.Path{vault.SchemaFile}, nil
 }
 

@@ -152,9 +152,9 @@ type finder struct {
 func (q finder) page(ctx context.Context, out *searchOut, limit int, after place) error {
 	// One hit more than the limit shows whether another page follows.
 	r, err := q.search.Search(q.query, search.Options{
-		Limit: limit + 1, After: q.cursor(ctx, after), Filter: q.holds, Text: q.text(ctx), Ended: ctx.Err,
+		Limit: limit + 1, After: q.cursor(ctx, after), Filter: q.holds, Text: q.text(ctx), Canceled: ctx.Err,
 		Exact: q.exact, Explain: q.explain, Constrained: q.holds != nil,
-		Ahead: func(paths []string) { q.Prefetch(ctx, slices.Values(paths)) },
+		Prefetch: func(paths []string) { q.Prefetch(ctx, slices.Values(paths)) },
 	})
 	if err != nil {
 		return err
@@ -216,7 +216,7 @@ func (q finder) cursor(ctx context.Context, after place) *search.Cursor {
 		return &after.Cursor
 	}
 	r, err := q.search.Search(q.query, search.Options{
-		Limit: 1, Filter: func(path string) bool { return path == after.Doc }, Ended: ctx.Err, Exact: q.exact,
+		Limit: 1, Filter: func(path string) bool { return path == after.Doc }, Canceled: ctx.Err, Exact: q.exact,
 	})
 	if err != nil || len(r.Items) == 0 {
 		return &after.Cursor

@@ -48,9 +48,9 @@ type sectionIn struct {
 	tool.Mutation
 }
 
-// A sectioned is the output of raven_section.
-type sectioned struct {
-	mutated
+// A sectionOut is the output of raven_section.
+type sectionOut struct {
+	objectOut
 	Section          string   `json:"section,omitempty" jsonschema:"the slug of the section"`
 	OldID            string   `json:"old_id,omitempty" jsonschema:"rename: the former id"`
 	Level            int      `json:"level,omitempty"`
@@ -73,11 +73,11 @@ func (f tools) section() *tool.Tool {
 			{Words: "section rename", Args: []string{"id", "title"}, Set: map[string]string{"op": sectionRename}},
 			{Words: "section delete", Args: []string{"id"}, Set: map[string]string{"op": sectionDelete}},
 		},
-	}, func(ctx context.Context, c auth.Caller, in sectionIn) (sectioned, error) {
+	}, func(ctx context.Context, c auth.Caller, in sectionIn) (sectionOut, error) {
 		if err := in.complete(); err != nil {
-			return sectioned{}, err
+			return sectionOut{}, err
 		}
-		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, in.Slim, named(in.ID + in.File)}, in.run)
+		return draft(ctx, f, request{c, in.Vault.Vault, &in.Mutation, in.Slim, noteTarget(in.ID + in.File)}, in.run)
 	})
 }
 
@@ -115,7 +115,7 @@ func (in sectionIn) complete() error {
 //
 // Every operation moves or removes a section together with its subsections. References to a section
 // are by its slug, so create, move and delete leave them alone and rename rewrites them.
-func (in sectionIn) run(ctx context.Context, tx *repo.Tx, out *sectioned) error {
+func (in sectionIn) run(ctx context.Context, tx *repo.Tx, out *sectionOut) error {
 	if in.Op == sectionDelete {
 		return in.remove(ctx, tx, out)
 	}
@@ -185,11 +185,11 @@ func slugIn(idx *index.Index, n *index.Note, name string) (string, error) {
 
 // create drafts a new section.
 func (in sectionIn) create(
-	ctx context.Context, tx *repo.Tx, o index.Object, text []byte, to markdown.SectionPlace, out *sectioned,
+	ctx context.Context, tx *repo.Tx, o index.Object, text []byte, to markdown.SectionPlace, out *sectionOut,
 ) error {
 	text, line, err := markdown.InsertSection(text, strings.TrimSpace(in.Title), in.Level, to)
 	if err != nil {
-		return at(err, o.Note.Path)
+		return withFileAndLine(err, o.Note.Path)
 	}
 	if err := tx.Put(ctx, vault.Path(o.Note.Path), text); err != nil {
 		return err
@@ -199,11 +199,11 @@ func (in sectionIn) create(
 
 // move drafts the move of a section within its note.
 func (in sectionIn) move(
-	ctx context.Context, tx *repo.Tx, o index.Object, text []byte, to markdown.SectionPlace, out *sectioned,
+	ctx context.Context, tx *repo.Tx, o index.Object, text []byte, to markdown.SectionPlace, out *sectionOut,
 ) error {
 	text, line, err := markdown.MoveSection(text, o.Section.Slug, to)
 	if err != nil {
-		return at(err, o.Note.Path)
+		return withFileAndLine(err, o.Note.Path)
 	}
 	if err := tx.Put(ctx, vault.Path(o.Note.Path), text); err != nil {
 		return err
@@ -216,12 +216,12 @@ func (in sectionIn) move(
 // Other sections keep their slugs. If the new heading has the same slug, nothing but the heading
 // changes.
 func (in sectionIn) rename(
-	ctx context.Context, tx *repo.Tx, o index.Object, text []byte, out *sectioned,
+	ctx context.Context, tx *repo.Tx, o index.Object, text []byte, out *sectionOut,
 ) error {
 	was := tx.Index()
 	text, h, err := markdown.RenameSection(text, o.Section.Slug, strings.TrimSpace(in.Title))
 	if err != nil {
-		return at(err, o.Note.Path)
+		return withFileAndLine(err, o.Note.Path)
 	}
 	if err := tx.Put(ctx, vault.Path(o.Note.Path), text); err != nil {
 		return err
@@ -242,7 +242,7 @@ func (in sectionIn) rename(
 //
 // The section is found by its line, because its slug may be new.
 func (in sectionIn) done(
-	tx *repo.Tx, o index.Object, line int, to markdown.SectionPlace, out *sectioned, action string,
+	tx *repo.Tx, o index.Object, line int, to markdown.SectionPlace, out *sectionOut, action string,
 ) error {
 	n := noteAt(tx.Index(), vault.Path(o.Note.Path))
 	for i := range n.Sections {
@@ -266,7 +266,7 @@ func (in sectionIn) done(
 }
 
 // placed sets the place of the section in the output.
-func (m *sectioned) placed(n *index.Note, to markdown.SectionPlace) {
+func (m *sectionOut) placed(n *index.Note, to markdown.SectionPlace) {
 	switch {
 	case to.After != "":
 		m.Placement, m.Anchor = "after", n.ID+"#"+to.After
@@ -286,7 +286,7 @@ const maxRemoved = 4000
 //
 // The section and its subsections go to the trash. The answer also has the beginning of the text,
 // so that a caller sees what was removed without reading the trash.
-func (in sectionIn) remove(ctx context.Context, tx *repo.Tx, out *sectioned) error {
+func (in sectionIn) remove(ctx context.Context, tx *repo.Tx, out *sectionOut) error {
 	idx := tx.Index()
 	o, err := locate(idx, in.ID, state.Clock(idx, tx.Now()))
 	if err != nil {
@@ -302,7 +302,7 @@ func (in sectionIn) remove(ctx context.Context, tx *repo.Tx, out *sectioned) err
 	}
 	_, gone, err := markdown.RemoveSection(text, o.Section.Slug)
 	if err != nil {
-		return at(err, o.Note.Path)
+		return withFileAndLine(err, o.Note.Path)
 	}
 	out.Section, out.Level = o.Section.Slug, o.Section.Level
 	out.RemovedContent = mutation.FirstRunes(string(gone), maxRemoved)
@@ -312,5 +312,5 @@ func (in sectionIn) remove(ctx context.Context, tx *repo.Tx, out *sectioned) err
 		}
 	}
 	out.DeletedSections = firstOf(out.DeletedSections, tool.MaxPage)
-	return deleteIn{ID: in.ID, Mutation: in.Mutation}.run(ctx, tx, &out.mutated)
+	return deleteIn{ID: in.ID, Mutation: in.Mutation}.run(ctx, tx, &out.objectOut)
 }

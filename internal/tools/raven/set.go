@@ -49,13 +49,13 @@ func (f tools) set() *tool.Tool {
 			{Words: "set", Args: []string{"id?"}, Pairs: "set"},
 			{Words: "object update", Args: []string{"id?"}, Pairs: "set"},
 		},
-	}, func(ctx context.Context, c auth.Caller, in setIn) (bulkMutated, error) {
+	}, func(ctx context.Context, c auth.Caller, in setIn) (bulkObjectOut, error) {
 		return f.change(ctx, c, "raven_set", in)
 	})
 }
 
-// legal returns an error if the arguments are invalid. It does not read the vault.
-func (in setIn) legal() error {
+// validate returns an error if the arguments are invalid. It does not read the vault.
+func (in setIn) validate() error {
 	if err := in.one(in.ID, in.DryRun); err != nil {
 		return err
 	}
@@ -82,16 +82,16 @@ func (f tools) unset() *tool.Tool {
 		Role: auth.Editor, Kind: tool.Destroy, Idempotent: true,
 		Route:    tool.Route{Method: "POST", Path: "/objects/unset"},
 		Commands: []tool.Command{{Words: "unset", Args: []string{"id?", "unset..."}}},
-	}, func(ctx context.Context, c auth.Caller, in unsetIn) (bulkMutated, error) {
-		if err := in.legal(); err != nil {
-			return bulkMutated{}, err
+	}, func(ctx context.Context, c auth.Caller, in unsetIn) (bulkObjectOut, error) {
+		if err := in.validate(); err != nil {
+			return bulkObjectOut{}, err
 		}
 		return f.change(ctx, c, "raven_unset", in.asSet())
 	})
 }
 
-// legal returns an error if the arguments are invalid. It does not read the vault.
-func (in unsetIn) legal() error {
+// validate returns an error if the arguments are invalid. It does not read the vault.
+func (in unsetIn) validate() error {
 	if len(in.Unset) == 0 {
 		return fault.New(fault.MissingRequired, "name a field to unset").With("argument", "unset")
 	}
@@ -99,7 +99,7 @@ func (in unsetIn) legal() error {
 }
 
 // run drafts the change.
-func (in unsetIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
+func (in unsetIn) run(ctx context.Context, tx *repo.Tx, out *objectOut) error {
 	return in.asSet().run(ctx, tx, out)
 }
 
@@ -117,18 +117,18 @@ func (in unsetIn) asSet() setIn {
 // bound.
 func (f tools) change(
 	ctx context.Context, c auth.Caller, name string, in setIn,
-) (bulkMutated, error) {
-	if err := in.legal(); err != nil {
-		return bulkMutated{}, err
+) (bulkObjectOut, error) {
+	if err := in.validate(); err != nil {
+		return bulkObjectOut{}, err
 	}
 	plan, err := planOf(in.PlanToken, name, in.ID, in.Query, in.Filter, in.Set, in.Unset)
 	if err != nil {
-		return bulkMutated{}, err
+		return bulkObjectOut{}, err
 	}
-	w := writing{c, in.Vault.Vault, &in.Mutation, in.Slim, notesNamed(in.ID)}
-	return draft(ctx, f, w, func(ctx context.Context, tx *repo.Tx, out *bulkMutated) (err error) {
+	w := request{c, in.Vault.Vault, &in.Mutation, in.Slim, optionalTarget(in.ID)}
+	return draft(ctx, f, w, func(ctx context.Context, tx *repo.Tx, out *bulkObjectOut) (err error) {
 		if out.plan = plan; !in.isBulk() {
-			return in.run(ctx, tx, &out.mutated)
+			return in.run(ctx, tx, &out.objectOut)
 		}
 		out.Action = "updated"
 		out.BulkAnswer, err = in.bulkIn.run(ctx, tx, query.Objects, &out.Aside, in.step)
@@ -140,7 +140,7 @@ func (f tools) change(
 func (in setIn) step(
 	ctx context.Context, tx *repo.Tx, id string, a *tool.Aside,
 ) (string, error) {
-	one := mutated{}
+	one := objectOut{}
 	in.ID = id
 	err := in.run(ctx, tx, &one)
 	a.Warnings = append(a.Warnings, one.Warnings...)
@@ -153,12 +153,12 @@ func (in setIn) step(
 // note or the declaration of the section, and stages the note. Fields that the type does not
 // declare are written with a warning. Unsetting a field that is not there is no error; the answer
 // lists it.
-func (in setIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
+func (in setIn) run(ctx context.Context, tx *repo.Tx, out *objectOut) error {
 	o, err := settable(tx, in.ID)
 	if err != nil {
 		return err
 	}
-	was := before(tx.Index(), o)
+	was := priorOf(tx.Index(), o)
 	t, checked, err := in.check(tx, o)
 	if err != nil {
 		return err
@@ -168,7 +168,7 @@ func (in setIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
 		return err
 	}
 	if text, err = in.apply(o, text, checked.Fields); err != nil {
-		return at(err, o.Note.Path)
+		return withFileAndLine(err, o.Note.Path)
 	}
 	if err := tx.Put(ctx, vault.Path(o.Note.Path), text); err != nil {
 		return err
@@ -186,9 +186,9 @@ func (in setIn) run(ctx context.Context, tx *repo.Tx, out *mutated) error {
 
 // setFields adds the names of the changed fields, and their new values, to the output. A removed
 // field has the value null.
-func (m *mutated) setFields(tx *repo.Tx, in setIn, t *vault.Type, checked vault.Checked) {
+func (m *objectOut) setFields(tx *repo.Tx, in setIn, t *vault.Type, checked vault.CheckResult) {
 	m.UpdatedFields, m.NewValues = in.names(), map[string]any{}
-	d := newDrawer(tx.Index(), rich)
+	d := newRenderer(tx.Index(), rich)
 	for _, name := range m.UpdatedFields {
 		m.NewValues[name] = d.value(nil, t, name, checked.Fields[name])
 	}
@@ -221,16 +221,16 @@ func settable(tx *repo.Tx, id string) (index.Object, error) {
 // Problems are invalid values, references to an object of the wrong type, values that YAML or the
 // syntax of declarations cannot express, and fields that this tool does not change. References are
 // replaced by full ids, so that they stay unambiguous.
-func (in setIn) check(tx *repo.Tx, o index.Object) (*vault.Type, vault.Checked, error) {
+func (in setIn) check(tx *repo.Tx, o index.Object) (*vault.Type, vault.CheckResult, error) {
 	s, err := state.Schema(tx.Index())
 	if err != nil {
-		return nil, vault.Checked{}, err
+		return nil, vault.CheckResult{}, err
 	}
 	t, ok := s.Type(o.Type())
 	if !ok {
-		return nil, vault.Checked{}, s.NoType(o.Type())
+		return nil, vault.CheckResult{}, s.NoType(o.Type())
 	}
-	fields := mutation.Typed(in.Set)
+	fields := mutation.TypedFields(in.Set)
 	checked := t.Check(fields, state.Clock(tx.Index(), tx.Now()))
 	write := inFrontmatter
 	if o.Section != nil {
@@ -283,7 +283,7 @@ func inFields(problems []*fault.Fault, o index.Object) []*fault.Fault {
 		if !ok {
 			continue
 		}
-		line := o.Spot().Line
+		line := o.Location().Line
 		if f, has := o.Field(name); has {
 			line = f.Line
 		}
@@ -307,7 +307,7 @@ func unsettable(t *vault.Type, name string) *fault.Fault {
 // Values are set first and removed afterwards; a call cannot do both with one field.
 func (in setIn) apply(o index.Object, text []byte, fields map[string]any) ([]byte, error) {
 	if o.Section != nil {
-		text, err := markdown.SetArguments(text, o.Section.Slug, mutation.Sorted(fields))
+		text, err := markdown.SetArguments(text, o.Section.Slug, mutation.SortedFields(fields))
 		if err != nil || len(in.Unset) == 0 {
 			return text, err
 		}
@@ -315,7 +315,7 @@ func (in setIn) apply(o index.Object, text []byte, fields map[string]any) ([]byt
 	}
 	if len(fields) > 0 {
 		var err error
-		if text, err = markdown.SetFields(text, mutation.Sorted(fields)); err != nil {
+		if text, err = markdown.SetFields(text, mutation.SortedFields(fields)); err != nil {
 			return nil, err
 		}
 	}
@@ -325,8 +325,8 @@ func (in setIn) apply(o index.Object, text []byte, fields map[string]any) ([]byt
 	return markdown.UnsetFields(text, in.Unset)
 }
 
-// at adds the file to the fault of an edit. The line is taken from its details.
-func at(err error, file string) error {
+// withFileAndLine adds the file to the fault of an edit. The line is taken from its details.
+func withFileAndLine(err error, file string) error {
 	f := fault.Of(err)
 	line, _ := f.Details["line"].(int)
 	return f.At(file, line)

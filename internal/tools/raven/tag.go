@@ -93,7 +93,7 @@ func (f tools) tagged() *tool.Tool {
 		if in.List {
 			out.TagCounts, err = countTags(&out.Aside, v.Index, in.Page)
 		} else {
-			out.TaggedObjects, err = objectsTagged(ctx, &out.Aside, newDrawer(v.Index, depth), in)
+			out.TaggedObjects, err = objectsTagged(ctx, &out.Aside, newRenderer(v.Index, depth), in)
 		}
 		if err != nil {
 			return tagOut{}, err
@@ -115,11 +115,11 @@ func objectsTagged(
 			With("argument", "tag")
 	}
 	l := state.Listing[index.TaggedIn]{
-		Behind: func(after index.Location) iter.Seq[index.TaggedIn] {
+		After: func(after index.Location) iter.Seq[index.TaggedIn] {
 			return d.idx.Tagged(tag, after.Path)
 		},
-		Spot:  func(t index.TaggedIn) index.Location { return t.Note.Object(-1).Spot() },
-		Count: func() int { return d.idx.TagCount(tag) },
+		Location: func(t index.TaggedIn) index.Location { return t.Note.Object(-1).Location() },
+		Count:    func() int { return d.idx.TagCount(tag) },
 	}
 	items, err := state.Page(ctx, pager(a, in.Page), l, func(t index.TaggedIn) taggedObject {
 		return taggedObject{d.object(t.Note.Object(-1)), t.Tag.Line}

@@ -81,7 +81,7 @@ func variables(n newNote, t *vault.Type) []string {
 	for name, v := range n.fields {
 		value := ""
 		if v != nil {
-			value = fmt.Sprint(shown(v))
+			value = fmt.Sprint(unresolvedValue(v))
 		}
 		pairs = append(pairs, "{{field."+name+"}}", value)
 	}

@@ -62,7 +62,7 @@ func (d renderer) trait(t *index.Trait) trait {
 		FromDefault: fromDefault, Checkbox: t.Checkbox, Done: d.done(t), Fields: taskFieldsOf(t),
 		Content: tool.Beginning(t.Content, maxListed), ContentText: tool.Beginning(t.ContentText, maxListed),
 		FilePath: t.Note.Path, LineNumber: t.Line,
-		Parent: d.kin(parent), FileRoot: d.root(t.Note), Refs: d.references(t.Note, d.refsOfTrait(t)),
+		Parent: d.parent(parent), FileRoot: d.root(t.Note), Refs: d.references(t.Note, d.refsOfTrait(t)),
 		Siblings: siblings, Others: siblings,
 		FirstSeen: t.Created, LastModified: t.Modified, Created: t.Created,
 	}
@@ -73,7 +73,7 @@ func (d renderer) trait(t *index.Trait) trait {
 // type it returns the first.
 func (d renderer) siblings(t *index.Trait) map[string]any {
 	all := map[string]any{}
-	for typ, first := range d.lines.of(t).first {
+	for typ, first := range d.lines.load(t).first {
 		other := first[0]
 		if other == t {
 			other = first[1]
@@ -89,7 +89,7 @@ func (d renderer) siblings(t *index.Trait) map[string]any {
 // refsOfTrait returns the references on the line of a trait or, for a trait in the frontmatter, in
 // its field.
 func (d renderer) refsOfTrait(t *index.Trait) []*index.Ref {
-	refs := d.lines.of(t).refs
+	refs := d.lines.load(t).refs
 	if !t.Field {
 		return refs
 	}
@@ -102,9 +102,9 @@ func (d renderer) refsOfTrait(t *index.Trait) []*index.Ref {
 	return own
 }
 
-// A lineOnce caches the traits and references of one line, or of the frontmatter of one note,
+// A lineCache caches the traits and references of one line, or of the frontmatter of one note,
 // because consecutive traits of a list are often on the same line.
-type lineOnce struct {
+type lineCache struct {
 	note *index.Note
 	line int // 0: the frontmatter
 	// first contains the first two traits of each type, by position, so that the siblings of a
@@ -113,11 +113,11 @@ type lineOnce struct {
 	refs  []*index.Ref
 }
 
-// of makes l the line of a trait, and returns it.
+// load makes l the line of a trait, and returns it.
 //
 // Two consecutive calls for traits of one line cost one walk over the line. Checkboxes are not
 // siblings.
-func (l *lineOnce) of(t *index.Trait) *lineOnce {
+func (l *lineCache) load(t *index.Trait) *lineCache {
 	line := t.Line
 	if t.Field {
 		line = 0
@@ -125,7 +125,7 @@ func (l *lineOnce) of(t *index.Trait) *lineOnce {
 	if l.note == t.Note && l.line == line {
 		return l
 	}
-	*l = lineOnce{note: t.Note, line: line, first: map[string][2]*index.Trait{}}
+	*l = lineCache{note: t.Note, line: line, first: map[string][2]*index.Trait{}}
 	for _, other := range append(t.Siblings(), t) {
 		if !other.Task {
 			l.add(other)
@@ -135,7 +135,7 @@ func (l *lineOnce) of(t *index.Trait) *lineOnce {
 		l.refs = refsInFields(t.Note.Object(-1))
 		return l
 	}
-	for _, r := range t.Note.RefsOn(t.Line) {
+	for _, r := range t.Note.RefsOnLine(t.Line) {
 		if !r.InField {
 			l.refs = append(l.refs, r)
 		}
@@ -144,7 +144,7 @@ func (l *lineOnce) of(t *index.Trait) *lineOnce {
 }
 
 // add keeps the first two traits of each type, by position.
-func (l *lineOnce) add(t *index.Trait) {
+func (l *lineCache) add(t *index.Trait) {
 	two := l.first[t.Type]
 	switch {
 	case two[0] == nil || t.Position < two[0].Position:

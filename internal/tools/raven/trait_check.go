@@ -30,7 +30,7 @@ func (in traitUpdateIn) check(tx *repo.Tx, t *index.Trait) (rewrite, error) {
 	if t.Field {
 		c.typ, _ = idx.Schema().Type(t.Note.Type)
 	}
-	fields := mutation.Typed(in.Set)
+	fields := mutation.TypedFields(in.Set)
 	c.tick(fields)
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		c.give(name, fields[name])

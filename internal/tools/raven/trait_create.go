@@ -45,8 +45,8 @@ func (f tools) traitCreate() *tool.Tool {
 		Route:    tool.Route{Method: "POST", Path: "/traits"},
 		Flags:    map[string]string{"trait_type": "type", "parent_id": "parent"},
 		Commands: []tool.Command{{Words: "trait create"}},
-	}, func(ctx context.Context, c auth.Caller, in traitCreateIn) (traitMutated, error) {
-		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, in.Slim, in.about}, in.run)
+	}, func(ctx context.Context, c auth.Caller, in traitCreateIn) (traitOut, error) {
+		return draft(ctx, f, request{c, in.Vault.Vault, &in.Mutation, in.Slim, in.targets}, in.run)
 	})
 }
 
@@ -54,12 +54,12 @@ func (f tools) traitCreate() *tool.Tool {
 //
 // The new line is appended to the text of the parent, after the lines that it has before its first
 // subsection. The id of the new trait is known only from the index of the draft.
-func (in traitCreateIn) run(ctx context.Context, tx *repo.Tx, out *traitMutated) error {
+func (in traitCreateIn) run(ctx context.Context, tx *repo.Tx, out *traitOut) error {
 	line, h, err := in.plan(tx)
 	if err != nil {
 		return err
 	}
-	s, err := h.spot(ctx, tx)
+	s, err := h.insertPoint(ctx, tx)
 	if err != nil {
 		return err
 	}
@@ -74,19 +74,19 @@ func (in traitCreateIn) run(ctx context.Context, tx *repo.Tx, out *traitMutated)
 	if s.made {
 		out.SideEffects = []string{"the daily note " + string(s.path) + " is made"}
 	}
-	return out.created(tx, made{s.path, at, line.Name})
+	return out.created(tx, traitPosition{s.path, at, line.Name})
 }
 
 // plan checks all arguments, and returns the new line and the place for it. If there are problems,
 // it returns one fault with all of them.
-func (in traitCreateIn) plan(tx *repo.Tx) (markdown.NewTrait, home, error) {
+func (in traitCreateIn) plan(tx *repo.Tx) (markdown.NewTrait, traitParent, error) {
 	s, err := state.Schema(tx.Index())
 	if err != nil {
-		return markdown.NewTrait{}, home{}, err
+		return markdown.NewTrait{}, traitParent{}, err
 	}
 	r := traitReader{idx: tx.Index(), schema: s, clock: state.Clock(tx.Index(), tx.Now())}
 	line := in.line(&r)
-	h, err := in.home(tx)
+	h, err := in.parent(tx)
 	if err != nil {
 		r.problems = append(r.problems, fault.Of(err))
 	}
@@ -103,7 +103,7 @@ func (in traitCreateIn) line(r *traitReader) markdown.NewTrait {
 	line := markdown.NewTrait{
 		Name: in.TraitType, Content: in.Content, Value: r.read(in.TraitType, vault.Text(in.Value)),
 	}
-	others := mutation.Typed(in.OtherTraits)
+	others := mutation.TypedFields(in.OtherTraits)
 	for _, name := range slices.Sorted(maps.Keys(others)) {
 		if name == in.TraitType {
 			r.problems = append(r.problems, fault.New(fault.InvalidValue,
@@ -138,38 +138,38 @@ func notOneLine(content string) *fault.Fault {
 	return nil
 }
 
-// A home is the parent of a new trait: an object, or a daily note that does not exist yet.
-type home struct {
+// A traitParent is the parent of a new trait: an object, or a daily note that does not exist yet.
+type traitParent struct {
 	object index.Object
 	day    vault.Date // the day of the missing daily note; empty: object is set
 }
 
-// home returns the parent that the call names. Only a daily note may be missing.
+// parent returns the parent that the call names. Only a daily note may be missing.
 //
 // An exact id is tried before a day, so a note named today is found.
-func (in traitCreateIn) home(tx *repo.Tx) (home, error) {
+func (in traitCreateIn) parent(tx *repo.Tx) (traitParent, error) {
 	idx := tx.Index()
 	if o, ok := idx.Find(strings.TrimSpace(in.ParentID)); ok {
-		return home{object: o}, nil
+		return traitParent{object: o}, nil
 	}
 	if day, ok := (addIn{To: in.ParentID}).day(tx); ok {
 		n, ok := idx.Note(string(idx.Config().DailyPath(day)))
 		if !ok {
-			return home{day: day}, nil
+			return traitParent{day: day}, nil
 		}
-		return home{object: n.Object(-1)}, nil
+		return traitParent{object: n.Object(-1)}, nil
 	}
 	o, err := locate(idx, in.ParentID, state.Clock(idx, tx.Now()))
-	return home{object: o}, err
+	return traitParent{object: o}, err
 }
 
-// spot returns the place in the home where lines are added.
-func (h home) spot(ctx context.Context, tx *repo.Tx) (spot, error) {
+// insertPoint returns the place in the home where lines are added.
+func (h traitParent) insertPoint(ctx context.Context, tx *repo.Tx) (insertPoint, error) {
 	if h.day != "" {
 		text, err := dailyText(ctx, tx, h.day)
-		return spot{path: tx.Index().Config().DailyPath(h.day), text: text, made: true}, err
+		return insertPoint{path: tx.Index().Config().DailyPath(h.day), text: text, made: true}, err
 	}
-	s := spot{path: vault.Path(h.object.Note.Path)}
+	s := insertPoint{path: vault.Path(h.object.Note.Path)}
 	if h.object.Section != nil {
 		s.slug = h.object.Section.Slug
 	}
@@ -179,10 +179,10 @@ func (h home) spot(ctx context.Context, tx *repo.Tx) (spot, error) {
 }
 
 // inFile adds the file to the fault of an edit.
-func inFile(err error, path vault.Path) error { return at(err, string(path)) }
+func inFile(err error, path vault.Path) error { return withFileAndLine(err, string(path)) }
 
-// A made is the place and the name of a new trait.
-type made struct {
+// A traitPosition is the place and the name of a new trait.
+type traitPosition struct {
 	path vault.Path
 	line int
 	name string
@@ -191,14 +191,14 @@ type made struct {
 // created fills the output of a call that created a trait.
 //
 // The written trait must be in the index; if it is not, the error is internal.
-func (m *traitMutated) created(tx *repo.Tx, at made) error {
+func (m *traitOut) created(tx *repo.Tx, at traitPosition) error {
 	n, ok := tx.Index().Note(string(at.path))
 	if !ok {
 		return fmt.Errorf("find the written note: %s", at.path)
 	}
 	for t := range n.Traits() {
 		if t.Line == at.line && t.Type == at.name && !t.Field {
-			shown := newDrawer(tx.Index(), rich).trait(t)
+			shown := newRenderer(tx.Index(), rich).trait(t)
 			m.Action, m.ID, m.TraitFacts, m.Trait = "created", t.ID, factsOf(shown), &shown
 			warnQuarantine(&m.Aside, n)
 			return nil

@@ -33,8 +33,8 @@ func (f tools) traitDelete() *tool.Tool {
 		Role: auth.Editor, Kind: tool.Destroy,
 		Route:    tool.Route{Method: "DELETE", Path: "/traits/{id}"},
 		Commands: []tool.Command{{Words: "trait delete", Args: []string{"id"}}},
-	}, func(ctx context.Context, c auth.Caller, in traitDeleteIn) (traitMutated, error) {
-		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, in.Slim, named(in.ID)}, in.run)
+	}, func(ctx context.Context, c auth.Caller, in traitDeleteIn) (traitOut, error) {
+		return draft(ctx, f, request{c, in.Vault.Vault, &in.Mutation, in.Slim, noteTarget(in.ID)}, in.run)
 	})
 }
 
@@ -42,7 +42,7 @@ func (f tools) traitDelete() *tool.Tool {
 //
 // The text around the annotation stays. The ids of the other traits are passed along with the text,
 // because the index could not tell equal lines apart after one of them is gone.
-func (in traitDeleteIn) run(ctx context.Context, tx *repo.Tx, out *traitMutated) error {
+func (in traitDeleteIn) run(ctx context.Context, tx *repo.Tx, out *traitOut) error {
 	s, err := state.Schema(tx.Index())
 	if err != nil {
 		return err
@@ -56,7 +56,7 @@ func (in traitDeleteIn) run(ctx context.Context, tx *repo.Tx, out *traitMutated)
 			"remove the line, or its checkbox, from the text").With("line", t.Line).
 			Fix("use raven_edit on %s", t.Note.ID)
 	}
-	before := newDrawer(tx.Index(), rich).trait(t)
+	before := newRenderer(tx.Index(), rich).trait(t)
 	path := vault.Path(t.Note.Path)
 	text, _, err := tx.Text(ctx, path)
 	if err != nil {

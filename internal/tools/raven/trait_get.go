@@ -55,7 +55,7 @@ func (f tools) getTrait(ctx context.Context, c auth.Caller, in traitGetIn) (trai
 	if err != nil {
 		return out, err
 	}
-	out.Trait = newDrawer(v.Index, depth).trait(t)
+	out.Trait = newRenderer(v.Index, depth).trait(t)
 	out.Note("version", v.Version())
 	return out, nil
 }

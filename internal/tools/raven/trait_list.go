@@ -76,7 +76,7 @@ func listTraits(ctx context.Context, v view, in traitListIn) (traitListOut, erro
 	if err != nil {
 		return out, err
 	}
-	d := newDrawer(v.Index, depth)
+	d := newRenderer(v.Index, depth)
 	out.Items, err = listed(ctx, v, pager(&out.Aside, in.Page), b,
 		func(i query.Item) trait { return d.trait(i.Trait) })
 	return out, err

@@ -9,11 +9,11 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// A traitMutated is the output of the tools that change one trait.
+// A traitOut is the output of the tools that change one trait.
 //
 // TraitFacts is set only for a new trait. Trait is the state after the change, or before a
 // deletion.
-type traitMutated struct {
+type traitOut struct {
 	did
 	*TraitFacts
 	assigned
@@ -23,10 +23,10 @@ type traitMutated struct {
 	was *trait // the trait before an update
 }
 
-var _ answer = (*traitMutated)(nil)
+var _ answer = (*traitOut)(nil)
 
 // Shorten removes the trait, so that only the flat members remain.
-func (m *traitMutated) Shorten() { m.Trait = nil }
+func (m *traitOut) Shorten() { m.Trait = nil }
 
 // TraitFacts contains the flat members about a new trait.
 type TraitFacts struct {
@@ -53,13 +53,13 @@ func factsOf(t trait) *TraitFacts {
 	return &TraitFacts{t.TraitType, t.Value, t.ContentText, &typedID{t.Parent.ID, t.Parent.Type}}
 }
 
-// settle implements answer.
-func (m *traitMutated) settle(ctx context.Context, tx *repo.Tx) error {
-	return settle(ctx, tx, &m.Aside, &m.plan, m.turn)
+// finish implements answer.
+func (m *traitOut) finish(ctx context.Context, tx *repo.Tx) error {
+	return finishAnswer(ctx, tx, &m.Aside, &m.plan, m.turn)
 }
 
 // part implements answer.
-func (m *traitMutated) part(dry bool) {
+func (m *traitOut) part(dry bool) {
 	if dry {
 		m.turn()
 	}
@@ -67,7 +67,7 @@ func (m *traitMutated) part(dry bool) {
 }
 
 // turn converts the answer into the plan of the same call.
-func (m *traitMutated) turn() {
+func (m *traitOut) turn() {
 	p := plan[wouldCreateTrait]{DryRun: true, SideEffects: append([]string{}, m.SideEffects...)}
 	switch m.Action {
 	case "created":
@@ -77,13 +77,13 @@ func (m *traitMutated) turn() {
 	default:
 		p.WouldUpdate = &wouldUpdate{m.ID, m.changes()}
 	}
-	*m = traitMutated{did: did{Aside: m.Aside}, plan: p}
+	*m = traitOut{did: did{Aside: m.Aside}, plan: p}
 }
 
 // changes returns the old and new values of the traits that the call sets.
 //
 // The name value stands for the trait itself, as in the arguments.
-func (m *traitMutated) changes() map[string]oldNew {
+func (m *traitOut) changes() map[string]oldNew {
 	all := map[string]oldNew{}
 	for name, now := range m.NewValues {
 		all[name] = oldNew{m.was.valueOf(name), now}

@@ -40,16 +40,16 @@ func (f tools) traitUpdate() *tool.Tool {
 		Role: auth.Editor, Kind: tool.Write, Idempotent: true,
 		Route:    tool.Route{Method: "PATCH", Path: "/traits/{id}"},
 		Commands: []tool.Command{{Words: "trait update", Args: []string{"id?"}, Pairs: "set"}},
-	}, func(ctx context.Context, c auth.Caller, in traitUpdateIn) (bulkTraitMutated, error) {
-		if err := in.legal(); err != nil {
-			return bulkTraitMutated{}, err
+	}, func(ctx context.Context, c auth.Caller, in traitUpdateIn) (bulkTraitOut, error) {
+		if err := in.validate(); err != nil {
+			return bulkTraitOut{}, err
 		}
 		return f.updateTraits(ctx, c, in)
 	})
 }
 
-// legal returns an error if the arguments are invalid. It does not read the vault.
-func (in traitUpdateIn) legal() error {
+// validate returns an error if the arguments are invalid. It does not read the vault.
+func (in traitUpdateIn) validate() error {
 	if err := in.one(in.ID, in.DryRun); err != nil {
 		return err
 	}
@@ -62,15 +62,15 @@ func (in traitUpdateIn) legal() error {
 // updateTraits changes one trait, or all results of a query.
 func (f tools) updateTraits(
 	ctx context.Context, c auth.Caller, in traitUpdateIn,
-) (bulkTraitMutated, error) {
+) (bulkTraitOut, error) {
 	plan, err := planOf(in.PlanToken, "raven_trait_update", in.ID, in.Query, in.Filter, in.Set, in.Unset)
 	if err != nil {
-		return bulkTraitMutated{}, err
+		return bulkTraitOut{}, err
 	}
-	w := writing{c, in.Vault.Vault, &in.Mutation, in.Slim, notesNamed(in.ID)}
-	return draft(ctx, f, w, func(ctx context.Context, tx *repo.Tx, out *bulkTraitMutated) (err error) {
+	w := request{c, in.Vault.Vault, &in.Mutation, in.Slim, optionalTarget(in.ID)}
+	return draft(ctx, f, w, func(ctx context.Context, tx *repo.Tx, out *bulkTraitOut) (err error) {
 		if out.plan = plan; !in.isBulk() {
-			return in.run(ctx, tx, &out.traitMutated)
+			return in.run(ctx, tx, &out.traitOut)
 		}
 		out.BulkAnswer, err = in.bulkIn.run(ctx, tx, query.Traits, &out.Aside, in.step)
 		return err
@@ -81,7 +81,7 @@ func (f tools) updateTraits(
 func (in traitUpdateIn) step(
 	ctx context.Context, tx *repo.Tx, id string, a *tool.Aside,
 ) (string, error) {
-	one := traitMutated{}
+	one := traitOut{}
 	in.ID = id
 	err := in.run(ctx, tx, &one)
 	a.Warnings = append(a.Warnings, one.Warnings...)
@@ -93,7 +93,7 @@ func (in traitUpdateIn) step(
 // The trait is found by its id, the arguments become a rewrite of its line or its field, and the
 // note is staged with the new text. Other lines are not touched. Removing a trait that the line
 // does not have is no error; the answer lists its name.
-func (in traitUpdateIn) run(ctx context.Context, tx *repo.Tx, out *traitMutated) error {
+func (in traitUpdateIn) run(ctx context.Context, tx *repo.Tx, out *traitOut) error {
 	if _, err := state.Schema(tx.Index()); err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (in traitUpdateIn) run(ctx context.Context, tx *repo.Tx, out *traitMutated)
 	if err != nil {
 		return err
 	}
-	before := newDrawer(tx.Index(), rich).trait(t)
+	before := newRenderer(tx.Index(), rich).trait(t)
 	w, err := in.check(tx, t)
 	if err != nil {
 		return err
@@ -205,12 +205,12 @@ func (w rewrite) applyFields(text []byte) ([]byte, error) {
 //
 // The new values are those of the index after the change, not those of the call: a date such as
 // tomorrow is shown as the day that was written.
-func (m *traitMutated) updated(tx *repo.Tx, before *trait, w rewrite) error {
+func (m *traitOut) updated(tx *repo.Tx, before *trait, w rewrite) error {
 	t, ok := tx.Index().Trait(before.ID)
 	if !ok {
 		return noTrait(tx.Index(), before.ID)
 	}
-	shown := newDrawer(tx.Index(), rich).trait(t)
+	shown := newRenderer(tx.Index(), rich).trait(t)
 	for _, name := range m.UpdatedFields {
 		key := name
 		if before.isOwn(name) {

@@ -161,7 +161,7 @@ func (r *traitReader) readAs(def *vault.Field, v any) any {
 	switch b, isBool := read.(bool); {
 	case err != nil:
 		r.problems = append(r.problems, fault.Of(err))
-	case read == nil && !speaksBare(def):
+	case read == nil && !allowsNoValue(def):
 		r.problems = append(r.problems, fault.New(fault.MissingRequired,
 			"Trait '%s' needs a value: it has no default", def.Name).With("field", def.Name))
 	case isBool && def.Type != "bool":
@@ -174,5 +174,5 @@ func (r *traitReader) readAs(def *vault.Field, v any) any {
 	return mutation.ByID(r.idx, def, read)
 }
 
-// speaksBare reports whether a trait has a meaning without a written value.
-func speaksBare(def *vault.Field) bool { return def.Type == "bool" || def.HasDefault }
+// allowsNoValue reports whether a trait has a meaning without a written value.
+func allowsNoValue(def *vault.Field) bool { return def.Type == "bool" || def.HasDefault }

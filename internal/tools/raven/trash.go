@@ -33,14 +33,14 @@ type trashListIn struct {
 // A trashListOut is the output of raven_trash_list, with the last deletion first.
 type trashListOut struct {
 	tool.Aside `json:"-"`
-	Items      []trashed `json:"items"`
+	Items      []trashItem `json:"items"`
 }
 
-// A trashed is a deleted note or section that raven_restore can restore.
+// A trashItem is a deleted note or section that raven_restore can restore.
 //
 // A file that came into the trash without a deletion that the log has, for example one that
 // Obsidian put there, is listed without time, version and principal.
-type trashed struct {
+type trashItem struct {
 	ID          string     `json:"id" jsonschema:"that it had"`
 	Reference   string     `json:"reference" jsonschema:"argument for raven_restore: the id, or the path in the trash if several have this id"`
 	Type        string     `json:"type,omitempty" jsonschema:"for a note, its type"`
@@ -74,7 +74,7 @@ func (f tools) trashList() *tool.Tool {
 		Empty:    []tool.Empty{{Of: "deleted notes or sections"}},
 	}, func(ctx context.Context, v view, in trashListIn) (trashListOut, error) {
 		var out trashListOut
-		files := trashFiles(v.Index, in.ID, state.Going(ctx))
+		files := trashFiles(v.Index, in.ID, state.KeepGoing(ctx))
 		if err := ctx.Err(); err != nil {
 			return out, err
 		}
@@ -87,9 +87,9 @@ func (f tools) trashList() *tool.Tool {
 			return out, err
 		}
 		v.Prefetch(ctx, pathsOf(page))
-		out.Items = []trashed{}
+		out.Items = []trashItem{}
 		for _, file := range page {
-			item, err := readTrashed(ctx, v.Vault, file)
+			item, err := readTrashItem(ctx, v.Vault, file)
 			if err != nil {
 				return out, err
 			}
@@ -145,7 +145,7 @@ func trashName(path string) string {
 
 // trashReference returns a unique argument for raven_restore: the id, or the path if several files
 // have the id.
-func trashReference(files []*index.File, item trashed) string {
+func trashReference(files []*index.File, item trashItem) string {
 	same := 0
 	for _, f := range files {
 		if trashName(f.Path) == trashName(item.TrashPath) {
@@ -158,14 +158,14 @@ func trashReference(files []*index.File, item trashed) string {
 	return item.ID
 }
 
-// readTrashed returns the description of a file in the trash, from its text and from the commit
+// readTrashItem returns the description of a file in the trash, from its text and from the commit
 // that wrote it.
 //
 // Whether the file is a note or a section follows from its frontmatter: a section was stored with
 // its former id and line. The time and the principal are those of the commit that wrote the file,
 // if that commit also removed the note or changed the note of the section.
-func readTrashed(ctx context.Context, v *repo.Vault, f *index.File) (trashed, error) {
-	item := trashed{Kind: "note", TrashPath: f.Path, Size: f.Size}
+func readTrashItem(ctx context.Context, v *repo.Vault, f *index.File) (trashItem, error) {
+	item := trashItem{Kind: "note", TrashPath: f.Path, Size: f.Size}
 	text, err := v.Text(ctx, f.Body)
 	if err != nil {
 		return item, err

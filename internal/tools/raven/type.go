@@ -79,7 +79,7 @@ func (f tools) ofType() *tool.Tool {
 		if in.List {
 			out.TypeCounts, err = countTypes(&out.Aside, v.Index, in.Page)
 		} else {
-			out.TypeObjects, err = objectsOfType(ctx, &out.Aside, newDrawer(v.Index, depth), in)
+			out.TypeObjects, err = objectsOfType(ctx, &out.Aside, newRenderer(v.Index, depth), in)
 		}
 		if err != nil {
 			return typeOut{}, err
@@ -102,7 +102,7 @@ func objectsOfType(
 		return nil, s.NoType(in.Name)
 	}
 	l := state.Listing[index.Object]{
-		Behind: state.Ahead(d.idx.Objects, t.Name), Spot: index.Object.Spot,
+		After: state.ListAfter(d.idx.Objects, t.Name), Location: index.Object.Location,
 		Count: func() int { return d.idx.Count(t.Name) },
 	}
 	items, err := state.Page(ctx, pager(a, in.Page), l, d.object)

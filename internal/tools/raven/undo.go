@@ -116,8 +116,8 @@ func (f tools) undoCommit(ctx context.Context, c auth.Caller, in undoIn) (undoOu
 	if refused != nil && !isAnswer(refused) {
 		return undoOut{}, refused
 	}
-	return mutation.Vault(ctx, v, call, mutation.Change[undoOut]{
-		About: func(context.Context, *repo.Tx) ([]vault.Path, error) { return r.Paths(), nil },
+	return mutation.ChangeVault(ctx, v, call, mutation.Change[undoOut]{
+		Targets: func(context.Context, *repo.Tx) ([]vault.Path, error) { return r.Paths(), nil },
 		Draft: func(ctx context.Context, tx *repo.Tx, out *undoOut) error {
 			if refused != nil {
 				return state.InArgument(refused, "version")

@@ -36,7 +36,7 @@ func (f tools) untyped() *tool.Tool {
 		var out objectListOut
 		var err error
 		out.Items, err = state.Page(ctx, pager(&out.Aside, in.Page), untypedNotes(v.Index),
-			newDrawer(v.Index, rich).object)
+			newRenderer(v.Index, rich).object)
 		return out, err
 	})
 }
@@ -52,5 +52,5 @@ func untypedNotes(idx *index.Index) state.Listing[index.Object] {
 			}
 		}
 	}
-	return state.Listing[index.Object]{Behind: behind, Spot: index.Object.Spot, Count: idx.UntypedCount}
+	return state.Listing[index.Object]{After: behind, Location: index.Object.Location, Count: idx.UntypedCount}
 }

@@ -31,9 +31,9 @@ type upsertIn struct {
 	tool.Mutation
 }
 
-// An upserted is the output of raven_upsert.
-type upserted struct {
-	mutated
+// An upsertOut is the output of raven_upsert.
+type upsertOut struct {
+	objectOut
 	Status string `json:"status,omitempty" jsonschema:"the same word as action"`
 }
 
@@ -46,8 +46,8 @@ func (f tools) upsert() *tool.Tool {
 		Flags:    map[string]string{"fields": "field"},
 		Commands: []tool.Command{{Words: "upsert", Args: []string{"type", "title"}}},
 		Stdin:    "content",
-	}, func(ctx context.Context, c auth.Caller, in upsertIn) (upserted, error) {
-		return draft(ctx, f, writing{c, in.Vault.Vault, &in.Mutation, in.Slim, in.about}, in.run)
+	}, func(ctx context.Context, c auth.Caller, in upsertIn) (upsertOut, error) {
+		return draft(ctx, f, request{c, in.Vault.Vault, &in.Mutation, in.Slim, in.targets}, in.run)
 	})
 }
 
@@ -55,7 +55,7 @@ func (f tools) upsert() *tool.Tool {
 //
 // A new note is created as raven_new does. An existing one keeps its other fields and, without
 // content, its text.
-func (in upsertIn) run(ctx context.Context, tx *repo.Tx, out *upserted) error {
+func (in upsertIn) run(ctx context.Context, tx *repo.Tx, out *upsertOut) error {
 	t, err := noteType(tx, in.Type)
 	if err != nil {
 		return err
@@ -65,28 +65,28 @@ func (in upsertIn) run(ctx context.Context, tx *repo.Tx, out *upserted) error {
 		return err
 	}
 	if n == nil {
-		err = in.asNew().run(ctx, tx, &out.mutated)
+		err = in.asNew().run(ctx, tx, &out.objectOut)
 	} else {
-		err = in.update(ctx, tx, n, &out.mutated)
+		err = in.update(ctx, tx, n, &out.objectOut)
 	}
 	out.Status = out.Action
 	return err
 }
 
-// settle implements answer. A plan has no status.
-func (u *upserted) settle(ctx context.Context, tx *repo.Tx) error {
+// finish implements answer. A plan has no status.
+func (u *upsertOut) finish(ctx context.Context, tx *repo.Tx) error {
 	if tx.DryRun() {
 		u.Status = ""
 	}
-	return u.mutated.settle(ctx, tx)
+	return u.objectOut.finish(ctx, tx)
 }
 
 // part implements answer. A plan has no status.
-func (u *upserted) part(dry bool) {
+func (u *upsertOut) part(dry bool) {
 	if dry {
 		u.Status = ""
 	}
-	u.mutated.part(dry)
+	u.objectOut.part(dry)
 }
 
 // asNew returns the call of raven_new that creates the object.
@@ -162,10 +162,10 @@ func notesCalled(idx *index.Index, title string, t *vault.Type) []*index.Note {
 //
 // It stages the note once, with the fields and the body.
 func (in upsertIn) update(
-	ctx context.Context, tx *repo.Tx, n *index.Note, out *mutated,
+	ctx context.Context, tx *repo.Tx, n *index.Note, out *objectOut,
 ) error {
 	o, path := n.Object(-1), vault.Path(n.Path)
-	was, set := before(tx.Index(), o), setIn{ID: n.ID, Set: in.Fields}
+	was, set := priorOf(tx.Index(), o), setIn{ID: n.ID, Set: in.Fields}
 	t, checked, err := set.check(tx, o)
 	if err != nil {
 		return err
@@ -175,11 +175,11 @@ func (in upsertIn) update(
 		return err
 	}
 	if text, err = set.apply(o, text, checked.Fields); err != nil {
-		return at(err, n.Path)
+		return withFileAndLine(err, n.Path)
 	}
 	if in.Content != "" {
 		if text, err = markdown.ReplaceBody(text, in.Content); err != nil {
-			return at(err, n.Path)
+			return withFileAndLine(err, n.Path)
 		}
 	}
 	if err := tx.Put(ctx, path, text); err != nil {
@@ -191,12 +191,12 @@ func (in upsertIn) update(
 	return out.updated(tx, was)
 }
 
-// about returns the path of the note that the call changes or creates.
-func (in upsertIn) about(ctx context.Context, tx *repo.Tx) ([]vault.Path, error) {
+// targets returns the path of the note that the call changes or creates.
+func (in upsertIn) targets(ctx context.Context, tx *repo.Tx) ([]vault.Path, error) {
 	if t, ok := tx.Index().Schema().Type(in.Type); ok {
 		if n, err := in.find(tx.Index(), t); err == nil && n != nil {
 			return []vault.Path{vault.Path(n.Path)}, nil
 		}
 	}
-	return in.asNew().about(ctx, tx)
+	return in.asNew().targets(ctx, tx)
 }

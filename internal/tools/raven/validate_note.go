@@ -58,7 +58,7 @@ func (f tools) tryNote(
 	}
 	c := noteCheck{
 		idx: tx.Index(), refs: tx.Index().Resolver(), note: n, clock: state.Clock(tx.Index(), tx.Now()),
-		found: out.found(), going: state.Going(ctx),
+		found: out.found(), going: state.KeepGoing(ctx),
 	}
 	c.run()
 	if err := ctx.Err(); err != nil {

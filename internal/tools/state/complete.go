@@ -17,7 +17,7 @@ const mostAbout = 80
 // order of the values; an empty label is left out, and a long one is shortened to mostAbout bytes.
 // A page has at most in.Limit values. If the context ends, Complete returns its error.
 func (s Source) Complete(
-	ctx context.Context, c auth.Caller, vault string, in tool.Completing,
+	ctx context.Context, c auth.Caller, vault string, in tool.CompletionIn,
 	values func(View) iter.Seq2[string, string],
 ) (tool.Values, error) {
 	out := tool.Values{Items: []string{}}
@@ -30,7 +30,7 @@ func (s Source) Complete(
 		return out, err
 	}
 	out.Note("version", v.Version())
-	going := Going(ctx)
+	going := KeepGoing(ctx)
 	for value, about := range values(v) {
 		if !going() {
 			break

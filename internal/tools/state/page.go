@@ -16,9 +16,9 @@ import (
 // A Listing is a list that is answered in pages, ordered by path, line and position.
 type Listing[T any] struct {
 	// Behind yields the items after a location, in order. The zero Location yields all.
-	Behind func(index.Location) iter.Seq[T]
+	After func(index.Location) iter.Seq[T]
 	// Spot returns the location of an item.
-	Spot func(T) index.Location
+	Location func(T) index.Location
 	// Count returns the number of all items; nil: Total counts them.
 	Count func() int
 }
@@ -30,7 +30,7 @@ func (l Listing[T]) Total(goOn func() bool) int {
 		return l.Count()
 	}
 	n := 0
-	for range l.Behind(index.Location{}) {
+	for range l.After(index.Location{}) {
 		if n++; !goOn() {
 			break
 		}
@@ -41,11 +41,11 @@ func (l Listing[T]) Total(goOn func() bool) int {
 // lookEvery is the number of steps of a loop between two checks whether its call has ended.
 const lookEvery = 256
 
-// Going returns a function that a loop calls at each step, and that reports whether to continue. It
+// KeepGoing returns a function that a loop calls at each step, and that reports whether to continue. It
 // checks the context at every lookEvery-th step, and returns false there once the context has
 // ended. The caller of the loop must then return the context's error. The function is for one
 // goroutine.
-func Going(ctx context.Context) func() bool {
+func KeepGoing(ctx context.Context) func() bool {
 	step := 0
 	return func() bool {
 		step++
@@ -72,12 +72,12 @@ func Page[T, Item any](
 	ctx context.Context, p Pager, l Listing[T], show func(T) Item,
 ) ([]Item, error) {
 	items := []Item{}
-	after, err := SpotAfter(p.Family, p.Page)
+	after, err := LocationAfter(p.Family, p.Page)
 	if err != nil {
 		return items, err
 	}
 	more, last := false, index.Location{}
-	for v := range l.Behind(after) {
+	for v := range l.After(after) {
 		if more = len(items) == p.Page.Limit; more {
 			break
 		}
@@ -86,37 +86,37 @@ func Page[T, Item any](
 		if more = !p.Aside.Fits(item) && len(items) > 0; more {
 			break
 		}
-		items, last = append(items, item), l.Spot(v)
+		items, last = append(items, item), l.Location(v)
 	}
 	total := len(items)
 	// The total of a list with a single page is the number of its items.
 	if more || p.Page.PageToken != "" {
-		total = l.Total(Going(ctx))
+		total = l.Total(KeepGoing(ctx))
 	}
 	if err := ctx.Err(); err != nil {
 		return items, err // counting stopped early
 	}
-	p.Aside.Paged(len(items), total, more, spotKey(last))
+	p.Aside.Paged(len(items), total, more, locationKey(last))
 	if total == 0 {
 		p.Aside.Warn("NO_RESULTS", "nothing matches", nil)
 	}
 	return items, nil
 }
 
-// Ahead returns a value for Listing.Behind: the function that lists the items of one key, `of`,
+// ListAfter returns a value for Listing.Behind: the function that lists the items of one key, `of`,
 // after a location.
-func Ahead[K, T any](list func(K, index.Location) iter.Seq[T], of K) func(index.Location) iter.Seq[T] {
+func ListAfter[K, T any](list func(K, index.Location) iter.Seq[T], of K) func(index.Location) iter.Seq[T] {
 	return func(after index.Location) iter.Seq[T] { return list(of, after) }
 }
 
-// spotKey returns a location in the form that page tokens contain: LINE:POSITION:PATH.
-func spotKey(s index.Location) string {
+// locationKey returns a location in the form that page tokens contain: LINE:POSITION:PATH.
+func locationKey(s index.Location) string {
 	return fmt.Sprintf("%d:%d:%s", s.Line, s.Position, s.Path)
 }
 
-// SpotAfter returns the location after which the requested page begins: the zero Location for the
+// LocationAfter returns the location after which the requested page begins: the zero Location for the
 // first page. A token that another kind of list wrote is the fault of OtherList.
-func SpotAfter(f *tool.Family, in tool.Page) (index.Location, error) {
+func LocationAfter(f *tool.Family, in tool.Page) (index.Location, error) {
 	key, err := in.After(f)
 	if err != nil || key == "" {
 		return index.Location{}, err

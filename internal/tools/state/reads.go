@@ -20,9 +20,9 @@ type Noted[Out any] interface {
 	Note(key string, value any)
 }
 
-// Reads returns a tool that calls fn with the vault of the call, at the version or time of the
+// NewTool returns a tool that calls fn with the vault of the call, at the version or time of the
 // as_of argument, and records that version in the meta of the answer.
-func Reads[In Input, Out any, O Noted[Out]](
+func NewTool[In Input, Out any, O Noted[Out]](
 	s Source, spec tool.Spec, fn func(context.Context, View, In) (Out, error),
 ) *tool.Tool {
 	return tool.New(spec, func(ctx context.Context, c auth.Caller, in In) (Out, error) {

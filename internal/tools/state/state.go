@@ -13,7 +13,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/repo"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
@@ -21,7 +21,7 @@ import (
 // A Source opens the vaults that calls name. It is safe for concurrent use.
 type Source struct {
 	// Teams contains the tenants.
-	Teams *team.Teams
+	Teams *tenant.Registry
 	// Family determines the code of the faults of malformed arguments.
 	Family *tool.Family
 }
@@ -29,7 +29,7 @@ type Source struct {
 // Vault returns the vault with a name in the caller's tenant, or NOT_FOUND. The vault is in use
 // until ctx ends, and may be closed after that. The caller's rights are not checked here.
 func (s Source) Vault(ctx context.Context, c auth.Caller, name string) (*repo.Vault, error) {
-	t, err := s.Teams.Team(ctx, c.Tenant)
+	t, err := s.Teams.Tenant(ctx, c.Tenant)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func (s Source) Vault(ctx context.Context, c auth.Caller, name string) (*repo.Va
 func (s Source) Folder(
 	ctx context.Context, c auth.Caller, name string,
 ) (*checkout.Checkout, error) {
-	t, err := s.Teams.Team(ctx, c.Tenant)
+	t, err := s.Teams.Tenant(ctx, c.Tenant)
 	if err != nil {
 		return nil, err
 	}

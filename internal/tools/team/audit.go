@@ -66,7 +66,7 @@ func (f tools) audit() *tool.Tool {
 // after a number of entries, and the metadata then reports partial. The last page has no token.
 func (f tools) listAudit(ctx context.Context, c auth.Caller, in auditIn) (auditOut, error) {
 	out := auditOut{Entries: []audit.Entry{}}
-	t, err := f.teams.Team(ctx, c.Tenant)
+	t, err := f.teams.Tenant(ctx, c.Tenant)
 	if err != nil {
 		return out, err
 	}

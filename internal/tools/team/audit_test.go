@@ -21,7 +21,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/fileblob"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/table"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 	teamtools "github.com/rookeryhq/rookery/internal/tools/team"
 )
@@ -48,18 +48,18 @@ func newAudited(t *testing.T) *audited {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, files.Close()) })
 	log := slog.New(slog.DiscardHandler)
-	teams := team.NewTeams(team.Options{
+	teams := tenant.NewRegistry(tenant.Options{
 		Table: db, Bucket: files, Texts: repo.NewTexts(1 << 20), Log: log, Now: clock, Kinds: teamtools.Jobs,
 	})
 	t.Cleanup(teams.Close)
 	require.NoError(t, teams.Make(t.Context(), "acme"))
 	d.table, d.bucket = table.Sub(db, "acme"), blob.Sub(files, "tenants/acme")
-	d.audit = audit.New(audit.Options{Teams: teams, Log: log, Now: clock})
+	d.audit = audit.New(audit.Options{Tenants: teams, Log: log, Now: clock})
 	t.Cleanup(d.audit.Close)
 	d.Catalogue, err = tool.NewCatalogue(teamtools.Tools(teams, teamtools.Options{}), tool.Options{
 		Now: clock, Log: log,
 		Interceptors: []tool.Interceptor{
-			d.audit.Interceptor(), access.Check(access.Of(teams)), d.wait,
+			d.audit.Interceptor(), access.Check(access.NewDirectory(teams)), d.wait,
 		},
 	})
 	require.NoError(t, err)

@@ -7,7 +7,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/job"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
 )
@@ -68,7 +68,7 @@ func (f tools) auditVerify() *tool.Tool {
 func (f tools) verifyAudit(
 	ctx context.Context, c auth.Caller, in auditVerifyIn,
 ) (auditVerifyOut, error) {
-	t, err := f.teams.Team(ctx, c.Tenant)
+	t, err := f.teams.Tenant(ctx, c.Tenant)
 	if err != nil {
 		return auditVerifyOut{}, err
 	}
@@ -76,7 +76,7 @@ func (f tools) verifyAudit(
 		return auditVerifyOut{}, err
 	}
 	it, err := t.Jobs().Start(ctx, job.Request{
-		Kind: auditVerify, Target: job.Target{Vault: in.Vault.Vault}, By: team.JobBy(mutation.Who(c)),
+		Kind: auditVerify, Target: job.Target{Vault: in.Vault.Vault}, By: tenant.JobBy(mutation.Who(c)),
 		Input: verifyInput{Tenant: c.Role(auth.AllVaults).Allows(auth.Admin)},
 	}, nil)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/audit"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/job"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 )
 
 // auditVerify is the kind of the job that verifies a history.
@@ -18,9 +18,9 @@ type verifyInput struct {
 	Tenant bool `json:"tenant"` // verify the tenant's own log and its refused calls too
 }
 
-// A verifying is the stored state of the job between its steps: the result so far, and the problems
+// A verifyState is the stored state of the job between its steps: the result so far, and the problems
 // found so far.
-type verifying struct {
+type verifyState struct {
 	VerifiedHistory
 	Problems []*fault.Fault `json:"problems,omitempty"`
 }
@@ -28,12 +28,12 @@ type verifying struct {
 // Jobs returns the kinds of jobs of this family, for one tenant. Each step reads the state of the
 // job before it and stores its own. A step that is repeated after a crash computes the same again.
 // The job changes nothing, so it can be cancelled at any time.
-func Jobs(t *team.Team) []job.Kind {
+func Jobs(t *tenant.Tenant) []job.Kind {
 	step := func(
-		name string, do func(*verifying, context.Context, *team.Team, *job.Run) error,
+		name string, do func(*verifyState, context.Context, *tenant.Tenant, *job.Run) error,
 	) job.Step {
 		return job.Step{Name: name, Do: func(ctx context.Context, r *job.Run) error {
-			var v verifying
+			var v verifyState
 			if err := r.Result(&v); err != nil {
 				return err
 			}
@@ -46,14 +46,14 @@ func Jobs(t *team.Team) []job.Kind {
 	return []job.Kind{{
 		Name: auditVerify, Stops: job.Anytime,
 		Steps: []job.Step{
-			step("vault", (*verifying).vault), step("tenant", (*verifying).tenant),
+			step("vault", (*verifyState).vault), step("tenant", (*verifyState).tenant),
 		},
 	}}
 }
 
 // vault verifies the log of the vault and, if the vault has files, the audit log among them. It is
 // the first step, so it replaces the whole state.
-func (v *verifying) vault(ctx context.Context, t *team.Team, r *job.Run) error {
+func (v *verifyState) vault(ctx context.Context, t *tenant.Tenant, r *job.Run) error {
 	name := r.Item.Target.Vault
 	log, err := t.Vault(ctx, name)
 	if err != nil {
@@ -77,7 +77,7 @@ func (v *verifying) vault(ctx context.Context, t *team.Team, r *job.Run) error {
 //
 // A failed verification does not end the step before its end, so that one job reports the problems
 // of all logs. The job then fails, with these problems as its fault.
-func (v *verifying) tenant(ctx context.Context, t *team.Team, r *job.Run) error {
+func (v *verifyState) tenant(ctx context.Context, t *tenant.Tenant, r *job.Run) error {
 	var in verifyInput
 	if err := r.Input(&in); err != nil {
 		return err
@@ -90,7 +90,7 @@ func (v *verifying) tenant(ctx context.Context, t *team.Team, r *job.Run) error 
 		if err := v.note(err); err != nil {
 			return err
 		}
-		refusals, err := audit.Of(t).Verify(ctx)
+		refusals, err := audit.RefusalsOf(t).Verify(ctx)
 		if err := v.note(err); err != nil {
 			return err
 		}
@@ -104,7 +104,7 @@ func (v *verifying) tenant(ctx context.Context, t *team.Team, r *job.Run) error 
 
 // note records err as a problem if it reports a failed verification (INDEX_ERROR or FILE_ERROR). It
 // returns every other error, because then the verification could not be done.
-func (v *verifying) note(err error) error {
+func (v *verifyState) note(err error) error {
 	switch {
 	case err == nil:
 	case fault.Is(err, fault.IndexError), fault.Is(err, fault.FileError):

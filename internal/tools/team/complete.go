@@ -7,7 +7,7 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/eventlog"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
@@ -17,7 +17,7 @@ var completeDoc string
 // A completeIn is the input of team_complete. Vaults are the only kind.
 type completeIn struct {
 	Kind string `json:"kind,omitempty" enum:"vault" default:"vault" jsonschema:"the kind of suggestions"`
-	tool.Completing
+	tool.CompletionIn
 }
 
 // complete returns the tool that completes the names of vaults.
@@ -36,7 +36,7 @@ func (f tools) complete() *tool.Tool {
 func (f tools) completeName(
 	ctx context.Context, c auth.Caller, in completeIn,
 ) (tool.Values, error) {
-	return f.completed(ctx, c, in.Completing, func(t *team.Team, s *team.State) ([]string, error) {
+	return f.completed(ctx, c, in.CompletionIn, func(t *tenant.Tenant, s *tenant.State) ([]string, error) {
 		var names []string
 		for _, e := range visible(c, s.Vaults(), t.Now()) {
 			if e.Status == eventlog.Active {
@@ -50,8 +50,8 @@ func (f tools) completeName(
 // completed returns one page of the values that begin with the typed prefix. The function values
 // returns all values, sorted. The token of the next page is the last value of the page.
 func (f tools) completed(
-	ctx context.Context, c auth.Caller, in tool.Completing,
-	values func(*team.Team, *team.State) ([]string, error),
+	ctx context.Context, c auth.Caller, in tool.CompletionIn,
+	values func(*tenant.Tenant, *tenant.State) ([]string, error),
 ) (tool.Values, error) {
 	out := tool.Values{Items: []string{}}
 	after, err := in.After(Family)

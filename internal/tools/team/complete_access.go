@@ -7,7 +7,7 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/job"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
@@ -17,7 +17,7 @@ var completeAccessDoc string
 // A completeAccessIn is the input of team_complete_access.
 type completeAccessIn struct {
 	Kind string `json:"kind" enum:"token,member,issuer,tool,job" jsonschema:"the kind of suggestions"`
-	tool.Completing
+	tool.CompletionIn
 }
 
 // completeAccess completes names that only admins can see. It is a separate tool so that its Spec
@@ -37,7 +37,7 @@ func (f tools) completeAccess() *tool.Tool {
 func (f tools) completeEntry(
 	ctx context.Context, c auth.Caller, in completeAccessIn,
 ) (tool.Values, error) {
-	return f.completed(ctx, c, in.Completing, func(t *team.Team, s *team.State) ([]string, error) {
+	return f.completed(ctx, c, in.CompletionIn, func(t *tenant.Tenant, s *tenant.State) ([]string, error) {
 		all, err := f.entries(ctx, t, s, in.Kind)
 		slices.Sort(all)
 		return slices.Compact(all), err
@@ -52,7 +52,7 @@ const mostJobs = 200
 // names of issuers and tools. It omits tokens that are revoked or expired. An unknown kind has no
 // values. A subject that members of several issuers have occurs several times.
 func (f tools) entries(
-	ctx context.Context, t *team.Team, s *team.State, kind string,
+	ctx context.Context, t *tenant.Tenant, s *tenant.State, kind string,
 ) (all []string, err error) {
 	switch kind {
 	case "job":

@@ -13,14 +13,14 @@ const manyOpen = 16
 // value of the row and not an error of the call.
 type row interface{ refused() bool }
 
-// ofEach returns the row that of returns for each element of all, in order. It runs at most
+// forEach returns the row that of returns for each element of all, in order. It runs at most
 // manyOpen calls of of at once. A refused row is requested a second time after all calls are done,
-// one vault at a time, because the other vaults may have used the memory. ofEach returns the first
+// one vault at a time, because the other vaults may have used the memory. forEach returns the first
 // error in the order of all.
 //
 // It always waits for all calls that it started, also after an error, so that none of them uses the
 // context of the call after its end.
-func ofEach[E any, R row](all []E, of func(E) (R, error)) ([]R, error) {
+func forEach[E any, R row](all []E, of func(E) (R, error)) ([]R, error) {
 	rows, errs := make([]R, len(all)), make([]error, len(all))
 	var reading sync.WaitGroup
 	free := make(chan struct{}, manyOpen)

@@ -26,7 +26,7 @@ func TestOfEach(t *testing.T) {
 	var running, most atomic.Int64
 	full := make(chan struct{})
 	asked := make([]int, len(all))
-	rows, err := ofEach(all, func(i int) (number, error) {
+	rows, err := forEach(all, func(i int) (number, error) {
 		now := running.Add(1)
 		defer running.Add(-1)
 		for m := most.Load(); now > m && !most.CompareAndSwap(m, now); m = most.Load() {
@@ -49,7 +49,7 @@ func TestOfEach(t *testing.T) {
 		require.Equal(t, i%7 == 0, asked[i] == 2)
 	}
 	failed := errors.New("no")
-	_, err = ofEach(all, func(i int) (number, error) {
+	_, err = forEach(all, func(i int) (number, error) {
 		if i == 30 {
 			return number{}, failed
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
@@ -22,7 +22,7 @@ type grant struct {
 
 // maxGrants is the maximum number of vaults in a grant. It is greater than the number of vaults
 // that a tenant can have, because a grant can name vaults that do not exist yet.
-const maxGrants = 2 * team.MaxVaults
+const maxGrants = 2 * tenant.MaxVaults
 
 // roles returns the roles of the grant, by vault; the key auth.AllVaults stands for all vaults. A
 // vault does not have to exist yet. It returns INVALID_PARAMETER for an empty list, an invalid name
@@ -101,14 +101,14 @@ func checkGrant(name string, role auth.Role) error {
 	return f
 }
 
-// within returns PERMISSION_DENIED if the roles exceed those of the caller: a caller can give only
+// checkRoles returns PERMISSION_DENIED if the roles exceed those of the caller: a caller can give only
 // roles that it has itself. The fault names the first vault, in the order of names, in which they
 // do, and the role of the caller there.
 //
 // It compares vault by vault, not only the entries of the two maps: a role in all vaults also
 // applies in those where the caller has an entry of its own, which can be a lower role. For the
 // same reason, an admin of one vault cannot give a role in all vaults.
-func within(c auth.Caller, roles map[string]auth.Role) error {
+func checkRoles(c auth.Caller, roles map[string]auth.Role) error {
 	named := maps.Clone(roles)
 	if all, ok := roles[auth.AllVaults]; ok {
 		// A role in all vaults includes the vaults where the caller has its own role.
@@ -138,7 +138,7 @@ func where(name string) string {
 
 // unknown returns the names of the vaults in roles that do not exist or are in the trash, sorted.
 // Grants for them are allowed; the answer reports them, because such a name can be a mistake.
-func unknown(s *team.State, roles map[string]auth.Role) []string {
+func unknown(s *tenant.State, roles map[string]auth.Role) []string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(roles)) {
 		e, ok := s.Vault(name)

@@ -20,7 +20,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/limit"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/table"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 	teamtools "github.com/rookeryhq/rookery/internal/tools/team"
 	"github.com/rookeryhq/rookery/internal/tooltest"
@@ -56,7 +56,7 @@ func (c *clock) pass(d time.Duration) {
 type place struct {
 	table     table.Table
 	bucket    blob.Bucket
-	teams     *team.Teams
+	teams     *tenant.Registry
 	catalogue *tool.Catalogue
 	limiter   *limit.Limiter
 	clock     *clock
@@ -85,7 +85,7 @@ func open(t testing.TB, url string) *place {
 // serve begins a process of the place, for a deployment of this public URL.
 func (p *place) serve(t testing.TB, url string) {
 	t.Helper()
-	p.teams = team.NewTeams(team.Options{
+	p.teams = tenant.NewRegistry(tenant.Options{
 		Table: p.table, Bucket: p.bucket, Texts: repo.NewTexts(1 << 20), Now: p.clock.time, Kinds: teamtools.Jobs,
 		Log: slog.New(slog.DiscardHandler), PublicURL: url,
 		Issuers: func(string) []string { return append(p.issuers, login) },
@@ -105,7 +105,7 @@ func (p *place) compose(t testing.TB, l teamtools.Limiter) {
 	var err error
 	p.catalogue, err = tool.NewCatalogue(all, tool.Options{
 		Now:          p.clock.time,
-		Interceptors: []tool.Interceptor{access.Check(access.Of(p.teams)), p.limiter.Intercept},
+		Interceptors: []tool.Interceptor{access.Check(access.NewDirectory(p.teams)), p.limiter.Intercept},
 	})
 	require.NoError(t, err)
 }

@@ -4,7 +4,7 @@ import (
 	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
@@ -38,21 +38,21 @@ func (f tools) issuerList() *tool.Tool {
 		Empty: []tool.Empty{
 			{Of: "issuers"},
 		},
-	}, func(t *team.Team, s *team.State) listing[team.Issuer, *issuerRow] {
-		return listing[team.Issuer, *issuerRow]{
-			s.Issuers(), func(i team.Issuer) string { return i.Name },
-			func(i team.Issuer) *issuerRow { return rowOfIssuer(t, i) },
+	}, func(t *tenant.Tenant, s *tenant.State) listing[tenant.Issuer, *issuerRow] {
+		return listing[tenant.Issuer, *issuerRow]{
+			s.Issuers(), func(i tenant.Issuer) string { return i.Name },
+			func(i tenant.Issuer) *issuerRow { return rowOfIssuer(t, i) },
 		}
 	})
 }
 
 // disabledReason is the value of Disabled for every disabled rule. There is only one reason; see
-// team.Team.Disabled.
+// team.Tenant.Disabled.
 const disabledReason = "the issuer is in the configuration of the server, and the rule has other keys"
 
 // rowOfIssuer returns the row of a rule. The principal is set only for a rule for workloads, whose
 // tokens all act as one principal.
-func rowOfIssuer(t *team.Team, i team.Issuer) *issuerRow {
+func rowOfIssuer(t *tenant.Tenant, i tenant.Issuer) *issuerRow {
 	row := &issuerRow{
 		Name: i.Name, Issuer: i.URL, Audience: t.Audience(), JWKS: i.JWKS, Claims: i.Claims,
 		Roles: i.Roles, RolesClaim: i.RolesClaim, ClientID: i.ClientID,

@@ -6,7 +6,7 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/eventlog"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
 )
@@ -40,8 +40,8 @@ func (f tools) removeIssuer(
 	if err != nil {
 		return issuerOut{}, err
 	}
-	return mutation.Tenant(func(keep func(issuerOut) any) (eventlog.Receipt, error) {
-		return t.RemoveIssuer(ctx, call, in.Name, func(i team.Issuer) any {
+	return mutation.ChangeTenant(func(keep func(issuerOut) any) (eventlog.Receipt, error) {
+		return t.RemoveIssuer(ctx, call, in.Name, func(i tenant.Issuer) any {
 			row := rowOfIssuer(t, i)
 			if in.DryRun {
 				return keep(issuerOut{planned: planned[issuerRow]{DryRun: true, WouldDelete: row}})

@@ -10,7 +10,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/vault"
@@ -80,8 +80,8 @@ func (f tools) setIssuer(
 	case err != nil:
 		return refuse[issuerOut](ctx, t, call, err)
 	}
-	return mutation.Tenant(func(keep func(issuerOut) any) (eventlog.Receipt, error) {
-		return t.SetIssuer(ctx, call, rule, func(i team.Issuer, created bool) any {
+	return mutation.ChangeTenant(func(keep func(issuerOut) any) (eventlog.Receipt, error) {
+		return t.SetIssuer(ctx, call, rule, func(i tenant.Issuer, created bool) any {
 			row, out := rowOfIssuer(t, i), issuerOut{}
 			out.UnknownVaults = unknown(s, i.Roles)
 			if in.DryRun {
@@ -101,8 +101,8 @@ func (f tools) setIssuer(
 // The second check is needed because an issuer such as a CI service signs tokens for all its
 // customers: a rule without a restriction would let any of them in. With a roles claim the tokens
 // themselves name the roles, so the caller must be an admin of all vaults.
-func (in issuerSetIn) rule(c auth.Caller, audience string) (team.Issuer, error) {
-	i := team.Issuer{
+func (in issuerSetIn) rule(c auth.Caller, audience string) (tenant.Issuer, error) {
+	i := tenant.Issuer{
 		Name: in.Name, URL: in.Issuer, JWKS: in.JWKS, RolesClaim: in.RolesClaim, ClientID: in.ClientID,
 	}
 	if err := in.check(audience); err != nil {
@@ -124,7 +124,7 @@ func (in issuerSetIn) rule(c auth.Caller, audience string) (team.Issuer, error) 
 	if in.RolesClaim != "" { // then the issuer can give any role
 		most = map[string]auth.Role{auth.AllVaults: auth.Admin}
 	}
-	return i, within(c, most)
+	return i, checkRoles(c, most)
 }
 
 // check returns a fault with all problems of the names and URLs of the input, or nil. It makes no

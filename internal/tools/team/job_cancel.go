@@ -6,7 +6,7 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/eventlog"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
 )
@@ -57,8 +57,8 @@ func (f tools) cancelJob(
 	if err != nil {
 		return refuse[jobCancelOut](ctx, t, call, err)
 	}
-	return mutation.Tenant(func(keep func(jobCancelOut) any) (eventlog.Receipt, error) {
-		return t.Once(ctx, call, func(ctx context.Context, _ *team.State) (any, error) {
+	return mutation.ChangeTenant(func(keep func(jobCancelOut) any) (eventlog.Receipt, error) {
+		return t.Once(ctx, call, func(ctx context.Context, _ *tenant.State) (any, error) {
 			it, err := jobs.Cancel(ctx, in.ID, in.DryRun)
 			if err != nil {
 				return nil, err

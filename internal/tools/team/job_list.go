@@ -70,7 +70,7 @@ func (f tools) jobList() *tool.Tool {
 // be large. The page token is the id of the last job of the page.
 func (f tools) listJobs(ctx context.Context, c auth.Caller, in jobListIn) (jobListOut, error) {
 	out := jobListOut{Items: []JobRow{}}
-	t, err := f.teams.Team(ctx, c.Tenant)
+	t, err := f.teams.Tenant(ctx, c.Tenant)
 	if err != nil {
 		return out, err
 	}
@@ -78,7 +78,7 @@ func (f tools) listJobs(ctx context.Context, c auth.Caller, in jobListIn) (jobLi
 	if err != nil {
 		return out, err
 	}
-	filter := job.Filter{State: job.State(in.State), Kind: in.Kind, Seen: seenBy(c)}
+	filter := job.Filter{State: job.State(in.State), Kind: in.Kind, Visible: seenBy(c)}
 	items, more, err := t.Jobs().List(ctx, filter, before, in.Limit)
 	if err != nil {
 		return out, err
@@ -127,7 +127,7 @@ func rowOfJob(it job.Item) JobRow {
 // The second look-up is for the erasure of a whole tenant: the table of its jobs was destroyed with
 // it, and the job is kept elsewhere.
 func (f tools) jobOf(ctx context.Context, c auth.Caller, id string) (*job.Jobs, job.Item, error) {
-	t, err := f.teams.Team(ctx, c.Tenant)
+	t, err := f.teams.Tenant(ctx, c.Tenant)
 	if err != nil {
 		return nil, job.Item{}, err
 	}

@@ -17,7 +17,7 @@ import (
 // jobs are those of the tenant "acme".
 func (p *place) jobs(t testing.TB) *job.Jobs {
 	t.Helper()
-	own, err := p.teams.Team(t.Context(), "acme")
+	own, err := p.teams.Tenant(t.Context(), "acme")
 	require.NoError(t, err)
 	return own.Jobs()
 }
@@ -131,7 +131,7 @@ func TestEraseAVault(t *testing.T) {
 	p.refused(t, fault.Conflict, admin(), "team_job_cancel", args{"id": done.Job.ID})
 
 	p.clock.pass(eventlog.SweepAgain)
-	own, err := p.teams.Team(t.Context(), "acme")
+	own, err := p.teams.Tenant(t.Context(), "acme")
 	require.NoError(t, err)
 	_, err = own.Work(context.WithoutCancel(t.Context()))
 	require.NoError(t, err)

@@ -7,7 +7,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/limit"
 	"github.com/rookeryhq/rookery/internal/repo"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
@@ -61,22 +61,22 @@ func (f tools) limitsOf(c auth.Caller) limits {
 		NoteBytes: repo.MaxNote, BodyBytes: tool.MaxBody, PageItems: tool.MaxPage,
 		ImportFiles: maxImport, VaultNotes: vault.Notes, VaultBytes: int(vault.Bytes),
 		NoteIndexed: index.MaxThings, Indexed: vault.Things, Memories: vault.Memories,
-		Vaults: team.MaxVaults, Tokens: team.MaxTokens, Members: team.MaxMembers,
-		Issuers: team.MaxIssuers,
+		Vaults: tenant.MaxVaults, Tokens: tenant.MaxTokens, Members: tenant.MaxMembers,
+		Issuers: tenant.MaxIssuers,
 	}
 	if f.opt.Limiter == nil || c.Principal == auth.Local {
 		return l
 	}
 	rates := f.opt.Limiter.Rates()
-	l.Mutations, l.Reads = kept(rates.MutationsPerMinute), kept(rates.ReadsPerMinute)
+	l.Mutations, l.Reads = rateOrNil(rates.MutationsPerMinute), rateOrNil(rates.ReadsPerMinute)
 	if l.Mutations != nil || l.Reads != nil {
-		l.Burst, l.Principal = kept(limit.Burst), kept(limit.PerPrincipal)
+		l.Burst, l.Principal = rateOrNil(limit.Burst), rateOrNil(limit.PerPrincipal)
 	}
 	return l
 }
 
-// kept returns a pointer to a rate, or nil if it is negative, which means that it is not limited.
-func kept(perMinute int) *int {
+// rateOrNil returns a pointer to a rate, or nil if it is negative, which means that it is not limited.
+func rateOrNil(perMinute int) *int {
 	if perMinute < 0 {
 		return nil
 	}

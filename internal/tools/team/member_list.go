@@ -4,7 +4,7 @@ import (
 	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
@@ -41,15 +41,15 @@ func (f tools) memberList() *tool.Tool {
 				Args: map[string]string{"subject": "SUBJECT", "role": "reader"},
 			},
 		},
-	}, func(_ *team.Team, s *team.State) listing[team.Member, *memberRow] {
-		return listing[team.Member, *memberRow]{
-			s.Members(), func(m team.Member) string { return m.Issuer + " " + m.Subject }, rowOfMember,
+	}, func(_ *tenant.Tenant, s *tenant.State) listing[tenant.Member, *memberRow] {
+		return listing[tenant.Member, *memberRow]{
+			s.Members(), func(m tenant.Member) string { return m.Issuer + " " + m.Subject }, rowOfMember,
 		}
 	})
 }
 
 // rowOfMember returns the row of a member. Set is empty if the time is not known.
-func rowOfMember(m team.Member) *memberRow {
+func rowOfMember(m tenant.Member) *memberRow {
 	row := &memberRow{
 		Subject: m.Subject, Issuer: m.Issuer, Principal: auth.User(m.Issuer, m.Subject),
 		Roles: m.Roles, Prefix: m.Prefix, By: m.By,

@@ -7,7 +7,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
 )
@@ -42,7 +42,7 @@ func (f tools) removeMember(
 	ctx context.Context, c auth.Caller, in memberRemoveIn,
 ) (memberOut, error) {
 	// Without an entry, the token of the person can give any role in any vault.
-	if err := within(c, map[string]auth.Role{auth.AllVaults: auth.Admin}); err != nil {
+	if err := checkRoles(c, map[string]auth.Role{auth.AllVaults: auth.Admin}); err != nil {
 		return memberOut{}, err
 	}
 	t, call, err := f.mutation(ctx, c, &in.Mutation)
@@ -60,8 +60,8 @@ func (f tools) removeMember(
 	if err != nil {
 		return refuse[memberOut](ctx, t, call, err)
 	}
-	return mutation.Tenant(func(keep func(memberOut) any) (eventlog.Receipt, error) {
-		return t.RemoveMember(ctx, call, m, func(m team.Member) any {
+	return mutation.ChangeTenant(func(keep func(memberOut) any) (eventlog.Receipt, error) {
+		return t.RemoveMember(ctx, call, m, func(m tenant.Member) any {
 			row := rowOfMember(m)
 			if in.DryRun {
 				return keep(memberOut{planned: planned[memberRow]{DryRun: true, WouldDelete: row}})
@@ -77,7 +77,7 @@ func (f tools) removeMember(
 //
 // If there is no such member, it returns one with an empty issuer, or with the issuer that the call
 // names. Its removal is then NOT_FOUND.
-func (in memberRemoveIn) member(t *team.Team, s *team.State) (team.Member, error) {
+func (in memberRemoveIn) member(t *tenant.Tenant, s *tenant.State) (tenant.Member, error) {
 	if m, ok := s.Member(in.Issuer, in.Subject); ok {
 		return m, nil
 	}
@@ -87,7 +87,7 @@ func (in memberRemoveIn) member(t *team.Team, s *team.State) (team.Member, error
 			issuers = append(issuers, m.Issuer)
 		}
 	}
-	m := team.Member{Subject: in.Subject}
+	m := tenant.Member{Subject: in.Subject}
 	switch {
 	case in.Issuer != "":
 		var err error

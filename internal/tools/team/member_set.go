@@ -7,7 +7,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
 )
@@ -87,8 +87,8 @@ func (f tools) setMember(
 	if m.Issuer, err = t.IssuerOf(s, in.Issuer); err != nil {
 		return refuse[memberOut](ctx, t, call, err)
 	}
-	return mutation.Tenant(func(keep func(memberOut) any) (eventlog.Receipt, error) {
-		return t.SetMember(ctx, call, m, func(m team.Member, created bool) any {
+	return mutation.ChangeTenant(func(keep func(memberOut) any) (eventlog.Receipt, error) {
+		return t.SetMember(ctx, call, m, func(m tenant.Member, created bool) any {
 			row, out := rowOfMember(m), memberOut{}
 			out.UnknownVaults = unknown(s, m.Roles)
 			if in.DryRun {
@@ -116,8 +116,8 @@ func set(created bool, changed uint64) string {
 // member returns the requested member, without its issuer. It returns PERMISSION_DENIED if the
 // caller would give more than its own roles. The issuer is determined by the caller of member,
 // because it depends on the current state.
-func (in memberSetIn) member(c auth.Caller) (team.Member, error) {
-	m := team.Member{Subject: in.Subject}
+func (in memberSetIn) member(c auth.Caller) (tenant.Member, error) {
+	m := tenant.Member{Subject: in.Subject}
 	if err := checkSubject(in.Subject); err != nil {
 		return m, err
 	}
@@ -128,7 +128,7 @@ func (in memberSetIn) member(c auth.Caller) (team.Member, error) {
 	if m.Prefix, err = folderOf(in.Prefix); err != nil {
 		return m, err
 	}
-	return m, within(c, m.Roles)
+	return m, checkRoles(c, m.Roles)
 }
 
 // checkSubject returns INVALID_PARAMETER if no accepted token can have such a subject. The limit of

@@ -8,7 +8,7 @@
 // caller, and build answers; they decide nothing about storage.
 //
 // Most tools that change something have the same form. They prepare the call with tools.mutation,
-// validate the arguments, and then run the change with mutation.Tenant. The change gets a function
+// validate the arguments, and then run the change with mutation.ChangeTenant. The change gets a function
 // that builds the answer, which is stored with the commit: a call that is repeated with the same
 // idempotency key gets that answer again. This has two consequences. The function can run several
 // times, so it must have no effects of its own. And a check that depends on the current state must
@@ -36,7 +36,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/repo"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
 )
@@ -69,7 +69,7 @@ type Options struct {
 
 // Tools returns the tools of the family for these tenants, with the dependencies in o. They are the
 // same for every tenant: a tool finds the tenant of a call by its caller.
-func Tools(t *team.Teams, o Options) []*tool.Tool {
+func Tools(t *tenant.Registry, o Options) []*tool.Tool {
 	f := tools{teams: t, opt: o}
 	return []*tool.Tool{
 		f.whoami(), f.usage(), f.vaultList(), f.vaultCreate(), f.vaultSet(), f.vaultDelete(),
@@ -85,14 +85,14 @@ func Tools(t *team.Teams, o Options) []*tool.Tool {
 // tools are the tools of the family, bound to the tenants of a server and to their options. They
 // are safe for concurrent use.
 type tools struct {
-	teams *team.Teams
+	teams *tenant.Registry
 	opt   Options
 }
 
 // vault returns the vault of a call, by its name. It returns NOT_FOUND if the tenant has no such
 // vault, or if it is in the trash.
 func (f tools) vault(ctx context.Context, c auth.Caller, name string) (*repo.Vault, error) {
-	t, err := f.teams.Team(ctx, c.Tenant)
+	t, err := f.teams.Tenant(ctx, c.Tenant)
 	if err != nil {
 		return nil, err
 	}
@@ -101,8 +101,8 @@ func (f tools) vault(ctx context.Context, c auth.Caller, name string) (*repo.Vau
 
 // state returns the tenant of a call, its current state, and the version of that state. The state
 // is a snapshot: later commits do not change it.
-func (f tools) state(ctx context.Context, c auth.Caller) (*team.Team, *team.State, uint64, error) {
-	t, err := f.teams.Team(ctx, c.Tenant)
+func (f tools) state(ctx context.Context, c auth.Caller) (*tenant.Tenant, *tenant.State, uint64, error) {
+	t, err := f.teams.Tenant(ctx, c.Tenant)
 	if err != nil {
 		return nil, nil, 0, err
 	}
@@ -123,12 +123,12 @@ func versionFor(c auth.Caller, out *tool.Aside, seq uint64) {
 // the log. A malformed if_version is INVALID_PARAMETER.
 func (f tools) mutation(
 	ctx context.Context, c auth.Caller, m *tool.Mutation,
-) (*team.Team, eventlog.Call, error) {
+) (*tenant.Tenant, eventlog.Call, error) {
 	call, err := mutation.Call(c, m, Family)
 	if err != nil {
 		return nil, call, err
 	}
-	t, err := f.teams.Team(ctx, c.Tenant)
+	t, err := f.teams.Tenant(ctx, c.Tenant)
 	return t, call, err
 }
 
@@ -140,7 +140,7 @@ func (f tools) mutation(
 // have passed: the earlier attempt changed the state, or another call did. A check that depends on
 // the arguments alone returns its fault directly.
 func refuse[Out any](
-	ctx context.Context, t *team.Team, call eventlog.Call, why error,
+	ctx context.Context, t *tenant.Tenant, call eventlog.Call, why error,
 ) (Out, error) {
 	var none Out
 	r, err := t.Refuse(ctx, call, why)
@@ -165,7 +165,7 @@ type listOut[Row any] struct {
 // The tools that list issuers and members use it. Lists with arguments of their own, or whose rows
 // need more than the state, use listing directly.
 func lists[T, Row any](
-	f tools, spec tool.Spec, entries func(*team.Team, *team.State) listing[T, Row],
+	f tools, spec tool.Spec, entries func(*tenant.Tenant, *tenant.State) listing[T, Row],
 ) *tool.Tool {
 	return tool.New(spec, func(ctx context.Context, c auth.Caller, in listIn) (listOut[Row], error) {
 		out := listOut[Row]{Items: []Row{}}

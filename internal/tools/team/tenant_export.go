@@ -13,7 +13,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
@@ -83,12 +83,12 @@ type exportAt struct {
 	Piece   int             `json:"p,omitempty"` // number of the last exported part of its memories
 }
 
-// A tenantExporting builds one page of an export. Each of its methods tenant, audit and vault adds
+// A tenantExporter builds one page of an export. Each of its methods tenant, audit and vault adds
 // one page of its part, moves the position, and sets more.
-type tenantExporting struct {
-	team  *team.Team
-	state *team.State // the tenant when the page is built
-	at    exportAt    // position of the next content
+type tenantExporter struct {
+	team  *tenant.Tenant
+	state *tenant.State // the tenant when the page is built
+	at    exportAt      // position of the next content
 	out   *tenantExportOut
 	more  bool // another page follows
 }
@@ -104,7 +104,7 @@ func (f tools) exportTenant(
 	if err != nil {
 		return out, err
 	}
-	e := &tenantExporting{team: t, state: s, out: &out, at: exportAt{Began: t.Now(), Tenant: seq}}
+	e := &tenantExporter{team: t, state: s, out: &out, at: exportAt{Began: t.Now(), Tenant: seq}}
 	page := e.tenant
 	if in.PageToken != "" {
 		if page, err = e.resume(in.PageToken, seq); err != nil {
@@ -129,7 +129,7 @@ func (f tools) exportTenant(
 // the tenant changed while tenant.json was exported in parts, and INVALID_PARAMETER for a token
 // that no export returned. A caller can forge a token, but it can reach nothing that an honest one
 // does not: the tool requires an admin of all vaults.
-func (e *tenantExporting) resume(token string, seq uint64) (func(context.Context) error, error) {
+func (e *tenantExporter) resume(token string, seq uint64) (func(context.Context) error, error) {
 	text, err := tool.ReadToken("page_token", token, Family)
 	if err != nil {
 		return nil, err
@@ -152,7 +152,7 @@ func (e *tenantExporting) resume(token string, seq uint64) (func(context.Context
 // tenant adds a part of tenant.json. The text is generated again for each part and cut at fixed
 // positions, which is why the tenant must not change in between. After its last part, the audit
 // entries follow on the next page.
-func (e *tenantExporting) tenant(context.Context) error {
+func (e *tenantExporter) tenant(context.Context) error {
 	text, err := e.described()
 	if err != nil {
 		return err
@@ -170,7 +170,7 @@ func (e *tenantExporting) tenant(context.Context) error {
 // described returns tenant.json: everything in the tenant's log, which contains no secrets. The
 // text is ASCII, so that it can be split at any byte. Vaults in the trash are listed, but their
 // notes are not exported. The times of the last use of tokens are not in the log, and omitted.
-func (e *tenantExporting) described() ([]byte, error) {
+func (e *tenantExporter) described() ([]byte, error) {
 	all := struct {
 		Tenant  string       `json:"tenant"`
 		Version string       `json:"version"`
@@ -229,7 +229,7 @@ func ascii(text []byte) []byte {
 // The limit shrinks to the number of entries that fit, and the page is read again, so that the
 // position after it is that of its last entry. A single entry is added even if it is larger than
 // maxExport.
-func (e *tenantExporting) audit(ctx context.Context) error {
+func (e *tenantExporter) audit(ctx context.Context) error {
 	var after audit.Position
 	if e.at.Audit != nil {
 		after = *e.at.Audit
@@ -282,7 +282,7 @@ func auditLines(entries []audit.Entry) (lines []byte, fit int, err error) {
 // following returns the name of the first active vault after name, in the order of names. ok is
 // false if there is none. A vault that was created during the export is included if its name
 // follows.
-func (e *tenantExporting) following(name string) (string, bool) {
+func (e *tenantExporter) following(name string) (string, bool) {
 	for _, v := range e.state.Vaults() {
 		if v.Status == eventlog.Active && v.Name > name {
 			return v.Name, true
@@ -297,7 +297,7 @@ func (e *tenantExporting) following(name string) (string, bool) {
 //
 // After the notes it looks whether the vault has memories. If not, it moves on, so that there is no
 // page without a file for them.
-func (e *tenantExporting) vault(ctx context.Context) error {
+func (e *tenantExporter) vault(ctx context.Context) error {
 	v, err := e.team.Vault(ctx, e.at.Vault)
 	if fault.Is(err, fault.NotFound) { // deleted during the export
 		e.next()
@@ -332,14 +332,14 @@ func (e *tenantExporting) vault(ctx context.Context) error {
 }
 
 // next moves the position to the next vault, or ends the export if there is none.
-func (e *tenantExporting) next() {
+func (e *tenantExporter) next() {
 	e.at.Vault, e.more = e.following(e.at.Vault)
 	e.at.Version, e.at.After, e.at.Noted, e.at.Lines, e.at.Piece = 0, "", false, 0, 0
 }
 
 // add adds one file or part to the page. Invalid UTF-8 is replaced by U+FFFD, because an answer is
 // JSON. Only tenant.json and JSON lines are added here, and these are valid already.
-func (e *tenantExporting) add(path string, text []byte, part int) {
+func (e *tenantExporter) add(path string, text []byte, part int) {
 	e.out.Files = append(e.out.Files, exportFile{
 		Path: path, Text: strings.ToValidUTF8(string(text), "\uFFFD"), Part: part,
 	})

@@ -106,7 +106,7 @@ func TestTenantExportHasMemories(t *testing.T) {
 	for _, name := range []string{"a", "b"} {
 		p.must(t, admin(), "team_vault_create", args{"name": name}, "")
 	}
-	own, err := p.teams.Team(t.Context(), "acme")
+	own, err := p.teams.Tenant(t.Context(), "acme")
 	require.NoError(t, err)
 	v, err := own.Vault(t.Context(), "a")
 	require.NoError(t, err)

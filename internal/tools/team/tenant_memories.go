@@ -16,7 +16,7 @@ const memoriesFile = "memories.jsonl"
 // It reports whether more parts follow. The position in the file is the number of lines of the
 // earlier parts, which are skipped without being read again. A line that alone exceeds the limit is
 // a part of its own.
-func (e *tenantExporting) memories(ctx context.Context, v *repo.Vault) (more bool, err error) {
+func (e *tenantExporter) memories(ctx context.Context, v *repo.Vault) (more bool, err error) {
 	if e.at.Version == 0 {
 		return false, badPlace()
 	}
@@ -48,7 +48,7 @@ func (e *tenantExporting) memories(ctx context.Context, v *repo.Vault) (more boo
 
 // remembers reports whether the current vault has memories, at the version of its exported notes.
 // It reads at most one line.
-func (e *tenantExporting) remembers(ctx context.Context, v *repo.Vault) (bool, error) {
+func (e *tenantExporter) remembers(ctx context.Context, v *repo.Vault) (bool, error) {
 	idx, err := v.At(ctx, e.at.Version)
 	if err != nil {
 		return false, err

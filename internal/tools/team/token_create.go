@@ -10,7 +10,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
 )
@@ -80,8 +80,8 @@ func (f tools) createToken(
 	}
 	secret := auth.NewSecret(c.Tenant)
 	made.ID, made.Digest = secret.ID, secret.Digest()
-	out, err := mutation.Tenant(func(keep func(tokenCreateOut) any) (eventlog.Receipt, error) {
-		return t.CreateToken(ctx, call, made, func(entry team.Token) any {
+	out, err := mutation.ChangeTenant(func(keep func(tokenCreateOut) any) (eventlog.Receipt, error) {
+		return t.CreateToken(ctx, call, made, func(entry tenant.Token) any {
 			row := rowOfToken(entry, entry.Created, time.Time{})
 			out := tokenCreateOut{UnknownVaults: unknown(s, entry.Roles)}
 			if in.DryRun {
@@ -105,8 +105,8 @@ func (f tools) createToken(
 // checked last, so a malformed call is reported as such.
 //
 // The name is stored without spaces around it.
-func (f tools) tokenOf(c auth.Caller, in tokenCreateIn, now time.Time) (team.Token, error) {
-	made := team.Token{Name: strings.TrimSpace(in.Name), ReadOnly: in.ReadOnly}
+func (f tools) tokenOf(c auth.Caller, in tokenCreateIn, now time.Time) (tenant.Token, error) {
+	made := tenant.Token{Name: strings.TrimSpace(in.Name), ReadOnly: in.ReadOnly}
 	life, err := lifeOf(in.ExpiresIn)
 	if err != nil {
 		return made, err
@@ -126,7 +126,7 @@ func (f tools) tokenOf(c auth.Caller, in tokenCreateIn, now time.Time) (team.Tok
 	if err := auth.CheckName(made.Name); err != nil {
 		return made, fault.Of(err).With("argument", "name")
 	}
-	return made, within(c, made.Roles)
+	return made, checkRoles(c, made.Roles)
 }
 
 // endOf returns the time at which a new token with this lifetime expires; the zero time means

@@ -7,7 +7,7 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/eventlog"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
@@ -72,8 +72,8 @@ func (f tools) listTokens(
 	if err != nil {
 		return out, err
 	}
-	now, l := t.Now(), listing[team.Token, TokenRow]{key: func(t team.Token) string { return t.ID }}
-	l.row = func(t team.Token) TokenRow { return rowOfToken(t, now, used[t.ID]) }
+	now, l := t.Now(), listing[tenant.Token, TokenRow]{key: func(t tenant.Token) string { return t.ID }}
+	l.row = func(t tenant.Token) TokenRow { return rowOfToken(t, now, used[t.ID]) }
 	for _, entry := range s.Tokens() {
 		if in.All || entry.Valid(now) {
 			l.all = append(l.all, entry)
@@ -86,7 +86,7 @@ func (f tools) listTokens(
 
 // rowOfToken returns the row of a token, with its state at the time now. A zero time used means
 // that the last use is not known. Revocation takes precedence over expiry.
-func rowOfToken(t team.Token, now, used time.Time) TokenRow {
+func rowOfToken(t tenant.Token, now, used time.Time) TokenRow {
 	row := TokenRow{
 		ID: t.ID, Name: t.Name, Roles: t.Roles, Tools: t.Tools, Prefix: t.Prefix, ReadOnly: t.ReadOnly,
 		By: t.By, Created: stamp(t.Created), Expires: stamped(t.Expires), LastUsed: stamped(used),

@@ -7,7 +7,7 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/eventlog"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
 )
@@ -44,7 +44,7 @@ func (f tools) tokenRevoke() *tool.Tool {
 
 // revokeToken revokes a token, and the tokens that were created with it. A token that is already
 // revoked is returned with the action unchanged. Other processes accept the token for up to a
-// minute longer; see team.Team.RevokeToken.
+// minute longer; see team.Tenant.RevokeToken.
 func (f tools) revokeToken(
 	ctx context.Context, c auth.Caller, in tokenRevokeIn,
 ) (tokenRevokeOut, error) {
@@ -52,8 +52,8 @@ func (f tools) revokeToken(
 	if err != nil {
 		return tokenRevokeOut{}, err
 	}
-	return mutation.Tenant(func(keep func(tokenRevokeOut) any) (eventlog.Receipt, error) {
-		return t.RevokeToken(ctx, call, in.ID, func(entry team.Token, revoked bool) any {
+	return mutation.ChangeTenant(func(keep func(tokenRevokeOut) any) (eventlog.Receipt, error) {
+		return t.RevokeToken(ctx, call, in.ID, func(entry tenant.Token, revoked bool) any {
 			row := rowOfToken(entry, entry.Revoked, time.Time{})
 			out := tokenRevokeOut{Action: "unchanged", TokenRow: &row}
 			switch {

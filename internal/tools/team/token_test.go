@@ -120,7 +120,7 @@ func TestTokensOfATenant(t *testing.T) {
 	p.must(t, admin(), "team_token_revoke", args{"id": ids[4]}, `{"action":"unchanged","state":"revoked"}`)
 	p.must(t, admin(), "team_token_revoke", args{"id": ids[0], "dry_run": true},
 		`{"dry_run":true,"would_update":{"state":"revoked"}}`)
-	acme, err := p.teams.Team(t.Context(), "acme")
+	acme, err := p.teams.Tenant(t.Context(), "acme")
 	require.NoError(t, err)
 	p.clock.pass(time.Minute)
 	acme.Used(t.Context(), ids[0])

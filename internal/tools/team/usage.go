@@ -9,7 +9,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/limit"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
@@ -72,22 +72,22 @@ func (f tools) usage() *tool.Tool {
 		Role: auth.Anyone, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/usage"},
 		Commands: []tool.Command{{Words: "usage"}},
-	}, f.tellUsage)
+	}, f.listUsage)
 }
 
-// tellUsage counts the vaults that the caller can see. The output has no pages, because the number
-// of vaults of a tenant is limited. It opens all these vaults, several at once; see ofEach. A vault
+// listUsage counts the vaults that the caller can see. The output has no pages, because the number
+// of vaults of a tenant is limited. It opens all these vaults, several at once; see forEach. A vault
 // that is deleted in the meantime is omitted, and vaults in the trash are not counted.
-func (f tools) tellUsage(ctx context.Context, c auth.Caller, _ usageIn) (usageOut, error) {
+func (f tools) listUsage(ctx context.Context, c auth.Caller, _ usageIn) (usageOut, error) {
 	out := usageOut{Limits: f.limitsOf(c), Items: []vaultUsage{}}
 	t, s, seq, err := f.state(ctx, c)
 	if err != nil {
 		return out, err
 	}
-	seen := slices.DeleteFunc(visible(c, s.Vaults(), t.Now()), func(e team.Entry) bool {
+	seen := slices.DeleteFunc(visible(c, s.Vaults(), t.Now()), func(e tenant.Entry) bool {
 		return e.Status != eventlog.Active
 	})
-	rows, err := ofEach(seen, func(e team.Entry) (vaultUsage, error) { return f.usageOf(ctx, t, e.Name) })
+	rows, err := forEach(seen, func(e tenant.Entry) (vaultUsage, error) { return f.usageOf(ctx, t, e.Name) })
 	if err != nil {
 		return out, err
 	}
@@ -109,12 +109,12 @@ func (f tools) tellUsage(ctx context.Context, c auth.Caller, _ usageIn) (usageOu
 // not fit into memory together can be counted.
 //
 // The counts are kept with the index, so nothing is counted here.
-func (f tools) usageOf(ctx context.Context, t *team.Team, name string) (vaultUsage, error) {
+func (f tools) usageOf(ctx context.Context, t *tenant.Tenant, name string) (vaultUsage, error) {
 	row := vaultUsage{Name: name}
-	idx, err := readOf(ctx, t, name)
+	idx, err := newestIndex(ctx, t, name)
 	switch {
-	case team.InMemory(err):
-		row.Refused = team.ReasonMemory
+	case tenant.InMemory(err):
+		row.Refused = tenant.ReasonMemory
 		return row, nil
 	case fault.Is(err, fault.NotFound): // see rowOf
 		row.gone = true

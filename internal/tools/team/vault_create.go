@@ -6,7 +6,7 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/eventlog"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/vault"
@@ -49,7 +49,7 @@ type vaultOut struct {
 
 // altered returns the output of a tool that changes an existing vault. If the vault was not
 // changed, the action is "unchanged". A dry run reports an update also if nothing would change.
-func altered(e team.Entry, changed, dryRun bool, action string) vaultOut {
+func altered(e tenant.Entry, changed, dryRun bool, action string) vaultOut {
 	switch {
 	case dryRun:
 		return vaultOut{DryRun: true, WouldUpdate: entryRow(e)}
@@ -84,9 +84,9 @@ func (f tools) createVault(
 	if err != nil {
 		return vaultOut{}, err
 	}
-	return mutation.Tenant(func(keep func(vaultOut) any) (eventlog.Receipt, error) {
-		made := team.NewVault{Name: in.Name, Files: files}
-		return t.Create(ctx, call, made, func(e team.Entry) any {
+	return mutation.ChangeTenant(func(keep func(vaultOut) any) (eventlog.Receipt, error) {
+		made := tenant.NewVault{Name: in.Name, Files: files}
+		return t.Create(ctx, call, made, func(e tenant.Entry) any {
 			row := entryRow(e)
 			row.Version = eventlog.Version(1)
 			if in.DryRun {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/eventlog"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
 )
@@ -43,8 +43,8 @@ func (f tools) deleteVault(
 	if err != nil {
 		return vaultOut{}, err
 	}
-	return mutation.Tenant(func(keep func(vaultOut) any) (eventlog.Receipt, error) {
-		return t.Trash(ctx, call, in.Name, func(e team.Entry) any {
+	return mutation.ChangeTenant(func(keep func(vaultOut) any) (eventlog.Receipt, error) {
+		return t.Trash(ctx, call, in.Name, func(e tenant.Entry) any {
 			if in.DryRun {
 				return keep(vaultOut{DryRun: true, WouldDelete: entryRow(e)})
 			}
@@ -72,8 +72,8 @@ func (f tools) restoreVault(
 	if err != nil {
 		return vaultOut{}, err
 	}
-	return mutation.Tenant(func(keep func(vaultOut) any) (eventlog.Receipt, error) {
-		return t.Restore(ctx, call, in.Name, func(e team.Entry, changed bool) any {
+	return mutation.ChangeTenant(func(keep func(vaultOut) any) (eventlog.Receipt, error) {
+		return t.Restore(ctx, call, in.Name, func(e tenant.Entry, changed bool) any {
 			return keep(altered(e, changed, in.DryRun, "restored"))
 		})
 	})

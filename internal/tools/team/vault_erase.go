@@ -8,7 +8,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/job"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
 )
@@ -52,7 +52,7 @@ type receipt struct {
 }
 
 // receiptOf converts a receipt. Expires is never nil, so that it is a JSON array.
-func receiptOf(r team.Receipt) *receipt {
+func receiptOf(r tenant.Receipt) *receipt {
 	return &receipt{
 		r.Items, r.Objects, r.Files, r.Bytes, r.Left, append([]eventlog.Rest{}, r.Expires...),
 	}

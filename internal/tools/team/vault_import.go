@@ -90,15 +90,15 @@ func (f tools) importVault(
 		return vaultImportOut{}, err
 	}
 	job := importJob{vault: v, mode: in.Mode, files: files}
-	return mutation.Vault(ctx, v, call, mutation.Change[vaultImportOut]{About: job.about, Draft: job.run})
+	return mutation.ChangeVault(ctx, v, call, mutation.Change[vaultImportOut]{Targets: job.targets, Draft: job.run})
 }
 
 // An importFile is a file with a valid path and text, as importNote.check returns it.
 type importFile struct {
-	path vault.Path
-	text []byte
-	base uint64 // the version that the caller read; 0: not given
-	told bool   // an audit log that adds nothing to the vault's own
+	path          vault.Path
+	text          []byte
+	base          uint64 // the version that the caller read; 0: not given
+	alreadyLogged bool   // an audit log that adds nothing to the vault's own
 }
 
 // files checks the imported files and returns them. It returns all problems as one fault. Two files
@@ -174,10 +174,10 @@ type importJob struct {
 	files []importFile
 }
 
-// about returns the paths of the existing files that the import would change. Files with the same
+// targets returns the paths of the existing files that the import would change. Files with the same
 // text are omitted, and in mode skip all existing files. The paths are those that if_version of the
 // call protects.
-func (j importJob) about(ctx context.Context, tx *repo.Tx) ([]vault.Path, error) {
+func (j importJob) targets(ctx context.Context, tx *repo.Tx) ([]vault.Path, error) {
 	var all []vault.Path
 	for _, f := range j.files {
 		old, exists, err := tx.Text(ctx, f.path)
@@ -199,11 +199,11 @@ func (j importJob) about(ctx context.Context, tx *repo.Tx) ([]vault.Path, error)
 // before the call.
 func (j importJob) run(ctx context.Context, tx *repo.Tx, out *vaultImportOut) error {
 	var problems []*fault.Fault
-	if err := j.markTold(ctx); err != nil {
+	if err := j.markLogged(ctx); err != nil {
 		return err
 	}
 	for _, f := range j.files {
-		err := j.bring(ctx, tx, f, out)
+		err := j.stage(ctx, tx, f, out)
 		switch why := fault.Of(err); {
 		case err == nil:
 		case why.HTTP() >= 500:
@@ -227,12 +227,12 @@ func (j importJob) run(ctx context.Context, tx *repo.Tx, out *vaultImportOut) er
 	return nil
 }
 
-// bring stages one file, and counts it in the output. A file with the same text is skipped in every
+// stage stages one file, and counts it in the output. A file with the same text is skipped in every
 // mode, so an import can be repeated.
 //
 // A known audit log is counted as skipped too. The check of the version comes after the counting,
 // which does no harm: with a fault, the output is not used.
-func (j importJob) bring(
+func (j importJob) stage(
 	ctx context.Context, tx *repo.Tx, f importFile, out *vaultImportOut,
 ) error {
 	old, exists, err := tx.Text(ctx, f.path)
@@ -240,7 +240,7 @@ func (j importJob) bring(
 		return err
 	}
 	switch {
-	case f.told, exists && bytes.Equal(old, f.text), exists && j.mode == "skip":
+	case f.alreadyLogged, exists && bytes.Equal(old, f.text), exists && j.mode == "skip":
 		out.Skipped++
 		return nil
 	case exists && j.mode != "replace":
@@ -269,10 +269,10 @@ func unchangedSince(tx *repo.Tx, f importFile) error {
 		With("latest_version", eventlog.Version(now.Version))
 }
 
-// markTold marks the audit logs among the files whose lines are all in the vault's own audit log
+// markLogged marks the audit logs among the files whose lines are all in the vault's own audit log
 // already: those of an export, or of the folder, of this vault. They are skipped, because they
 // would add nothing. The audit logs of other vaults are imported like other files.
-func (j importJob) markTold(ctx context.Context) error {
+func (j importJob) markLogged(ctx context.Context) error {
 	var logs [][]byte
 	var of []*importFile
 	for i := range j.files {
@@ -285,7 +285,7 @@ func (j importJob) markTold(ctx context.Context) error {
 	}
 	told, err := j.vault.AuditTold(ctx, logs)
 	for i := range told {
-		of[i].told = told[i]
+		of[i].alreadyLogged = told[i]
 	}
 	return err
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/index"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
@@ -49,7 +49,7 @@ func (f tools) vaultList() *tool.Tool {
 }
 
 // listVaults returns one page of the vaults that the caller can see. The page is determined from
-// the log of the tenant, and only its vaults are opened, several at once; see ofEach.
+// the log of the tenant, and only its vaults are opened, several at once; see forEach.
 func (f tools) listVaults(
 	ctx context.Context, c auth.Caller, in listIn,
 ) (listOut[vaultRow], error) {
@@ -58,14 +58,14 @@ func (f tools) listVaults(
 	if err != nil {
 		return out, err
 	}
-	entries, err := listing[team.Entry, team.Entry]{
-		visible(c, s.Vaults(), t.Now()), func(e team.Entry) string { return e.Name },
-		func(e team.Entry) team.Entry { return e },
+	entries, err := listing[tenant.Entry, tenant.Entry]{
+		visible(c, s.Vaults(), t.Now()), func(e tenant.Entry) string { return e.Name },
+		func(e tenant.Entry) tenant.Entry { return e },
 	}.page(&out.Aside, in.Page)
 	if err != nil {
 		return out, err
 	}
-	out.Items, err = ofEach(entries, func(e team.Entry) (vaultRow, error) { return rowOf(ctx, t, e) })
+	out.Items, err = forEach(entries, func(e tenant.Entry) (vaultRow, error) { return rowOf(ctx, t, e) })
 	if err != nil {
 		return out, err
 	}
@@ -79,8 +79,8 @@ func (f tools) listVaults(
 //
 // A vault that the caller cannot read is not listed at all, so its name stays unknown to the
 // caller.
-func visible(c auth.Caller, all []team.Entry, now time.Time) []team.Entry {
-	var seen []team.Entry
+func visible(c auth.Caller, all []tenant.Entry, now time.Time) []tenant.Entry {
+	var seen []tenant.Entry
 	for _, e := range all {
 		need := auth.Reader
 		if e.Status != eventlog.Active {
@@ -96,15 +96,15 @@ func visible(c auth.Caller, all []team.Entry, now time.Time) []team.Entry {
 // rowOf returns the row of a vault. It opens the vault if it is active. A vault that does not fit
 // into memory has a row with the reason. One that was moved to the trash in the meantime is listed
 // as trashed.
-func rowOf(ctx context.Context, t *team.Team, e team.Entry) (vaultRow, error) {
+func rowOf(ctx context.Context, t *tenant.Tenant, e tenant.Entry) (vaultRow, error) {
 	row := *entryRow(e)
 	if e.Status != eventlog.Active {
 		return row, nil
 	}
-	idx, err := readOf(ctx, t, e.Name)
+	idx, err := newestIndex(ctx, t, e.Name)
 	switch {
-	case team.InMemory(err):
-		row.Refused = team.ReasonMemory
+	case tenant.InMemory(err):
+		row.Refused = tenant.ReasonMemory
 		return row, nil
 	case fault.Is(err, fault.NotFound): // the log of the vault is in the trash; that of the tenant follows
 		row.State = eventlog.Trashed
@@ -117,9 +117,9 @@ func rowOf(ctx context.Context, t *team.Team, e team.Entry) (vaultRow, error) {
 	return row, nil
 }
 
-// readOf returns the newest index of a vault. The vault is not kept open. The index stays valid,
+// newestIndex returns the newest index of a vault. The vault is not kept open. The index stays valid,
 // because it is immutable; it must not be used to read texts.
-func readOf(ctx context.Context, t *team.Team, name string) (*index.Index, error) {
+func newestIndex(ctx context.Context, t *tenant.Tenant, name string) (*index.Index, error) {
 	ctx, done := context.WithCancel(ctx) // release the memory: the next vault may need it
 	defer done()
 	v, err := t.Vault(ctx, name)
@@ -131,13 +131,13 @@ func readOf(ctx context.Context, t *team.Team, name string) (*index.Index, error
 
 // entryRow returns the part of a row that is in the tenant's log, without opening the vault.
 // Version and Notes are absent. The default for secrets is team.Flag.
-func entryRow(e team.Entry) *vaultRow {
+func entryRow(e tenant.Entry) *vaultRow {
 	row := &vaultRow{
-		Name: e.Name, ReadOnly: e.ReadOnly, Secrets: string(cmp.Or(e.Secrets, team.Flag)),
+		Name: e.Name, ReadOnly: e.ReadOnly, Secrets: string(cmp.Or(e.Secrets, tenant.Flag)),
 		State: e.Status,
 	}
 	if !e.Trashed.IsZero() {
-		row.Until = stamped(e.Trashed.Add(team.TrashLife))
+		row.Until = stamped(e.Trashed.Add(tenant.TrashLife))
 	}
 	return row
 }

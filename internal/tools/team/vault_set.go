@@ -7,7 +7,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
 )
@@ -19,9 +19,9 @@ var vaultSetDoc string
 // writes to the vault; Secrets decides about texts that look like secrets: flag adds a warning,
 // refuse is a fault, and off ignores them.
 type vaultSetIn struct {
-	Name     string        `json:"name" max:"63" complete:"vault" jsonschema:"name of the vault"`
-	ReadOnly *bool         `json:"readonly,omitempty" absent:"as it was" jsonschema:"true makes the contents read-only"`
-	Secrets  *team.Secrets `json:"secrets,omitempty" enum:"flag,refuse,off" absent:"as it was" jsonschema:"handling of text that looks like a secret: flag writes it with a warning, refuse does not write it, off does not check"`
+	Name     string          `json:"name" max:"63" complete:"vault" jsonschema:"name of the vault"`
+	ReadOnly *bool           `json:"readonly,omitempty" absent:"as it was" jsonschema:"true makes the contents read-only"`
+	Secrets  *tenant.Secrets `json:"secrets,omitempty" enum:"flag,refuse,off" absent:"as it was" jsonschema:"handling of text that looks like a secret: flag writes it with a warning, refuse does not write it, off does not check"`
 	tool.Mutation
 }
 
@@ -53,9 +53,9 @@ func (f tools) setVault(
 			"give a setting: readonly or secrets").
 			With("available", []string{"readonly", "secrets"})
 	}
-	setting := team.Setting{Name: in.Name, ReadOnly: in.ReadOnly, Secrets: in.Secrets}
-	return mutation.Tenant(func(keep func(vaultOut) any) (eventlog.Receipt, error) {
-		return t.Set(ctx, call, setting, func(e team.Entry, changed bool) any {
+	setting := tenant.Setting{Name: in.Name, ReadOnly: in.ReadOnly, Secrets: in.Secrets}
+	return mutation.ChangeTenant(func(keep func(vaultOut) any) (eventlog.Receipt, error) {
+		return t.Set(ctx, call, setting, func(e tenant.Entry, changed bool) any {
 			return keep(altered(e, changed, in.DryRun, "updated"))
 		})
 	})

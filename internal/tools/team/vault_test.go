@@ -11,7 +11,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/limit"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 )
 
 // notes are files as an import takes them.
@@ -76,7 +76,7 @@ func TestTrashTellsItsEnd(t *testing.T) {
 		`{"would_delete":{"restorable_until":"`+end+`"}}`)
 	p.must(t, admin(), "team_vault_delete", args{"name": "v"},
 		`{"action":"deleted","vault":{"state":"trashed","restorable_until":"`+end+`"}}`)
-	p.clock.pass(team.TrashLife - time.Second)
+	p.clock.pass(tenant.TrashLife - time.Second)
 	p.must(t, admin(), "team_vault_list", nil,
 		`{"items":[{"name":"v","state":"trashed","restorable_until":"`+end+`"}]}`)
 	a := p.must(t, admin(), "team_vault_restore", args{"name": "v", "dry_run": true}, "")
@@ -194,7 +194,7 @@ func TestHalfDeletedVault(t *testing.T) {
 	for _, name := range []string{"one", "two"} {
 		p.must(t, admin(), "team_vault_create", args{"name": name}, "")
 	}
-	acme, err := p.teams.Team(t.Context(), "acme")
+	acme, err := p.teams.Tenant(t.Context(), "acme")
 	require.NoError(t, err)
 	v, err := acme.Vault(t.Context(), "one")
 	require.NoError(t, err)

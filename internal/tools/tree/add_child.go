@@ -36,7 +36,7 @@ type addChildIn struct {
 // would have.
 type addChildOut struct {
 	NodeID string `json:"nodeId" jsonschema:"of the new node"`
-	changed
+	changeOut
 }
 
 // addChild returns the tool that adds a note or folder to a folder, or a section to a note. If the
@@ -48,7 +48,7 @@ func (f tools) addChild() *tool.Tool {
 	s.Commands = []tool.Command{{Words: "node add", Args: []string{"parentNodeId", "payloadType"},
 		Pairs: "payloadProps"}}
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in addChildIn) (addChildOut, error) {
-		w := writing{c, in.Vault.Vault, &in.nodeMutation}
+		w := request{c, in.Vault.Vault, &in.nodeMutation}
 		return change(ctx, f, w, func(ctx context.Context, e *edit, out *addChildOut) error {
 			e.moves = true
 			parent, err := e.parent("parentNodeId", in.ParentNodeID)
@@ -63,7 +63,7 @@ func (f tools) addChild() *tool.Tool {
 			if err != nil {
 				return err
 			}
-			if _, err := e.settle(ctx, tree.Node{}, in.DryRun, &out.changed); err != nil {
+			if _, err := e.finish(ctx, tree.Node{}, in.DryRun, &out.changeOut); err != nil {
 				return err
 			}
 			if out.NodeID = path; line > 0 {
@@ -94,13 +94,13 @@ type child struct {
 func (in addChildIn) child(e *edit, typ *vault.Type) (child, error) {
 	c := child{typ: typ}
 	given := map[string]any{}
-	for name, v := range mutation.Typed(in.PayloadProps) {
+	for name, v := range mutation.TypedFields(in.PayloadProps) {
 		bare := bareName(name)
 		lower := strings.ToLower(bare)
 		var err error
 		switch {
 		case slices.Contains(internal, lower) || lower == "order":
-			return c, wrong(internalProperty, "the property is internal and cannot be set").
+			return c, invalidParameter(internalProperty, "the property is internal and cannot be set").
 				With("property", name).With("internal", internal)
 		case lower == "title" || lower == "name" && typ.NameField() == "":
 			c.title, err = textOf(name, v)
@@ -126,7 +126,7 @@ func textOf(name string, v any) (string, error) {
 	case vault.Text:
 		return string(v), nil
 	}
-	return "", wrong(typeMismatch, "the property must be a string").With("property", name)
+	return "", invalidParameter(typeMismatch, "the property must be a string").With("property", name)
 }
 
 // check sets the title and the fields according to the type of the node. It returns a fault if the
@@ -144,10 +144,10 @@ func (c *child) check(e *edit, given map[string]any) error {
 	c.title = strings.TrimSpace(c.title)
 	switch {
 	case c.title == "":
-		return wrong(requiredField, "a node needs a title: payloadProps.title").With("argument", "payloadProps").
+		return invalidParameter(requiredField, "a node needs a title: payloadProps.title").With("argument", "payloadProps").
 			With("field", "title")
 	case strings.ContainsAny(c.title, "\r\n"):
-		return wrong(typeMismatch, "a title must be one line of text").With("property", "title")
+		return invalidParameter(typeMismatch, "a title must be one line of text").With("property", "title")
 	}
 	if name != "" && given[name] == nil {
 		given[name] = c.title
@@ -162,13 +162,13 @@ func (c *child) check(e *edit, given map[string]any) error {
 	case len(missing) > 0:
 		return unwritable(missing[0], requiredField)
 	case len(unknown) > 0 && declares:
-		return wrong(unknownField, "the type %s declares no such field", c.typ.Name).
+		return invalidParameter(unknownField, "the type %s declares no such field", c.typ.Name).
 			With("property", unknown[0]).With("available", c.typ.FieldNames())
 	}
 	if c.typ.Name == vault.Section { // the title of a section is its heading
 		delete(checked.Fields, name)
 	}
-	c.fields = mutation.Sorted(mutation.ByIDs(e.tree.Index, c.typ, checked.Fields))
+	c.fields = mutation.SortedFields(mutation.ByIDs(e.tree.Index, c.typ, checked.Fields))
 	return nil
 }
 
@@ -178,12 +178,12 @@ func (c *child) check(e *edit, given map[string]any) error {
 func (in addChildIn) typeOf(e *edit, not ...string) (*vault.Type, error) {
 	schema := e.tree.Index.Schema()
 	if slices.Contains(not, in.PayloadType) {
-		return nil, wrong(kindMismatch, "a node of this type cannot be below that parent").
+		return nil, invalidParameter(kindMismatch, "a node of this type cannot be below that parent").
 			With("argument", "payloadType")
 	}
 	typ, ok := schema.Type(in.PayloadType)
 	if !ok {
-		f := wrong("unknown_payload_type", "there is no such type").With("argument", "payloadType").
+		f := invalidParameter("unknown_payload_type", "there is no such type").With("argument", "payloadType").
 			With("available_types", vault.Offered(schema.TypeNames()))
 		return nil, f.Suggest(in.PayloadType, schema.TypeNames())
 	}
@@ -291,13 +291,13 @@ func (c child) note() ([]byte, error) {
 		body += "\n" + normal(text, "\n") + "\n"
 	}
 	fields := append([]markdown.Field{{Key: "type", Value: c.typ.Name}}, c.fields...)
-	text, err := markdown.Compose(fields, mutation.Apart(body))
+	text, err := markdown.Compose(fields, mutation.SeparateBody(body))
 	if err != nil {
 		return nil, unwritable(err, typeMismatch)
 	}
 	d := markdown.Parse(text)
 	if len(d.Headings) == 0 || !d.Headings[0].Title {
-		return nil, wrong("body_escapes_section",
+		return nil, invalidParameter("body_escapes_section",
 			"the body of a note must not have a heading of level 1, which is its title").
 			With("property", "body")
 	}
@@ -309,7 +309,7 @@ func (c child) note() ([]byte, error) {
 // calls by title would not find it.
 func (c child) plain(h markdown.Heading) error {
 	if h.Text != oneLine(c.title) {
-		return wrong(typeMismatch, "a title must be plain text without markup").With("property", "title")
+		return invalidParameter(typeMismatch, "a title must be plain text without markup").With("property", "title")
 	}
 	return nil
 }
@@ -319,7 +319,7 @@ func (c child) plain(h markdown.Heading) error {
 func (c child) folder() ([]byte, error) {
 	body := ""
 	if text := strings.Trim(c.text, "\r\n"); text != "" {
-		body = mutation.Apart(normal(text, "\n") + "\n")
+		body = mutation.SeparateBody(normal(text, "\n") + "\n")
 	}
 	text, err := markdown.Compose(append([]markdown.Field{{Key: "title", Value: c.title}}, c.fields...), body)
 	return text, unwritable(err, typeMismatch)
@@ -336,7 +336,7 @@ func (in addChildIn) toNote(ctx context.Context, e *edit, parent tree.Node) (pat
 		return "", 0, err
 	}
 	if in.FileName != "" {
-		return "", 0, wrong(kindMismatch, "a section has no file name").With("argument", "fileName")
+		return "", 0, invalidParameter(kindMismatch, "a section has no file name").With("argument", "fileName")
 	}
 	c, err := in.child(e, typ)
 	if err != nil {
@@ -360,13 +360,13 @@ func (in addChildIn) toNote(ctx context.Context, e *edit, parent tree.Node) (pat
 	if err != nil {
 		return "", 0, unplaceable(err, parent)
 	}
-	err = e.putReordered(ctx, parent.Note, marksOf(parent.Note), text, r, &arrival{Subtree: s})
+	err = e.putReordered(ctx, parent.Note, marksOf(parent.Note), text, r, &insertion{Subtree: s})
 	return parent.Note.Path, newLine(r), err
 }
 
 // badPosition returns the fault for a position after the last child.
 func badPosition(count int) error {
-	return wrong("position", "position must be from 0 to %d here", count).With("argument", "position").
+	return invalidParameter("position", "position must be from 0 to %d here", count).With("argument", "position").
 		With("max", count)
 }
 
@@ -377,7 +377,7 @@ func badPosition(count int) error {
 // one, and the body.
 func (c child) section(level int) (markdown.Subtree, error) {
 	if !c.nested && hasHeading(c.text, 0) {
-		return markdown.Subtree{}, wrong("body_escapes_section", "a body must not have headings: they would be nodes").
+		return markdown.Subtree{}, invalidParameter("body_escapes_section", "a body must not have headings: they would be nodes").
 			With("property", "body").Fix("set the property content, whose headings become children")
 	}
 	if err := tooDeep(level); err != nil {
@@ -398,7 +398,7 @@ func tooDeep(level int) error {
 	if level <= 6 {
 		return nil
 	}
-	return wrong("heading_depth_exceeded", "the heading would have level %d; the deepest is 6", level)
+	return invalidParameter("heading_depth_exceeded", "the heading would have level %d; the deepest is 6", level)
 }
 
 // sectionHead returns the heading of a new section, with the declaration of its type and fields.
@@ -412,7 +412,7 @@ func sectionHead(level int, title string, typ *vault.Type, fields []markdown.Fie
 	}
 	d := markdown.Parse(text)
 	if len(d.Headings) != 1 || d.Headings[0].Text != title {
-		return nil, wrong(typeMismatch, "a title must be plain text without markup, and not empty").
+		return nil, invalidParameter(typeMismatch, "a title must be plain text without markup, and not empty").
 			With("property", "title")
 	}
 	text, err := markdown.SetArguments(text, d.Headings[0].Slug, fields)

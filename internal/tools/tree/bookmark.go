@@ -27,7 +27,7 @@ var (
 
 // A bookmarkIn is the input of tree_bookmark. Labels are unique for each agent.
 type bookmarkIn struct {
-	naming
+	nodeArg
 	Label     string `json:"label" size:"name" names:"target" jsonschema:"a label of 1 to 128 printable characters"`
 	Overwrite bool   `json:"overwrite,omitempty" jsonschema:"allow a label that another node has"`
 	sessionMutation
@@ -37,7 +37,7 @@ type bookmarkIn struct {
 type bookmarkOut struct {
 	Label  string `json:"label"`
 	NodeID string `json:"nodeId"`
-	versioned
+	versionOut
 }
 
 // bookmark returns the tool that stores a bookmark of the calling agent.
@@ -75,7 +75,7 @@ func checkLabel(label string) error {
 	n := utf8.RuneCountInString(label)
 	if n < 1 || n > maxLabel || strings.TrimSpace(label) == "" || !utf8.ValidString(label) ||
 		strings.ContainsFunc(label, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return wrong("label", "a label must have 1 to %d printable characters", maxLabel).With("argument", "label")
+		return invalidParameter("label", "a label must have 1 to %d printable characters", maxLabel).With("argument", "label")
 	}
 	return nil
 }
@@ -93,7 +93,7 @@ func (t *sessionEdit) bookmark(ctx context.Context, b kept.Bookmark, overwrite b
 	case old.UID == b.UID:
 		return nil
 	case !overwrite:
-		return wrong("label_exists", "another node has this label").With("argument", "label").
+		return invalidParameter("label_exists", "another node has this label").With("argument", "label").
 			With("nodeId", old.NodeID).
 			Fix("give another label, or set overwrite")
 	}
@@ -119,7 +119,7 @@ type bookmarked struct {
 // is limited.
 type listBookmarksOut struct {
 	Bookmarks []bookmarked `json:"bookmarks"`
-	versioned
+	versionOut
 }
 
 // listBookmarks returns the tool that lists the bookmarks of the calling agent.
@@ -147,7 +147,7 @@ func (f tools) listBookmarks() *tool.Tool {
 
 // bookmarked returns a bookmark with the current address and name of its node. If the node does not
 // exist, the bookmark is stale and has the stored ones.
-func (r *reading) bookmarked(b kept.Bookmark) bookmarked {
+func (r *treeView) bookmarked(b kept.Bookmark) bookmarked {
 	n, ok := r.Find(b.UID)
 	if !ok {
 		return bookmarked{b.Label, b.NodeID, b.Name, b.CreatedAt, true}

@@ -14,8 +14,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/tree"
 )
 
-// A writing is the part of a call that every change of the vault has.
-type writing struct {
+// A request is the part of a call that every change of the vault has.
+type request struct {
 	caller   auth.Caller
 	vault    string
 	mutation *nodeMutation
@@ -54,7 +54,7 @@ type settler[Out any] interface {
 // the draft. The answer of a CONFLICT names the agent whose commit changed the node. For a repeated
 // idempotency key fn does not run, and the output is the stored one.
 func change[Out any, P settler[Out]](
-	ctx context.Context, f tools, w writing, fn func(context.Context, *edit, *Out) error,
+	ctx context.Context, f tools, w request, fn func(context.Context, *edit, *Out) error,
 ) (Out, error) {
 	var none Out
 	call, err := mutation.Call(w.caller, w.mutation.logged(w.caller), Family)
@@ -75,7 +75,7 @@ func change[Out any, P settler[Out]](
 			passages: map[string][]relink.Passage{}}
 		return fn(ctx, e, out)
 	}
-	out, err := mutation.Vault(ctx, v, call, mutation.Change[Out]{Draft: draft})
+	out, err := mutation.ChangeVault(ctx, v, call, mutation.Change[Out]{Draft: draft})
 	P(&out).settle()
 	if stale := (*outdated)(nil); errors.As(err, &stale) {
 		err = stale.named(ctx, v)

@@ -13,7 +13,7 @@ var cloneNodeDoc string
 
 // A cloneNodeIn is the input of tree_clone_node.
 type cloneNodeIn struct {
-	naming
+	nodeArg
 	TargetParentID string `json:"targetParentId" complete:"id" size:"id" alias:"target_parent_id,parentId" jsonschema:"address or uid of the parent of the clone, which is its last child"`
 	nodeMutation
 }
@@ -22,7 +22,7 @@ type cloneNodeIn struct {
 type cloneNodeOut struct {
 	NodeID            string   `json:"nodeId" jsonschema:"of the clone"`
 	FootnoteConflicts []string `json:"footnoteConflicts,omitempty" jsonschema:"labels of link definitions and footnotes that have another definition in the note of the clone"`
-	changed
+	changeOut
 }
 
 // cloneNode returns the tool that copies a node without its children.
@@ -35,7 +35,7 @@ func (f tools) cloneNode() *tool.Tool {
 	s.Route = tool.Route{Method: "POST", Path: "/nodes/clone"}
 	s.Commands = []tool.Command{{Words: "node clone", Args: []string{"nodeId", "targetParentId"}}}
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in cloneNodeIn) (cloneNodeOut, error) {
-		w := writing{c, in.Vault.Vault, &in.nodeMutation}
+		w := request{c, in.Vault.Vault, &in.nodeMutation}
 		return change(ctx, f, w, func(ctx context.Context, e *edit, out *cloneNodeOut) error {
 			n, err := e.movable("nodeId", in.NodeID)
 			if err != nil {
@@ -45,13 +45,13 @@ func (f tools) cloneNode() *tool.Tool {
 			if err != nil {
 				return err
 			}
-			c := copying{edit: e, ctx: ctx, from: n, to: to, single: true}
+			c := copier{edit: e, ctx: ctx, from: n, to: to, single: true}
 			if err := c.duplicate(); err != nil {
 				return err
 			}
 			out.FootnoteConflicts = c.conflicts
 			var made []string
-			return c.done(in.DryRun, &out.changed, &out.NodeID, &made)
+			return c.done(in.DryRun, &out.changeOut, &out.NodeID, &made)
 		})
 	})
 }

@@ -40,7 +40,7 @@ type copySubtreeOut struct {
 	Created           []string        `json:"created" jsonschema:"addresses of all new nodes, in the order of the tree"`
 	Reference         *tree.Reference `json:"reference,omitempty" jsonschema:"mode reference: the node that the copy represents"`
 	FootnoteConflicts []string        `json:"footnoteConflicts,omitempty" jsonschema:"labels of link definitions and footnotes that have another definition in the note of the copy"`
-	changed
+	changeOut
 }
 
 // copySubtree returns the tool that copies a node with its descendants, or adds a reference to it.
@@ -50,7 +50,7 @@ func (f tools) copySubtree() *tool.Tool {
 	s.Route = tool.Route{Method: "POST", Path: "/nodes/copy"}
 	s.Commands = []tool.Command{{Words: "node copy", Args: []string{"sourceId", "targetParentId"}}}
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in copySubtreeIn) (copySubtreeOut, error) {
-		w := writing{c, in.Vault.Vault, &in.nodeMutation}
+		w := request{c, in.Vault.Vault, &in.nodeMutation}
 		return change(ctx, f, w, func(ctx context.Context, e *edit, out *copySubtreeOut) error {
 			n, err := e.movable("sourceId", in.SourceID)
 			if err != nil {
@@ -60,7 +60,7 @@ func (f tools) copySubtree() *tool.Tool {
 			if err != nil {
 				return err
 			}
-			c := copying{edit: e, ctx: ctx, from: n, to: to}
+			c := copier{edit: e, ctx: ctx, from: n, to: to}
 			if in.Mode == copyReference {
 				err = c.reference(out)
 			} else {
@@ -70,17 +70,17 @@ func (f tools) copySubtree() *tool.Tool {
 				return err
 			}
 			out.FootnoteConflicts = c.conflicts
-			return c.done(in.DryRun, &out.changed, &out.NodeID, &out.Created)
+			return c.done(in.DryRun, &out.changeOut, &out.NodeID, &out.Created)
 		})
 	})
 }
 
-// A copying is a copy of a node to a position below another node.
+// A copier is a copy of a node to a position below another node.
 //
 // The steps are: draft the text at its new place (duplicate or reference), then done. References
 // inside the copy to something that is copied too must lead to the copy; arrivals carry the map of
 // addresses for that. The nodes of a copy get new uids.
-type copying struct {
+type copier struct {
 	*edit
 	ctx      context.Context
 	from, to tree.Node // the source, and the target below which the copy goes
@@ -95,7 +95,7 @@ type copying struct {
 
 // duplicate drafts a copy of the text. It returns a fault if the kind of the source cannot be below
 // the target.
-func (c *copying) duplicate() error {
+func (c *copier) duplicate() error {
 	if !c.single {
 		if err := tooMany(c.written(c.from)); err != nil {
 			return err
@@ -105,7 +105,7 @@ func (c *copying) duplicate() error {
 	case c.from.Section > 0 && c.to.Note != nil:
 		return c.section()
 	case c.from.Section > 0 || c.to.Note != nil:
-		return wrong(kindMismatch, "a copy of a %s cannot be below a %s", c.from.Kind(), c.to.Kind()).
+		return invalidParameter(kindMismatch, "a copy of a %s cannot be below a %s", c.from.Kind(), c.to.Kind()).
 			With("nodeId", c.from.ID())
 	case c.from.Note != nil:
 		return c.note()
@@ -118,7 +118,7 @@ func (c *copying) duplicate() error {
 //
 // The ids of the arrival are filled only after the section was placed, when the new addresses are
 // known. The references themselves are rewritten in settle.
-func (c *copying) section() error {
+func (c *copier) section() error {
 	text, err := c.noteText(c.ctx, c.from)
 	if err != nil {
 		return err
@@ -128,13 +128,13 @@ func (c *copying) section() error {
 		s, err = s.Own()
 	}
 	if err == nil {
-		s, err = s.Anew()
+		s, err = s.WithoutIDs()
 	}
 	if err != nil {
 		return unplaceable(err, c.from)
 	}
 	c.count = s.Sections()
-	a := &arrival{Subtree: s, from: c.from.Note, ids: map[string]string{}}
+	a := &insertion{Subtree: s, from: c.from.Note, ids: map[string]string{}}
 	if err := c.place(a); err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func (c *copying) section() error {
 
 // place drafts a section as the last one below the target. It sets the fields about the result that
 // done needs.
-func (c *copying) place(a *arrival) error {
+func (c *copier) place(a *insertion) error {
 	target, err := c.noteText(c.ctx, c.to)
 	if err != nil {
 		return err
@@ -171,7 +171,7 @@ const maxCopies = 100
 // taken, with -copy, -copy-2 and so on.
 //
 // It gives up after maxCopies names and returns the DUPLICATE_ID fault of the last.
-func (c *copying) freeName(name string) (vault.Path, error) {
+func (c *copier) freeName(name string) (vault.Path, error) {
 	for i := 0; ; i++ {
 		at := name
 		if i > 0 {
@@ -191,7 +191,7 @@ func (c *copying) freeName(name string) (vault.Path, error) {
 //
 // A single copy is cut at the first section. Its references to sections of the source stay
 // references to the source, because the copy does not have these sections.
-func (c *copying) note() error {
+func (c *copier) note() error {
 	text, err := c.noteText(c.ctx, c.from)
 	if err != nil {
 		return err
@@ -210,7 +210,7 @@ func (c *copying) note() error {
 		return err
 	}
 	ids[c.from.Note.ID] = c.made.ID()
-	c.comesFrom(c.made.ID(), &arrival{from: c.from.Note, ids: ids})
+	c.recordOrigin(c.made.ID(), &insertion{from: c.from.Note, ids: ids})
 	if err := c.joinOrder(c.ctx, c.to, entryOf(string(c.made))); err != nil {
 		return err
 	}
@@ -219,7 +219,7 @@ func (c *copying) note() error {
 
 // files drafts a copy of a folder. All files keep their paths relative to the folder. It returns
 // BATCH_TOO_LARGE if the texts do not fit into one commit.
-func (c *copying) files() error {
+func (c *copier) files() error {
 	path, err := c.freeName(strings.TrimSuffix(c.from.Entry(), "/"))
 	if err != nil {
 		return err
@@ -231,7 +231,7 @@ func (c *copying) files() error {
 	if c.single {
 		return c.folderFile()
 	}
-	ids, going := map[string]string{}, state.Going(c.ctx)
+	ids, going := map[string]string{}, state.KeepGoing(c.ctx)
 	files, has := c.filesOf(c.from), room(0)
 	for _, at := range files {
 		ids[at.ID()] = vault.Path(c.folder + string(at[len(c.from.Folder):])).ID()
@@ -249,7 +249,7 @@ func (c *copying) files() error {
 		}
 		to := vault.Path(c.folder + string(at[len(c.from.Folder):]))
 		if n, ok := c.tree.Index.Note(string(at)); ok {
-			c.comesFrom(to.ID(), &arrival{from: n, ids: ids})
+			c.recordOrigin(to.ID(), &insertion{from: n, ids: ids})
 		}
 		if err := c.Put(c.ctx, to, text); err != nil {
 			return err
@@ -261,7 +261,7 @@ func (c *copying) files() error {
 // folderFile drafts a copy of a folder's own file, without its order. The order names children that
 // the copy does not have. A folder without an own file gets one, since it would not exist
 // otherwise.
-func (c *copying) folderFile() error {
+func (c *copier) folderFile() error {
 	text, exists, err := c.Text(c.ctx, vault.Path(c.from.Folder+vault.FolderFile))
 	if err != nil {
 		return err
@@ -282,17 +282,17 @@ func (c *copying) folderFile() error {
 //
 // If the source represents another node itself, the new node represents that one, so references
 // never form a chain.
-func (c *copying) reference(out *copySubtreeOut) error {
+func (c *copier) reference(out *copySubtreeOut) error {
 	source, err := c.source(c.from)
 	if err != nil {
 		return err
 	}
 	c.from = source
 	if source.Note == nil {
-		return wrong(kindMismatch, "a folder cannot be copied by reference").With("nodeId", source.ID())
+		return invalidParameter(kindMismatch, "a folder cannot be copied by reference").With("nodeId", source.ID())
 	}
 	if c.leadsBack(source, map[tree.Node]bool{}) {
-		return wrong("reference_cycle", "a reference to a node cannot be below that node").
+		return invalidParameter("reference_cycle", "a reference to a node cannot be below that node").
 			With("argument", "targetParentId").With("nodeId", source.ID())
 	}
 	out.Reference = &tree.Reference{TargetID: source.ID()}
@@ -314,11 +314,11 @@ func (c *copying) reference(out *copySubtreeOut) error {
 		return unplaceable(err, c.from)
 	}
 	c.count = 1
-	return c.place(&arrival{Subtree: s})
+	return c.place(&insertion{Subtree: s})
 }
 
 // stubNote drafts a note that represents the source.
-func (c *copying) stubNote(title, line string) (err error) {
+func (c *copier) stubNote(title, line string) (err error) {
 	if c.made, err = c.freeName(vault.FileName(title)); err != nil {
 		return err
 	}
@@ -333,7 +333,7 @@ func (c *copying) stubNote(title, line string) (err error) {
 //
 // Such a reference would make a walk that follows references endless. The search stops after
 // maxWritten nodes, and then reports false; a walk is limited on its own.
-func (c *copying) leadsBack(n tree.Node, seen map[tree.Node]bool) bool {
+func (c *copier) leadsBack(n tree.Node, seen map[tree.Node]bool) bool {
 	if seen[n] || len(seen) > maxWritten {
 		return false
 	}
@@ -356,8 +356,8 @@ func (c *copying) leadsBack(n tree.Node, seen map[tree.Node]bool) bool {
 // done completes the draft. It sets the address of the copy and the addresses of all its nodes.
 //
 // The addresses are those of the draft's index after references were rewritten.
-func (c *copying) done(dry bool, out *changed, id *string, created *[]string) error {
-	if _, err := c.settle(c.ctx, tree.Node{}, dry, out); err != nil {
+func (c *copier) done(dry bool, out *changeOut, id *string, created *[]string) error {
+	if _, err := c.finish(c.ctx, tree.Node{}, dry, out); err != nil {
 		return err
 	}
 	now := tree.New(c.Index())

@@ -23,15 +23,15 @@ type diffSubtreeIn struct {
 	tool.Vault
 	A string `json:"aId" complete:"id" size:"id" names:"target" alias:"a_id,a" jsonschema:"address or uid of the first node"`
 	B string `json:"bId" complete:"id" size:"id" names:"target" alias:"b_id,b" jsonschema:"address or uid of the second node"`
-	comparing
+	diffOptions
 	tool.AsOf
 }
 
-// A comparing is the part of an input that selects what a comparison includes.
+// A diffOptions is the part of an input that selects what a comparison includes.
 //
 // Pointers have defaults that the tool model fills in, so they are never nil when a call is
 // handled.
-type comparing struct {
+type diffOptions struct {
 	IncludePayloads *bool `json:"includePayloads,omitempty" default:"true" alias:"include_payloads" jsonschema:"compare fields, titles and texts"`
 	IncludeShape    *bool `json:"includeStructure,omitempty" default:"true" alias:"include_structure" jsonschema:"compare the structure"`
 	IncludeMetadata *bool `json:"includeMetadata,omitempty" default:"true" alias:"include_metadata" jsonschema:"compare tags"`
@@ -42,7 +42,7 @@ type comparing struct {
 // A diffSubtreeOut is the output of the tools that compare subtrees.
 type diffSubtreeOut struct {
 	tree.Diff
-	versioned
+	versionOut
 }
 
 // maxCompared is the maximum number of nodes of each compared subtree.
@@ -80,7 +80,7 @@ func (f tools) diffSubtree() *tool.Tool {
 
 // comparable returns a node that can be compared with all its descendants. It returns
 // BATCH_TOO_LARGE if there are more than maxCompared.
-func (r *reading) comparable(arg, id string) (tree.Node, error) {
+func (r *treeView) comparable(arg, id string) (tree.Node, error) {
 	n, err := r.node(arg, id)
 	if err != nil {
 		return n, err
@@ -96,7 +96,7 @@ func (r *reading) comparable(arg, id string) (tree.Node, error) {
 }
 
 // diff compares two nodes with the options of the call.
-func (in diffSubtreeIn) diff(ctx context.Context, r *reading, a, b tree.Node) (tree.Diff, error) {
+func (in diffSubtreeIn) diff(ctx context.Context, r *treeView, a, b tree.Node) (tree.Diff, error) {
 	d := tree.Differ{Tree: r.Tree}
 	failed := in.begin(ctx, &d, r, r)
 	out := d.Compare(a, b)
@@ -108,7 +108,7 @@ func (in diffSubtreeIn) diff(ctx context.Context, r *reading, a, b tree.Node) (t
 //
 // d.Body compares the own texts of two nodes; it is set only if payloads are compared. It reads one
 // file at a time of each side. A caller must check failed before it uses the result.
-func (in comparing) begin(ctx context.Context, d *tree.Differ, before, after *reading) (failed *error) {
+func (in diffOptions) begin(ctx context.Context, d *tree.Differ, before, after *treeView) (failed *error) {
 	d.MaxDepth, failed = endless, new(error)
 	if in.MaxDepth != nil {
 		d.MaxDepth = *in.MaxDepth
@@ -119,8 +119,8 @@ func (in comparing) begin(ctx context.Context, d *tree.Differ, before, after *re
 	left, right := texts{read: before.text}, texts{read: after.text}
 	// The Differ has no place for an error, so the first one is kept for the caller.
 	d.Body = func(a, b tree.Node) (tree.PayloadChange, bool) {
-		was, _, err1 := left.of(ctx, a)
-		is, _, err2 := right.of(ctx, b)
+		was, _, err1 := left.load(ctx, a)
+		is, _, err2 := right.load(ctx, b)
 		for _, err := range []error{err1, err2, ctx.Err()} {
 			if *failed == nil && err != nil {
 				*failed = err
@@ -141,7 +141,7 @@ func (in comparing) begin(ctx context.Context, d *tree.Differ, before, after *re
 // shown returns a difference without the parts that the call excludes.
 //
 // The comparison itself always covers the structure and the metadata, which cost little.
-func (in comparing) shown(out tree.Diff) tree.Diff {
+func (in diffOptions) shown(out tree.Diff) tree.Diff {
 	if !*in.IncludePayloads {
 		out.Payload, out.Summary.Payload = []tree.PayloadChange{}, 0
 	}

@@ -31,7 +31,7 @@ var (
 
 // An expandIn is the input of the tools that expand or collapse one node.
 type expandIn struct {
-	naming
+	nodeArg
 	sessionMutation
 }
 
@@ -40,7 +40,7 @@ type expandOut struct {
 	NodeID        string `json:"nodeId"`
 	IsExpanded    bool   `json:"isExpanded"`
 	ChildrenCount int    `json:"childrenCount"`
-	versioned
+	versionOut
 }
 
 // expandNode returns the tool that expands one node in the view of the session.
@@ -116,7 +116,7 @@ type expandAllIn struct {
 type expandAllOut struct {
 	NodeID   string `json:"nodeId"`
 	Affected int    `json:"affected" jsonschema:"affected nodes: the node and its descendants"`
-	versioned
+	versionOut
 }
 
 // expandAll returns the tool that expands a node and all its descendants.
@@ -149,7 +149,7 @@ func (f tools) openingAll(s tool.Spec, expanded bool) *tool.Tool {
 
 // A setExpansionIn is the input of tree_set_expansion_recursive.
 type setExpansionIn struct {
-	naming
+	nodeArg
 	Expanded bool `json:"expanded" jsonschema:"true expands, false collapses"`
 	MaxDepth *int `json:"maxDepth,omitempty" min:"0" alias:"max_depth" absent:"all levels" jsonschema:"levels to expand or collapse, including the node; deeper nodes are collapsed"`
 	sessionMutation

@@ -35,7 +35,7 @@ const (
 
 // An exportSubtreeIn is the input of tree_export_subtree.
 type exportSubtreeIn struct {
-	naming
+	nodeArg
 	IncludeViewRoot bool   `json:"includeViewRoot,omitempty" alias:"include_view_root" jsonschema:"json: put the node in an object with rootNodeId and version"`
 	Format          string `json:"format,omitempty" enum:"json,markdown,csv,xml" default:"json" jsonschema:"json for import_merge; markdown, a ZIP archive of the files; csv, a row for each node; or xml"`
 	tool.AsOf
@@ -49,7 +49,7 @@ type exportSubtreeOut struct {
 	JSON      tool.Object `json:"json,omitempty" jsonschema:"of the format json"`
 	Text      string      `json:"text,omitempty" jsonschema:"of the formats csv and xml"`
 	Content   string      `json:"content_base64,omitempty" jsonschema:"of the format markdown: a zip"`
-	versioned
+	versionOut
 }
 
 // exportSubtree returns the tool that exports a node and its descendants, as JSON, CSV, XML or a
@@ -64,7 +64,7 @@ func (f tools) exportSubtree() *tool.Tool {
 	s.Commands = []tool.Command{{Words: "node export", Args: []string{"nodeId"}}}
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in exportSubtreeIn) (exportSubtreeOut, error) {
 		var out exportSubtreeOut
-		r, top, err := f.readNode(ctx, c, spot{in.Vault, in.AsOf, "nodeId", in.NodeID}, &out)
+		r, top, err := f.readNode(ctx, c, nodeRef{in.Vault, in.AsOf, "nodeId", in.NodeID}, &out)
 		if err != nil {
 			return out, err
 		}
@@ -72,7 +72,7 @@ func (f tools) exportSubtree() *tool.Tool {
 		if in.Format == asMarkdown {
 			return out, r.exportFiles(ctx, top, &out)
 		}
-		e := exporting{reading: r, out: &out}
+		e := exporter{treeView: r, out: &out}
 		root, err := e.whole(ctx, top)
 		if err != nil {
 			return out, err
@@ -83,7 +83,7 @@ func (f tools) exportSubtree() *tool.Tool {
 
 // write writes the tree of nodes in the format of the call. It returns BATCH_TOO_LARGE if it does
 // not fit into an answer.
-func (in exportSubtreeIn) write(root *exported, out *exportSubtreeOut) (err error) {
+func (in exportSubtreeIn) write(root *exportNode, out *exportSubtreeOut) (err error) {
 	switch in.Format {
 	case asCSV:
 		out.Text, err = root.csv()
@@ -110,11 +110,11 @@ func tooLargeExport() error {
 		Fix("export smaller subtrees, one after the other")
 }
 
-// An exported is one node in an export, in the format that import_merge reads. A node that
+// An exportNode is one node in an export, in the format that import_merge reads. A node that
 // represents another one is exported with its own text.
 //
 // Level is 0 except for sections. Body is the own text of the node without its heading.
-type exported struct {
+type exportNode struct {
 	XMLName     xml.Name      `json:"-" xml:"node"`
 	NodeID      string        `json:"nodeId" xml:"nodeId"`
 	UID         string        `json:"uid,omitempty" xml:"uid,omitempty"`
@@ -125,7 +125,7 @@ type exported struct {
 	Tags        []string      `json:"tags,omitempty" xml:"tags>tag,omitempty"`
 	Payload     exportedPairs `json:"payload" xml:"payload"`
 	Body        string        `json:"body" xml:"body"`
-	Children    []*exported   `json:"children" xml:"children>node"`
+	Children    []*exportNode `json:"children" xml:"children>node"`
 
 	parent string // address of the parent, for CSV; empty for the root
 	depth  int    // distance from the root, for CSV
@@ -150,7 +150,7 @@ func (p exportedPairs) MarshalJSON() ([]byte, error) {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		for j, part := range []any{f.Name, tree.Shown(f.Value)} {
+		for j, part := range []any{f.Name, tree.AnswerValue(f.Value)} {
 			if j > 0 {
 				b.WriteByte(':')
 			}
@@ -180,11 +180,11 @@ func (p exportedPairs) MarshalXML(e *xml.Encoder, start xml.StartElement) error 
 	return e.EncodeToken(start.End())
 }
 
-// An exporting builds an export.
-type exporting struct {
-	*reading
+// An exporter builds an export.
+type exporter struct {
+	*treeView
 	out   *exportSubtreeOut
-	nodes map[tree.Node]*exported // the nodes so far
+	nodes map[tree.Node]*exportNode // the nodes so far
 }
 
 // whole returns a node with all its descendants. It returns BATCH_TOO_LARGE if they do not fit into
@@ -193,10 +193,10 @@ type exporting struct {
 // Nodes come in the order of the tree, each after its parent, so the parent is always in e.nodes
 // already. The size is checked node by node, so that a large subtree does not fill the memory
 // first.
-func (e *exporting) whole(ctx context.Context, top tree.Node) (*exported, error) {
-	e.nodes = map[tree.Node]*exported{}
+func (e *exporter) whole(ctx context.Context, top tree.Node) (*exportNode, error) {
+	e.nodes = map[tree.Node]*exportNode{}
 	e.ahead(ctx, top)
-	going := state.Going(ctx)
+	going := state.KeepGoing(ctx)
 	for n := range e.Walk(top, nil) {
 		if !going() {
 			return nil, ctx.Err()
@@ -224,7 +224,7 @@ func (e *exporting) whole(ctx context.Context, top tree.Node) (*exported, error)
 // ahead prefetches the texts of the first notes.
 //
 // It is called before a walk reads the texts one by one.
-func (e *exporting) ahead(ctx context.Context, top tree.Node) {
+func (e *exporter) ahead(ctx context.Context, top tree.Node) {
 	e.view.Prefetch(ctx, func(yield func(string) bool) {
 		for f := range filesBelow(e.Index, top.Holder()) {
 			if !yield(f.Path) {
@@ -235,11 +235,11 @@ func (e *exporting) ahead(ctx context.Context, top tree.Node) {
 }
 
 // node returns a node without its children.
-func (e *exporting) node(ctx context.Context, n tree.Node) (*exported, error) {
-	own, _, err := e.texts.of(ctx, n)
-	return &exported{
+func (e *exporter) node(ctx context.Context, n tree.Node) (*exportNode, error) {
+	own, _, err := e.texts.load(ctx, n)
+	return &exportNode{
 		NodeID: n.ID(), UID: e.UID(n), Kind: n.Kind(), PayloadType: e.Type(n), Title: e.Name(n), Level: n.Level(),
-		Tags: e.Tags(n), Payload: e.OwnPayload(n), Body: string(own), Children: []*exported{},
+		Tags: e.Tags(n), Payload: e.OwnPayload(n), Body: string(own), Children: []*exportNode{},
 	}, err
 }
 
@@ -251,10 +251,10 @@ var columns = []string{"nodeId", "uid", "parentId", "depth", "kind", "payloadTyp
 //
 // The columns for fields are those of all nodes, in alphabetical order. A node without the field
 // has an empty cell.
-func (x *exported) csv() (string, error) {
+func (x *exportNode) csv() (string, error) {
 	var names []string
 	known := map[string]bool{}
-	x.each(func(n *exported) {
+	x.each(func(n *exportNode) {
 		for _, f := range n.Payload {
 			if !known[f.Name] {
 				known[f.Name], names = true, append(names, f.Name)
@@ -279,12 +279,12 @@ func (x *exported) csv() (string, error) {
 		}
 	}
 	write(head)
-	x.each(func(n *exported) { write(n.row(names)) })
+	x.each(func(n *exportNode) { write(n.row(names)) })
 	return b.String(), failed
 }
 
 // each calls do with the node and all its descendants.
-func (x *exported) each(do func(*exported)) {
+func (x *exportNode) each(do func(*exportNode)) {
 	do(x)
 	for _, child := range x.Children {
 		child.each(do)
@@ -292,7 +292,7 @@ func (x *exported) each(do func(*exported)) {
 }
 
 // row returns the CSV row of a node with the given fields.
-func (x *exported) row(fields []string) []string {
+func (x *exportNode) row(fields []string) []string {
 	level := ""
 	if x.Level > 0 {
 		level = strconv.Itoa(x.Level)
@@ -320,7 +320,7 @@ const maxUnpacked = 32 << 20
 // the zip contains one file with its Markdown.
 //
 // NodeCount counts the nodes, not the files.
-func (r *reading) exportFiles(ctx context.Context, top tree.Node, out *exportSubtreeOut) error {
+func (r *treeView) exportFiles(ctx context.Context, top tree.Node, out *exportSubtreeOut) error {
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
 	unpacked := 0
@@ -341,7 +341,7 @@ func (r *reading) exportFiles(ctx context.Context, top tree.Node, out *exportSub
 	if err := r.eachFile(ctx, top, add); err != nil {
 		return err
 	}
-	going := state.Going(ctx)
+	going := state.KeepGoing(ctx)
 	for range r.Walk(top, nil) {
 		if !going() {
 			return ctx.Err()
@@ -363,7 +363,7 @@ func (r *reading) exportFiles(ctx context.Context, top tree.Node, out *exportSub
 //
 // Only files that are content of the tree are included: notes and the own files of folders. The
 // name of the file of a section is derived from its address.
-func (r *reading) eachFile(ctx context.Context, top tree.Node, do func(path string, text []byte) error) error {
+func (r *treeView) eachFile(ctx context.Context, top tree.Node, do func(path string, text []byte) error) error {
 	if top.Section > 0 {
 		text, err := r.text(ctx, top)
 		if err != nil {
@@ -374,7 +374,7 @@ func (r *reading) eachFile(ctx context.Context, top tree.Node, do func(path stri
 		return do(name+".md", append(bytes.TrimRight(text[e.Start:e.Content.End], "\r\n"), '\n'))
 	}
 	above, _ := r.Parent(top)
-	e := exporting{reading: r}
+	e := exporter{treeView: r}
 	e.ahead(ctx, top)
 	for f := range filesBelow(r.Index, top) {
 		if ctx.Err() != nil {

@@ -263,7 +263,7 @@ func swept(t *testing.T, dir string) int {
 	t.Helper()
 	p := opening{now: time.Now().Add(48 * time.Hour)}.open(t, dir)
 	defer p.close()
-	team, err := p.teams.Team(t.Context(), auth.LocalCaller().Tenant)
+	team, err := p.teams.Tenant(t.Context(), auth.LocalCaller().Tenant)
 	require.NoError(t, err)
 	require.NoError(t, team.CompactVault(t.Context(), "v"))
 	return payloads(t, dir)

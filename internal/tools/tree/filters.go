@@ -30,7 +30,7 @@ type setFiltersOut struct {
 	Scope    string   `json:"scope"`
 	Included []string `json:"includedProperties" jsonschema:"that the session shows; empty: all"`
 	Excluded []string `json:"excludedProperties" jsonschema:"that the session does not show"`
-	versioned
+	versionOut
 }
 
 // setFilters returns the tool that sets the visible properties of the session.

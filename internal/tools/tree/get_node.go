@@ -15,15 +15,15 @@ import (
 //go:embed get_node.md
 var getNodeDoc string
 
-// A naming is the part of an input that names one node.
-type naming struct {
+// A nodeArg is the part of an input that names one node.
+type nodeArg struct {
 	tool.Vault
 	NodeID string `json:"nodeId" complete:"id" size:"id" names:"target" alias:"node_id,id" jsonschema:"address or uid: /, projects/, projects/website, projects/website#goals"`
 }
 
 // A getNodeIn is the input of tree_get_node.
 type getNodeIn struct {
-	naming
+	nodeArg
 	lists
 	tool.AsOf
 }
@@ -31,9 +31,9 @@ type getNodeIn struct {
 // A getNodeOut is the output of tree_get_node. Node contains the body, unless a list of properties
 // excludes it.
 type getNodeOut struct {
-	Node      *tree.Shape  `json:"node"`
-	Ancestors []tree.Named `json:"ancestors" jsonschema:"the vault first"`
-	versioned
+	Node      *tree.Shape     `json:"node"`
+	Ancestors []tree.NodeName `json:"ancestors" jsonschema:"the vault first"`
+	versionOut
 }
 
 // getNode returns the tool that returns one node with its ancestors.
@@ -44,7 +44,7 @@ func (f tools) getNode() *tool.Tool {
 	s.Commands = []tool.Command{{Words: "node get", Args: []string{"nodeId"}}}
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in getNodeIn) (getNodeOut, error) {
 		var out getNodeOut
-		r, n, err := f.readNode(ctx, c, spot{in.Vault, in.AsOf, "nodeId", in.NodeID}, &out)
+		r, n, err := f.readNode(ctx, c, nodeRef{in.Vault, in.AsOf, "nodeId", in.NodeID}, &out)
 		if err != nil {
 			return out, err
 		}
@@ -54,10 +54,10 @@ func (f tools) getNode() *tool.Tool {
 	})
 }
 
-// A reading is a call that reads the tree of a vault.
+// A treeView is a call that reads the tree of a vault.
 //
 // It is for one call and one goroutine. The tree does not change while the call runs.
-type reading struct {
+type treeView struct {
 	*tree.Tree
 	view    state.View
 	session session // settings of the caller's session
@@ -66,20 +66,20 @@ type reading struct {
 
 // read returns the tree of the vault at the version of the call, with the session of the caller.
 // The session is always the current one, also if the call reads an older version.
-func (f tools) read(ctx context.Context, c auth.Caller, name tool.Vault, at tool.AsOf) (*reading, error) {
+func (f tools) read(ctx context.Context, c auth.Caller, name tool.Vault, at tool.AsOf) (*treeView, error) {
 	v, err := f.ViewAt(ctx, c, name.Vault, at)
 	if err != nil {
 		return nil, err
 	}
 	s, err := f.session(ctx, c, v)
-	r := &reading{Tree: tree.New(v.Index), view: v, session: s}
+	r := &treeView{Tree: tree.New(v.Index), view: v, session: s}
 	r.texts.read = r.text
 	return r, err
 }
 
-// A spot is the vault, the version and the node that a call reads. arg is the argument that names
+// A nodeRef is the vault, the version and the node that a call reads. arg is the argument that names
 // the node.
-type spot struct {
+type nodeRef struct {
 	vault tool.Vault
 	at    tool.AsOf
 	arg   string
@@ -89,8 +89,8 @@ type spot struct {
 // readNode reads the tree of a call, writes its version to the output, and returns the node that
 // the call names.
 func (f tools) readNode(
-	ctx context.Context, c auth.Caller, s spot, out interface{ at(version string) },
-) (*reading, tree.Node, error) {
+	ctx context.Context, c auth.Caller, s nodeRef, out interface{ at(version string) },
+) (*treeView, tree.Node, error) {
 	r, err := f.read(ctx, c, s.vault, s.at)
 	if err != nil {
 		return nil, tree.Node{}, err
@@ -101,7 +101,7 @@ func (f tools) readNode(
 }
 
 // node returns the node that an argument names, or NOT_FOUND.
-func (r *reading) node(arg, id string) (tree.Node, error) { return nodeIn(r.Tree, arg, id) }
+func (r *treeView) node(arg, id string) (tree.Node, error) { return nodeIn(r.Tree, arg, id) }
 
 // nodeIn returns the node of a tree that an argument names. It returns NOT_FOUND, with the most
 // similar addresses, if there is none.
@@ -122,19 +122,19 @@ func nodeIn(t *tree.Tree, arg, id string) (tree.Node, error) {
 
 // shaper returns a Shaper with the property lists of the call and its session. Nodes without a rule
 // are expanded.
-func (r *reading) shaper(l lists) tree.Shaper {
+func (r *treeView) shaper(l lists) tree.Shaper {
 	return tree.Shaper{Tree: r.Tree, Filter: l.filter(r.session), Viewer: r.viewer(true)}
 }
 
 // viewer returns a Viewer with the rules of the session. otherwise is the state of the nodes
 // without a rule.
-func (r *reading) viewer(otherwise bool) *tree.Viewer {
+func (r *treeView) viewer(otherwise bool) *tree.Viewer {
 	return tree.NewViewer(r.Tree, r.session.rules, otherwise)
 }
 
 // text returns the text of the file that contains a node, or nil if it has none. Of a folder this
 // is its own file.
-func (r *reading) text(ctx context.Context, n tree.Node) ([]byte, error) {
+func (r *treeView) text(ctx context.Context, n tree.Node) ([]byte, error) {
 	if n.Note != nil {
 		return r.view.Vault.Text(ctx, n.Note.Body)
 	}
@@ -148,7 +148,7 @@ func (r *reading) text(ctx context.Context, n tree.Node) ([]byte, error) {
 // addTexts adds the body of a node to its shape, if the filter shows it, and the content, if the
 // filter names it. The body is shown by default, the content only on request, because it repeats
 // the descendants.
-func (r *reading) addTexts(ctx context.Context, shown tree.Filter, n tree.Node, shape *tree.Shape) error {
+func (r *treeView) addTexts(ctx context.Context, shown tree.Filter, n tree.Node, shape *tree.Shape) error {
 	if !shown.Shows("body") && !shown.Wants("content") {
 		return nil
 	}

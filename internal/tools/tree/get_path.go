@@ -18,7 +18,7 @@ var commonAncestorDoc string
 
 // A getPathIn is the input of tree_get_path.
 type getPathIn struct {
-	naming
+	nodeArg
 	tool.AsOf
 }
 
@@ -34,7 +34,7 @@ type step struct {
 // A getPathOut is the output of tree_get_path.
 type getPathOut struct {
 	Path []step `json:"path" jsonschema:"from the root to the node"`
-	versioned
+	versionOut
 }
 
 // getPath returns the tool that lists the nodes from the root of the vault to a node.
@@ -46,7 +46,7 @@ func (f tools) getPath() *tool.Tool {
 	s.Commands = []tool.Command{{Words: "node path", Args: []string{"nodeId"}}}
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in getPathIn) (getPathOut, error) {
 		out := getPathOut{Path: []step{}}
-		r, n, err := f.readNode(ctx, c, spot{in.Vault, in.AsOf, "nodeId", in.NodeID}, &out)
+		r, n, err := f.readNode(ctx, c, nodeRef{in.Vault, in.AsOf, "nodeId", in.NodeID}, &out)
 		if err != nil {
 			return out, err
 		}
@@ -68,7 +68,7 @@ type commonAncestorIn struct {
 type commonAncestorOut struct {
 	NodeID string `json:"nodeId" jsonschema:"the root / if there is no other"`
 	Name   string `json:"name"`
-	versioned
+	versionOut
 }
 
 // commonAncestor returns the tool that returns the nearest common ancestor of nodes. If one of the
@@ -109,7 +109,7 @@ const maxBatch = 100
 func checkBatch(arg string, n int) error {
 	switch {
 	case n == 0:
-		return wrong("empty", "argument %q must not be empty", arg).With("argument", arg)
+		return invalidParameter("empty", "argument %q must not be empty", arg).With("argument", arg)
 	case n > maxBatch:
 		return fault.New(fault.BatchTooLarge, "argument %q has more than %d entries", arg, maxBatch).
 			With("argument", arg).With("max", maxBatch).With("got", n).

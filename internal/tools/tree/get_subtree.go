@@ -17,7 +17,7 @@ var getSubtreeDoc string
 // arguments, which the specification has; the tool model lifts their members to the level of the
 // others.
 type getSubtreeIn struct {
-	naming
+	nodeArg
 	DepthLimit *int `json:"depthLimit,omitempty" min:"0" alias:"depth_limit" absent:"all levels" jsonschema:"levels below the node; 0 is the node alone"`
 	lists
 	page
@@ -35,7 +35,7 @@ type getSubtreeIn struct {
 // A getSubtreeOut is the output of tree_get_subtree.
 type getSubtreeOut struct {
 	Node *tree.Shape `json:"node"`
-	paged
+	pageOut
 }
 
 // getSubtree returns the tool that returns a node with its descendants, in pages.
@@ -46,7 +46,7 @@ func (f tools) getSubtree() *tool.Tool {
 	s.Commands = []tool.Command{{Words: "node subtree", Args: []string{"nodeId"}}}
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in getSubtreeIn) (getSubtreeOut, error) {
 		var out getSubtreeOut
-		r, top, err := f.readNode(ctx, c, spot{in.Vault, in.AsOf, "nodeId", in.NodeID}, &out)
+		r, top, err := f.readNode(ctx, c, nodeRef{in.Vault, in.AsOf, "nodeId", in.NodeID}, &out)
 		if err != nil {
 			return out, err
 		}
@@ -61,7 +61,7 @@ func (f tools) getSubtree() *tool.Tool {
 // limit, or earlier if the answer is full, and has at least one node. So that every page is a tree
 // of its own, ancestors that an earlier page had are repeated with their addresses only. If the
 // call ends while it walks, it returns the error of the context and no page.
-func (r *reading) subtree(ctx context.Context, top tree.Node, in getSubtreeIn, out *getSubtreeOut) error {
+func (r *treeView) subtree(ctx context.Context, top tree.Node, in getSubtreeIn, out *getSubtreeOut) error {
 	after, err := in.after()
 	if err != nil {
 		return err
@@ -72,7 +72,7 @@ func (r *reading) subtree(ctx context.Context, top tree.Node, in getSubtreeIn, o
 	}
 	g := growing{shaper: r.shaper(in.lists), shapes: map[*tree.Visit]*tree.Shape{}}
 	tour := tree.Tour{Tree: r.Tree, Depth: depth}
-	going, more, count := state.Going(ctx), false, 0
+	going, more, count := state.KeepGoing(ctx), false, 0
 	var last *tree.Visit
 	for v := range tour.Walk(top, after.place()) {
 		if more = count == in.Limit || !going(); more {
@@ -103,7 +103,7 @@ const endless = 1 << 30
 
 // endWalk adds the metadata of a page of a tour. The total is omitted, because it would require a
 // walk of all nodes.
-func (p *paged) endWalk(count int, more bool, last *tree.Visit) error {
+func (p *pageOut) endWalk(count int, more bool, last *tree.Visit) error {
 	p.Note("count", count)
 	p.Note("has_more", more)
 	if !more {
@@ -127,11 +127,11 @@ type growing struct {
 // add adds a node below its parent.
 func (g *growing) add(v *tree.Visit, shape *tree.Shape) {
 	g.shapes[v] = shape
-	if v.Above == nil {
+	if v.Parent == nil {
 		g.top = shape
 		return
 	}
-	parent := g.shape(v.Above)
+	parent := g.shape(v.Parent)
 	parent.Children = append(parent.Children, shape)
 }
 

@@ -46,7 +46,7 @@ type wrapping struct {
 type getViewOut struct {
 	wrapping
 	View tool.Object `json:"view" jsonschema:"the top node: nodeId, payloadType, its fields, isExpanded, childrenCount, and children if it is expanded"`
-	paged
+	pageOut
 }
 
 // getView returns the tool that returns the visible part of a subtree, in pages.
@@ -57,7 +57,7 @@ func (f tools) getView() *tool.Tool {
 	s.Commands = []tool.Command{{Words: "view get", Args: []string{"rootNodeId?"}}}
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in getViewIn) (getViewOut, error) {
 		var out getViewOut
-		r, top, err := f.readNode(ctx, c, spot{in.Vault, in.AsOf, "rootNodeId", in.RootNodeID}, &out)
+		r, top, err := f.readNode(ctx, c, nodeRef{in.Vault, in.AsOf, "rootNodeId", in.RootNodeID}, &out)
 		if err != nil {
 			return out, err
 		}
@@ -72,12 +72,12 @@ func (f tools) getView() *tool.Tool {
 	})
 }
 
-// A viewing is the view of a subtree.
+// A viewBuilder is the view of a subtree.
 //
 // A view shows a node, and the children of nodes that are expanded. It is used to fill one page or
 // one export.
-type viewing struct {
-	*reading
+type viewBuilder struct {
+	*treeView
 	shaper    tree.Shaper
 	otherwise bool                           // state of the nodes without a rule
 	top       tree.Node                      // the root of the view
@@ -93,7 +93,7 @@ type viewing struct {
 // Property lists are taken from the call, then from those of the session for views, then from those
 // of the session. depth and exports have their defaults; a caller changes them before it fills the
 // view.
-func (r *reading) viewing(top tree.Node, l lists, expanded *bool) *viewing {
+func (r *treeView) viewing(top tree.Node, l lists, expanded *bool) *viewBuilder {
 	s := r.session
 	if !s.shown.IsEmpty() {
 		s.filter = s.shown
@@ -103,14 +103,14 @@ func (r *reading) viewing(top tree.Node, l lists, expanded *bool) *viewing {
 		otherwise = *expanded
 	}
 	viewer := r.viewer(otherwise)
-	return &viewing{
-		reading: r, shaper: tree.Shaper{Tree: r.Tree, Filter: l.filter(s), Viewer: viewer}, otherwise: otherwise,
+	return &viewBuilder{
+		treeView: r, shaper: tree.Shaper{Tree: r.Tree, Filter: l.filter(s), Viewer: viewer}, otherwise: otherwise,
 		top: top, depth: endless, nodes: map[*tree.Visit]*tree.ViewNode{},
 	}
 }
 
 // wrapping returns the settings of the view.
-func (v *viewing) wrapping() wrapping {
+func (v *viewBuilder) wrapping() wrapping {
 	f := v.shaper.Filter
 	return wrapping{
 		v.top.ID(), new(append([]string{}, f.Included...)), new(append([]string{}, f.Excluded...)), &v.otherwise,
@@ -121,14 +121,14 @@ func (v *viewing) wrapping() wrapping {
 // skeletons.
 //
 // As in subtree, a page has at least one node, and ancestors of earlier pages are skeletons.
-func (v *viewing) page(ctx context.Context, p page, out *getViewOut) error {
+func (v *viewBuilder) page(ctx context.Context, p page, out *getViewOut) error {
 	after, err := p.after()
 	if err != nil {
 		return err
 	}
 	more, count := false, 0
 	var last *tree.Visit
-	going, tour := state.Going(ctx), v.tour()
+	going, tour := state.KeepGoing(ctx), v.tour()
 	for n := range tour.Walk(v.top, after.place()) {
 		if more = count == p.Limit || !going(); more {
 			break
@@ -154,12 +154,12 @@ func (v *viewing) page(ctx context.Context, p page, out *getViewOut) error {
 }
 
 // tour returns the Tour of the nodes that the view shows.
-func (v *viewing) tour() tree.Tour {
+func (v *viewBuilder) tour() tree.Tour {
 	return tree.Tour{Tree: v.Tree, Depth: v.depth, Opens: v.shaper.Viewer.Expanded}
 }
 
 // object returns the root with the added nodes as JSON.
-func (v *viewing) object() (tool.Object, error) {
+func (v *viewBuilder) object() (tool.Object, error) {
 	if v.root == nil {
 		v.root = &tree.ViewNode{NodeID: v.top.ID(), Skeleton: true}
 	}
@@ -171,7 +171,7 @@ func (v *viewing) object() (tool.Object, error) {
 //
 // A node that is expanded but shows no children, because it has none or the depth ends there, is
 // reported as collapsed; an export keeps the rule instead, so that an import restores it.
-func (v *viewing) shape(ctx context.Context, n *tree.Visit) (*tree.ViewNode, error) {
+func (v *viewBuilder) shape(ctx context.Context, n *tree.Visit) (*tree.ViewNode, error) {
 	node := v.shaper.View(n.Node)
 	node.ViaReference = n.Via > 0 && v.shaper.Filter.Shows("viaReference")
 	// A reader expects children below an expanded node, and an import the state that was set.
@@ -185,18 +185,18 @@ func (v *viewing) shape(ctx context.Context, n *tree.Visit) (*tree.ViewNode, err
 }
 
 // add adds a node below its parent.
-func (v *viewing) add(n *tree.Visit, shape *tree.ViewNode) {
+func (v *viewBuilder) add(n *tree.Visit, shape *tree.ViewNode) {
 	v.nodes[n] = shape
-	if n.Above == nil {
+	if n.Parent == nil {
 		v.root = shape
 		return
 	}
-	parent := v.node(n.Above)
+	parent := v.node(n.Parent)
 	parent.Children = append(parent.Children, shape)
 }
 
 // node returns the view node of a visit. A node of an earlier page is added as a skeleton.
-func (v *viewing) node(n *tree.Visit) *tree.ViewNode {
+func (v *viewBuilder) node(n *tree.Visit) *tree.ViewNode {
 	shape, ok := v.nodes[n]
 	if !ok {
 		shape = &tree.ViewNode{NodeID: n.ID(), Skeleton: true}
@@ -214,7 +214,7 @@ type exportViewIn struct {
 // An exportViewOut is the output of tree_export_view.
 type exportViewOut struct {
 	View tool.Object `json:"viewJson" jsonschema:"for viewJson of import_view: rootNodeId, includedProperties, excludedProperties, defaultExpanded and view"`
-	versioned
+	versionOut
 }
 
 // exportView returns the tool that exports the view of the session in the format that import_view
@@ -226,7 +226,7 @@ func (f tools) exportView() *tool.Tool {
 	s.Commands = []tool.Command{{Words: "view export", Args: []string{"rootNodeId"}}}
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in exportViewIn) (exportViewOut, error) {
 		var out exportViewOut
-		r, top, err := f.readNode(ctx, c, spot{in.Vault, tool.AsOf{}, "rootNodeId", in.RootNodeID}, &out)
+		r, top, err := f.readNode(ctx, c, nodeRef{in.Vault, tool.AsOf{}, "rootNodeId", in.RootNodeID}, &out)
 		if err != nil {
 			return out, err
 		}
@@ -241,8 +241,8 @@ func (f tools) exportView() *tool.Tool {
 
 // whole adds all nodes of the view. It returns BATCH_TOO_LARGE if they do not fit into an answer.
 // If the call ends first, it returns the error of the context.
-func (v *viewing) whole(ctx context.Context, out *exportViewOut) error {
-	going := state.Going(ctx)
+func (v *viewBuilder) whole(ctx context.Context, out *exportViewOut) error {
+	going := state.KeepGoing(ctx)
 	v.exports = true
 	for n := range v.tour().Walk(v.top, nil) {
 		if !going() {
@@ -268,7 +268,7 @@ type exportedView struct {
 }
 
 // exported returns the view as JSON, with its settings if wrapped is set.
-func (v *viewing) exported(wrapped bool) (tool.Object, error) {
+func (v *viewBuilder) exported(wrapped bool) (tool.Object, error) {
 	view, err := v.object()
 	if err != nil || !wrapped {
 		return view, err

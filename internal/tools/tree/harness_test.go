@@ -19,7 +19,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/fileblob"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tabletest"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 	teamtools "github.com/rookeryhq/rookery/internal/tools/team"
 	"github.com/rookeryhq/rookery/internal/tools/tree"
@@ -36,7 +36,7 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 type place struct {
 	catalogue *tool.Catalogue
 	tool.Invoker
-	teams *team.Teams
+	teams *tenant.Registry
 	table *tabletest.Flaky // which counts
 	close func()
 }
@@ -89,7 +89,7 @@ func (o opening) open(t testing.TB, dir string) *place {
 		faced = o.bucket(bucket)
 	}
 	counted := tabletest.NewFlaky(db, o.plan)
-	teams := team.NewTeams(team.Options{
+	teams := tenant.NewRegistry(tenant.Options{
 		Table: counted, Bucket: faced, Texts: repo.NewTexts(64 << 20), Now: now, Log: slog.New(slog.DiscardHandler),
 		Background: o.folders, Folders: o.folders,
 	})

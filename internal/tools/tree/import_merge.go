@@ -53,7 +53,7 @@ type importMergeOut struct {
 	Unchanged int          `json:"unchanged"`
 	Removed   int          `json:"removed" jsonschema:"nodes that are in the trash"`
 	Nodes     []mergedNode `json:"nodes" jsonschema:"the first 200, in the order of the JSON, removed ones last; unchanged nodes are not listed"`
-	changed
+	changeOut
 }
 
 // importMerge returns the tool that merges an export of a subtree into the vault. It writes either
@@ -72,13 +72,13 @@ func (f tools) importMerge() *tool.Tool {
 		if _, err := readMerge(in.JSON); err != nil {
 			return importMergeOut{}, err
 		}
-		w := writing{c, in.Vault.Vault, &in.nodeMutation}
+		w := request{c, in.Vault.Vault, &in.nodeMutation}
 		out, err := change(ctx, f, w, func(ctx context.Context, e *edit, out *importMergeOut) error {
 			root, err := readMerge(in.JSON) // the function can run again
 			if err != nil {
 				return err
 			}
-			m := merging{edit: e, in: in, out: out, taken: map[tree.Node]*mergeNode{},
+			m := merger{edit: e, in: in, out: out, taken: map[tree.Node]*mergeNode{},
 				files: map[vault.Path]*mergedFile{}}
 			return m.run(ctx, root)
 		})
@@ -89,12 +89,12 @@ func (f tools) importMerge() *tool.Tool {
 	})
 }
 
-// A merging is the state of one merge.
+// A merger is the state of one merge.
 //
 // The nodes of the JSON are matched with those of the vault first, and nothing is staged before all
 // of them are matched, checked and planned. Texts are changed in files, in memory; stage passes
 // them to the transaction at the end. A merging is for one run of the draft.
-type merging struct {
+type merger struct {
 	*edit
 	in     importMergeIn
 	out    *importMergeOut
@@ -106,12 +106,12 @@ type merging struct {
 	files    map[vault.Path]*mergedFile // the files that the merge reads or changes
 	order    []vault.Path               // keys of files, in order of insertion
 	problems []*fault.Fault             // of the nodes that cannot be merged
-	bins     []binned                   // sections to move to the trash
+	bins     []trashItem                // sections to move to the trash
 	removed  []tree.Node                // the removed nodes, without their descendants
 }
 
-// A binned is a text to move to the trash, with its former path.
-type binned struct {
+// A trashItem is a text to move to the trash, with its former path.
+type trashItem struct {
 	path vault.Path
 	text []byte
 }
@@ -123,7 +123,7 @@ type binned struct {
 //
 // A problem of one node does not end a phase, so the fault lists the problems of all nodes. Errors
 // that are not about a node, such as those of the store, are returned at once.
-func (m *merging) run(ctx context.Context, root *mergeNode) (err error) {
+func (m *merger) run(ctx context.Context, root *mergeNode) (err error) {
 	if m.target, err = m.node("targetId", m.in.TargetID); err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (m *merging) run(ctx context.Context, root *mergeNode) (err error) {
 	m.top = &mergeNode{NodeID: m.target.ID(), match: m.target, matched: true, Children: &[]*mergeNode{root}}
 	root.parent = m.top
 	m.matchAll(root)
-	m.hold()
+	m.markHolding()
 	if err := m.coversBelow(ctx, root); err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func (m *merging) run(ctx context.Context, root *mergeNode) (err error) {
 // coversBelow returns CONFLICT if anything in the scope of the merge changed after the version
 // token: the notes and folders below the node that the root of the JSON matches or, without a
 // match, below the target.
-func (m *merging) coversBelow(ctx context.Context, root *mergeNode) error {
+func (m *merger) coversBelow(ctx context.Context, root *mergeNode) error {
 	top := m.target
 	if root.matched {
 		top = root.match
@@ -168,7 +168,7 @@ func (m *merging) coversBelow(ctx context.Context, root *mergeNode) error {
 	if top.Kind() == tree.Vault {
 		return m.coversAll()
 	}
-	going := state.Going(ctx)
+	going := state.KeepGoing(ctx)
 	for n := range m.tree.Walk(top.Holder(), nil) {
 		if !going() {
 			return ctx.Err()
@@ -186,18 +186,18 @@ func (m *merging) coversBelow(ctx context.Context, root *mergeNode) error {
 //
 // Children are matched even below a node that is not matched: by nodeId they can be anywhere in the
 // target.
-func (m *merging) matchAll(root *mergeNode) {
+func (m *merger) matchAll(root *mergeNode) {
 	m.matchRoot(root)
 	if !root.matched && !mayContain(m.target.Kind(), root.Kind) {
-		m.problem(root, wrong(kindMismatch, "the top node of the JSON cannot be below the target"))
+		m.problem(root, invalidParameter(kindMismatch, "the top node of the JSON cannot be below the target"))
 		return
 	}
 	m.matchBelow(root)
 }
 
-// hold records the matched nodes and all their ancestors. Such nodes must not be removed by the
+// markHolding records the matched nodes and all their ancestors. Such nodes must not be removed by the
 // strategy replace.
-func (m *merging) hold() {
+func (m *merger) markHolding() {
 	m.holding = map[tree.Node]bool{}
 	for n := range m.taken {
 		// The walk ends at an ancestor that was recorded before, and with it all above.
@@ -210,7 +210,7 @@ func (m *merging) hold() {
 // matchRoot matches the root of the JSON. By path, it matches the node at its address, if that is
 // in the target, or else the child of the target with the same key. Otherwise it matches like
 // matchID.
-func (m *merging) matchRoot(root *mergeNode) {
+func (m *merger) matchRoot(root *mergeNode) {
 	if m.in.MatchBy != byPath {
 		m.matchID(root)
 		return
@@ -226,7 +226,7 @@ func (m *merging) matchRoot(root *mergeNode) {
 }
 
 // matchID matches a node by its uid or else by its address. Only nodes in the target match.
-func (m *merging) matchID(g *mergeNode) {
+func (m *merger) matchID(g *mergeNode) {
 	if _, isUID := index.ParseUID(g.UID); isUID {
 		if n, ok := m.tree.Find(g.UID); ok && m.tree.Within(n, m.target) && m.take(g, n) {
 			return
@@ -239,13 +239,13 @@ func (m *merging) matchID(g *mergeNode) {
 
 // take matches two nodes and reports whether it did. A node of the vault that is already matched is
 // not matched again.
-func (m *merging) take(g *mergeNode, n tree.Node) bool {
+func (m *merger) take(g *mergeNode, n tree.Node) bool {
 	if m.taken[n] != nil {
 		return false
 	}
 	g.match, g.matched, m.taken[n] = n, true, g
 	if n.Kind() != g.Kind {
-		m.problem(g, wrong(kindMismatch, "the node of the vault that matches is a %s", n.Kind()))
+		m.problem(g, invalidParameter(kindMismatch, "the node of the vault that matches is a %s", n.Kind()))
 	}
 	return true
 }
@@ -254,7 +254,7 @@ func (m *merging) take(g *mergeNode, n tree.Node) bool {
 //
 // By path, a child matches the child of its parent's match with the same kind and name; below a
 // node without a match nothing matches.
-func (m *merging) matchBelow(g *mergeNode) {
+func (m *merger) matchBelow(g *mergeNode) {
 	keys := map[string]tree.Node{}
 	if m.in.MatchBy == byPath && g.matched {
 		for _, n := range m.tree.OwnChildren(g.match) {
@@ -272,16 +272,16 @@ func (m *merging) matchBelow(g *mergeNode) {
 }
 
 // problem records why a node cannot be merged.
-func (m *merging) problem(g *mergeNode, err error) {
+func (m *merger) problem(g *mergeNode, err error) {
 	m.problems = append(m.problems, fault.Of(err).With("nodeId", g.NodeID))
 }
 
 // invalid returns the fault for all nodes that cannot be merged.
 //
 // It has the reason of the first problem, and at most fault.MaxProblems of them.
-func (m *merging) invalid() error {
+func (m *merger) invalid() error {
 	first := m.problems[0]
-	f := wrong("invalid_nodes", "%d nodes of json cannot be merged; nothing is written. The first: %s",
+	f := invalidParameter("invalid_nodes", "%d nodes of json cannot be merged; nothing is written. The first: %s",
 		len(m.problems), first.Message).
 		With("argument", "json").With("nodeId", first.Details["nodeId"])
 	if reason, ok := first.Details["reason"]; ok {
@@ -295,8 +295,8 @@ func (m *merging) invalid() error {
 //
 // The statuses are counted after references were rewritten, since only then the final addresses are
 // known.
-func (m *merging) settleMerge(ctx context.Context, root *mergeNode) error {
-	if _, err := m.settle(ctx, tree.Node{}, false, &m.out.changed); err != nil {
+func (m *merger) settleMerge(ctx context.Context, root *mergeNode) error {
+	if _, err := m.finish(ctx, tree.Node{}, false, &m.out.changeOut); err != nil {
 		return err
 	}
 	m.out.DryRun = m.in.DryRun
@@ -333,7 +333,7 @@ func firstChanges(staged []repo.Staged) (all []mutation.FileChange) {
 }
 
 // count adds the result of a node to the counts. Skipped and unchanged nodes are not listed.
-func (m *merging) count(g *mergeNode) {
+func (m *merger) count(g *mergeNode) {
 	id := g.NodeID
 	if to, ok := m.out.IDMap[id]; ok {
 		id = to
@@ -356,7 +356,7 @@ func (m *merging) count(g *mergeNode) {
 }
 
 // list adds a node to the listed results, up to tool.MaxPage.
-func (m *merging) list(id, status string) {
+func (m *merger) list(id, status string) {
 	if len(m.out.Nodes) < tool.MaxPage {
 		m.out.Nodes = append(m.out.Nodes, mergedNode{id, status})
 	}
@@ -367,7 +367,7 @@ func (m *merging) list(id, status string) {
 // A created node has the address that follows from its place and title, which can differ from the
 // one in the JSON. Created sections are found by their position among the children of their parent,
 // because they have no identity that the JSON knows.
-func (m *merging) address() {
+func (m *merger) address() {
 	after := tree.New(m.Index())
 	var visit func(g *mergeNode, n tree.Node, ok bool)
 	visit = func(g *mergeNode, n tree.Node, ok bool) {

@@ -32,7 +32,7 @@ type importViewOut struct {
 	RootNodeID string   `json:"rootNodeId"`
 	Restored   int      `json:"restored" jsonschema:"nodes whose state was set from the JSON"`
 	Ignored    []string `json:"ignored" jsonschema:"nodes of the JSON that are not in the vault, at most 100"`
-	versioned
+	versionOut
 }
 
 // importView returns the tool that replaces the view of the session by an exported one. It changes
@@ -48,7 +48,7 @@ func (f tools) importView() *tool.Tool {
 		}
 		about := sessionCall{c, in.Vault.Vault, &in.sessionMutation, []string{view.root}, false}
 		return alter(ctx, f, about, func(_ context.Context, t *sessionEdit, out *importViewOut) error {
-			i := importing{sessionEdit: t, in: in, out: out}
+			i := viewImporter{sessionEdit: t, in: in, out: out}
 			return i.run(view)
 		})
 	})
@@ -156,7 +156,7 @@ func readView(data tool.JSON) (*givenView, error) {
 
 // badView returns an INVALID_PARAMETER fault about viewJson.
 func badView(reason, format string, args ...any) *fault.Fault {
-	return wrong(reason, format, args...).With("argument", "viewJson").
+	return invalidParameter(reason, format, args...).With("argument", "viewJson").
 		Fix("give the output of export_view with includeViewRoot")
 }
 
@@ -190,11 +190,11 @@ func readNode(given any) (*givenNode, error) {
 	return n, nil
 }
 
-// An importing imports a view into a session.
+// A viewImporter imports a view into a session.
 //
 // It adds as few rules as possible, because the number of rules of a view is limited: one for the
 // default of the root, and one for each node whose state differs from that.
-type importing struct {
+type viewImporter struct {
 	*sessionEdit
 	in  importViewIn
 	out *importViewOut
@@ -207,7 +207,7 @@ type importing struct {
 //
 // Rules of the session for nodes outside the root stay. Those below it are replaced, and so are the
 // property lists. If the root is the whole vault, its default becomes that of the session.
-func (i *importing) run(v *givenView) error {
+func (i *viewImporter) run(v *givenView) error {
 	if err := i.checkTypes(v.top); err != nil {
 		return err
 	}
@@ -234,13 +234,13 @@ func (i *importing) run(v *givenView) error {
 
 // checkTypes returns a fault if the type of a node does not exist in the vault, neither by its own
 // name nor by the one that payloadTypes maps it to.
-func (i *importing) checkTypes(n *givenNode) error {
+func (i *viewImporter) checkTypes(n *givenNode) error {
 	name := n.payloadType
 	if given, ok := i.in.PayloadTypes[name]; ok {
 		name = given
 	}
 	if _, ok := i.Index.Schema().Type(name); !ok && name != "" && !builtIn[name] {
-		return wrong("unknown_payload_type", "a type of viewJson is not in the vault").With("argument", "payloadTypes").
+		return invalidParameter("unknown_payload_type", "a type of viewJson is not in the vault").With("argument", "payloadTypes").
 			With("nodeId", n.id).Fix("map it to a type of the vault in payloadTypes")
 	}
 	for _, child := range n.children {
@@ -260,7 +260,7 @@ var builtIn = map[string]bool{
 //
 // It is found by address or uid, by names from the root, or as the root of the view that was
 // imported last.
-func (i *importing) top(v *givenView) (tree.Node, error) {
+func (i *viewImporter) top(v *givenView) (tree.Node, error) {
 	switch i.in.RootLookup {
 	case "current":
 		if n, ok := i.Find(i.view.Root); ok && i.view.Root != "" {
@@ -281,7 +281,7 @@ func (i *importing) top(v *givenView) (tree.Node, error) {
 
 // named returns the node at a path of names, separated by slashes, from the root of the vault. An
 // empty path is the root itself.
-func (i *importing) named(path string) (tree.Node, error) {
+func (i *viewImporter) named(path string) (tree.Node, error) {
 	n := i.Root()
 	for name := range strings.SplitSeq(strings.Trim(path, "/"), "/") {
 		if name == "" {
@@ -298,7 +298,7 @@ func (i *importing) named(path string) (tree.Node, error) {
 }
 
 // child returns the first child of a node with a name. Case is ignored.
-func (i *importing) child(n tree.Node, name string) (tree.Node, bool) {
+func (i *viewImporter) child(n tree.Node, name string) (tree.Node, bool) {
 	for _, c := range i.Children(n) {
 		if strings.EqualFold(i.Name(c), name) {
 			return c, true
@@ -315,7 +315,7 @@ const maxIgnored = 100
 //
 // Children of the JSON that the vault does not have are listed as ignored, and so are their
 // descendants, without being looked up.
-func (i *importing) restore(n tree.Node, given *givenNode) {
+func (i *viewImporter) restore(n tree.Node, given *givenNode) {
 	i.out.Restored++
 	children, nodes := i.found(n, given)
 	if rule, ok := i.alike(n, given, nodes); ok && allCollapsed(children, rule.MaxDepth == 1) {
@@ -333,7 +333,7 @@ func (i *importing) restore(n tree.Node, given *givenNode) {
 
 // found returns the children in the JSON that match a node of the vault, with these nodes. The
 // others are listed as ignored.
-func (i *importing) found(n tree.Node, given *givenNode) (children []*givenNode, nodes []tree.Node) {
+func (i *viewImporter) found(n tree.Node, given *givenNode) (children []*givenNode, nodes []tree.Node) {
 	var named map[string]tree.Node
 	if i.in.RootLookup == "path" && len(given.children) > 0 {
 		named = i.childrenByName(n)
@@ -356,7 +356,7 @@ func (i *importing) found(n tree.Node, given *givenNode) (children []*givenNode,
 //
 // For a folder of a thousand collapsed notes it replaces as many rules by one. The rule also
 // applies to nodes that are added later.
-func (i *importing) alike(n tree.Node, given *givenNode, nodes []tree.Node) (rule tree.Rule, ok bool) {
+func (i *viewImporter) alike(n tree.Node, given *givenNode, nodes []tree.Node) (rule tree.Rule, ok bool) {
 	source, _ := i.Source(n)
 	all := i.Children(n)
 	if source != n || len(all) < 2 || len(all) != len(nodes) || !given.expanded {
@@ -381,7 +381,7 @@ func allCollapsed(nodes []*givenNode, collapsed bool) bool {
 }
 
 // childrenByName returns the first child of a node with each name. The keys are in lower case.
-func (i *importing) childrenByName(n tree.Node) map[string]tree.Node {
+func (i *viewImporter) childrenByName(n tree.Node) map[string]tree.Node {
 	all := map[string]tree.Node{}
 	for _, child := range i.Children(n) {
 		name := strings.ToLower(i.Name(child))
@@ -396,7 +396,7 @@ func (i *importing) childrenByName(n tree.Node) map[string]tree.Node {
 // by name. named contains the children by name, or is nil.
 //
 // The node must be below source, so that a stale uid does not change the state of a node elsewhere.
-func (i *importing) lookup(above tree.Node, given *givenNode, named map[string]tree.Node) (tree.Node, bool) {
+func (i *viewImporter) lookup(above tree.Node, given *givenNode, named map[string]tree.Node) (tree.Node, bool) {
 	source, _ := i.Source(above)
 	for _, id := range []string{given.uid, given.id} {
 		if n, ok := i.Find(id); ok && id != "" && i.Within(n, source) {

@@ -15,7 +15,7 @@ var listChildrenDoc string
 
 // A listChildrenIn is the input of tree_list_children.
 type listChildrenIn struct {
-	naming
+	nodeArg
 	lists
 	page
 	tool.AsOf
@@ -25,7 +25,7 @@ type listChildrenIn struct {
 // of a sort.
 type nodes struct {
 	Items []*tree.Shape `json:"items"`
-	paged
+	pageOut
 }
 
 // itemColumns are the members of a node that a table shows.
@@ -40,12 +40,12 @@ func (f tools) listChildren() *tool.Tool {
 	s.Commands = []tool.Command{{Words: "node children", Args: []string{"nodeId"}}}
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in listChildrenIn) (nodes, error) {
 		out := nodes{Items: []*tree.Shape{}}
-		r, n, err := f.readNode(ctx, c, spot{in.Vault, in.AsOf, "nodeId", in.NodeID}, &out)
+		r, n, err := f.readNode(ctx, c, nodeRef{in.Vault, in.AsOf, "nodeId", in.NodeID}, &out)
 		if err != nil {
 			return out, err
 		}
 		shaper := r.shaper(in.lists)
-		out.Items, err = r.page(ctx, &out.paged, found{r.Children(n), in.page, shaper, false})
+		out.Items, err = r.page(ctx, &out.pageOut, nodeList{r.Children(n), in.page, shaper, false})
 		if source, _ := r.Source(n); source != n && shaper.Filter.Shows("viaReference") {
 			for _, item := range out.Items {
 				item.ViaReference = true
@@ -55,10 +55,10 @@ func (f tools) listChildren() *tool.Tool {
 	})
 }
 
-// A found is a list of nodes in the order of the tree, with the requested page.
+// A nodeList is a list of nodes in the order of the tree, with the requested page.
 //
 // All nodes are known before the first page is built, so the total is exact.
-type found struct {
+type nodeList struct {
 	nodes  []tree.Node // all nodes of the list
 	page   page
 	shaper tree.Shaper
@@ -68,7 +68,7 @@ type found struct {
 // page returns one page of a list of nodes in the order of the tree. A page begins after the
 // position of the last node of the previous page, by binary search, so it is right also if that
 // node was removed in the meantime.
-func (r *reading) page(ctx context.Context, out *paged, l found) ([]*tree.Shape, error) {
+func (r *treeView) page(ctx context.Context, out *pageOut, l nodeList) ([]*tree.Shape, error) {
 	after, err := l.page.after()
 	if err != nil {
 		return []*tree.Shape{}, err
@@ -89,10 +89,10 @@ func (r *reading) page(ctx context.Context, out *paged, l found) ([]*tree.Shape,
 }
 
 // item returns one node of a list, with its texts if the call names them.
-func (r *reading) item(ctx context.Context, l found, n tree.Node) (*tree.Shape, error) {
+func (r *treeView) item(ctx context.Context, l nodeList, n tree.Node) (*tree.Shape, error) {
 	item := l.shaper.Item(n)
 	if l.placed || l.shaper.Filter.Wants("ancestors") {
-		item = l.shaper.Listed(n)
+		item = l.shaper.WithAncestors(n)
 	}
 	return item, r.addWanted(ctx, l.shaper.Filter, n, item)
 }

@@ -19,24 +19,24 @@ type nodeMutation struct {
 	tool.Marked
 }
 
-// A logged is a mutation in the form in which it is logged. The idempotency key is specific to the
+// A loggedMutation is a mutation in the form in which it is logged. The idempotency key is specific to the
 // agent. The version is empty: the version token is compared later, when the changed nodes are
 // known.
 //
 // It implements mutation.Mutation. The agent and the key are separated by a NUL byte.
-type logged struct {
+type loggedMutation struct {
 	*nodeMutation
 	agent string // the agent to which the idempotency key belongs
 }
 
 // logged returns the mutation in its logged form.
-func (m *nodeMutation) logged(c auth.Caller) logged { return logged{m, c.Agent} }
+func (m *nodeMutation) logged(c auth.Caller) loggedMutation { return loggedMutation{m, c.Agent} }
 
 // Version returns "", because the version token is checked by edit.covers.
-func (l logged) Version() string { return "" }
+func (l loggedMutation) Version() string { return "" }
 
 // Key returns the idempotency key with the agent as its prefix, or "" if there is none.
-func (l logged) Key() string {
+func (l loggedMutation) Key() string {
 	if l.IdempotencyKey == "" {
 		return ""
 	}
@@ -44,7 +44,7 @@ func (l logged) Key() string {
 }
 
 // Dry reports whether the call is a dry run.
-func (l logged) Dry() bool { return l.DryRun }
+func (l loggedMutation) Dry() bool { return l.DryRun }
 
 // A page is the part of an input that selects a page of a list. The tool model fills in the default
 // of the limit.
@@ -69,29 +69,29 @@ func (l lists) filter(s session) tree.Filter {
 	return s.filter
 }
 
-// A versioned is the part of every output with the version token.
+// A versionOut is the part of every output with the version token.
 //
 // It has the version twice: as a member, as the specification has it, and in the meta, as all tools
 // of the product do.
-type versioned struct {
+type versionOut struct {
 	tool.Aside   `json:"-"`
 	VersionToken string `json:"versionToken" jsonschema:"for the versionToken of a mutation"`
 }
 
 // at sets the version of the answer.
-func (v *versioned) at(version string) {
+func (v *versionOut) at(version string) {
 	v.VersionToken = version
 	v.Note("version", version)
 }
 
 // settle sets the version token from the metadata, where a mutation stores the version.
-func (v *versioned) settle() { v.VersionToken, _ = v.Meta["version"].(string) }
+func (v *versionOut) settle() { v.VersionToken, _ = v.Meta["version"].(string) }
 
-// A paged is the part of the output of every list with pages.
-type paged struct {
+// A pageOut is the part of the output of every list with pages.
+type pageOut struct {
 	NextPageToken string `json:"nextPageToken,omitempty" jsonschema:"for the pageToken of the next page; absent on the last"`
-	versioned
+	versionOut
 }
 
-// TurnTo sets the token of the next page.
-func (p *paged) TurnTo(token string) { p.NextPageToken = token }
+// SetNextToken sets the token of the next page.
+func (p *pageOut) SetNextToken(token string) { p.NextPageToken = token }

@@ -75,7 +75,7 @@ func readMerge(data tool.JSON) (*mergeNode, error) {
 
 // badMerge returns an INVALID_PARAMETER fault about json.
 func badMerge(reason, format string, args ...any) *fault.Fault {
-	return wrong(reason, format, args...).With("argument", "json").Fix("give the output of export_subtree")
+	return invalidParameter(reason, format, args...).With("argument", "json").Fix("give the output of export_subtree")
 }
 
 // check validates a node and its descendants, and sets their kinds from their addresses. It returns

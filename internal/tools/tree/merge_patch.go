@@ -34,7 +34,7 @@ type mergedFile struct {
 
 // file returns the file of an existing node. Each file is read once. Several nodes of one file
 // share the mergedFile, so each sees the changes of those before it.
-func (m *merging) file(ctx context.Context, n tree.Node) (*mergedFile, error) {
+func (m *merger) file(ctx context.Context, n tree.Node) (*mergedFile, error) {
 	path := fileOf(n)
 	if f, ok := m.files[path]; ok {
 		return f, nil
@@ -54,7 +54,7 @@ func (m *merging) file(ctx context.Context, n tree.Node) (*mergedFile, error) {
 // patchAll sets the properties of the matched nodes from the JSON.
 //
 // Texts are compared with those before the merge, of which known reads one file at a time.
-func (m *merging) patchAll(ctx context.Context, root *mergeNode) error {
+func (m *merger) patchAll(ctx context.Context, root *mergeNode) error {
 	known := texts{read: func(ctx context.Context, n tree.Node) ([]byte, error) {
 		text, _, err := m.Text(ctx, fileOf(n))
 		return text, err
@@ -69,7 +69,7 @@ func (m *merging) patchAll(ctx context.Context, root *mergeNode) error {
 			g.status = "skipped"
 			return nil
 		}
-		own, _, err := known.of(ctx, g.match)
+		own, _, err := known.load(ctx, g.match)
 		if err != nil {
 			return err
 		}
@@ -87,7 +87,7 @@ func (m *merging) patchAll(ctx context.Context, root *mergeNode) error {
 }
 
 // patchSections applies the patches of the sections of a file.
-func (m *merging) patchSections(ctx context.Context, f *mergedFile) error {
+func (m *merger) patchSections(ctx context.Context, f *mergedFile) error {
 	if len(f.sections) == 0 {
 		return nil
 	}
@@ -101,7 +101,7 @@ func (m *merging) patchSections(ctx context.Context, f *mergedFile) error {
 		return err
 	}
 	if broken != nil {
-		m.problem(nodes[broken], wrong("malformed_markdown", "the text would change the structure around it; close its fences"))
+		m.problem(nodes[broken], invalidParameter("malformed_markdown", "the text would change the structure around it; close its fences"))
 		return nil
 	}
 	for _, s := range f.sections {
@@ -117,7 +117,7 @@ func (m *merging) patchSections(ctx context.Context, f *mergedFile) error {
 }
 
 // changed sets the result of a node whose properties changed.
-func (m *merging) changed(g *mergeNode) {
+func (m *merger) changed(g *mergeNode) {
 	if g.status = "updated"; m.in.Strategy == byReplace {
 		g.status = "replaced"
 	}
@@ -128,12 +128,12 @@ func (m *merging) changed(g *mergeNode) {
 //
 // Only properties that differ are set, so a merge of an unchanged export changes no byte. A
 // property that cannot be set is a problem.
-func (m *merging) patchOne(ctx context.Context, g *mergeNode, body string) error {
+func (m *merger) patchOne(ctx context.Context, g *mergeNode, body string) error {
 	g.status = "unchanged"
 	values := m.values(g, body)
 	for name := range values {
 		if strings.EqualFold(bareName(name), "content") {
-			m.problem(g, wrong(internalProperty, "the content of a node is its body and its children").With("property", name))
+			m.problem(g, invalidParameter(internalProperty, "the content of a node is its body and its children").With("property", name))
 			return nil
 		}
 	}
@@ -180,7 +180,7 @@ func (m *merging) patchOne(ctx context.Context, g *mergeNode, body string) error
 // A value of nil removes the property. The title of the vault's root is ignored, because it follows
 // from the vault. An absent list of tags is left alone, except by the strategy replace, if the JSON
 // has a payload.
-func (m *merging) values(g *mergeNode, body string) map[string]any {
+func (m *merger) values(g *mergeNode, body string) map[string]any {
 	t, n, values := m.tree, g.match, map[string]any{}
 	if g.Title != nil && *g.Title != t.Name(n) && n.Kind() != tree.Vault {
 		values["title"] = *g.Title
@@ -239,19 +239,19 @@ func valuesOf(all []tree.Property) map[string]any {
 // sameValue reports whether a value equals the one in the JSON. Both are compared in the form of
 // JSON, in which numbers and dates have one form.
 func sameValue(now, given any) bool {
-	data, err := tool.Marshal(tree.Shown(now))
+	data, err := tool.Marshal(tree.AnswerValue(now))
 	var read any
 	return err == nil && json.Unmarshal(data, &read) == nil && reflect.DeepEqual(read, given)
 }
 
 // retype returns the new type of a node, and whether its type changes. Only the strategy replace
 // changes types; otherwise a different type is a problem.
-func (m *merging) retype(g *mergeNode) (typ *vault.Type, retyped bool) {
+func (m *merger) retype(g *mergeNode) (typ *vault.Type, retyped bool) {
 	if g.PayloadType == "" || g.PayloadType == m.tree.Type(g.match) {
 		return nil, false
 	}
 	if m.in.Strategy != byReplace {
-		m.problem(g, wrong(kindMismatch, "the node has another type, which only the strategy replace changes"))
+		m.problem(g, invalidParameter(kindMismatch, "the node has another type, which only the strategy replace changes"))
 		return nil, false
 	}
 	if typ = m.typeNamed(g); typ == nil {
@@ -264,7 +264,7 @@ func (m *merging) retype(g *mergeNode) (typ *vault.Type, retyped bool) {
 //
 // Without a type in the JSON, a note or folder is a page and a section has the type section. A
 // section cannot be a page, nor a note a section.
-func (m *merging) typeNamed(g *mergeNode) *vault.Type {
+func (m *merger) typeNamed(g *mergeNode) *vault.Type {
 	name := g.PayloadType
 	if name == "" || g.Kind == tree.Folder && name == string(tree.Folder) {
 		name = map[tree.Kind]string{tree.Section: vault.Section}[g.Kind]
@@ -272,7 +272,7 @@ func (m *merging) typeNamed(g *mergeNode) *vault.Type {
 	}
 	typ, ok := m.tree.Index.Schema().Type(name)
 	if !ok || (name == vault.Section) != (g.Kind == tree.Section) && (name == vault.Section || name == vault.Page) {
-		f := wrong("unknown_payload_type", "the type does not exist, or a node of this kind cannot have it").
+		f := invalidParameter("unknown_payload_type", "the type does not exist, or a node of this kind cannot have it").
 			With("available_types", vault.Offered(m.tree.Index.Schema().TypeNames()))
 		m.problem(g, f)
 		return nil
@@ -288,7 +288,7 @@ func setType(section int, text []byte, typ string) ([]byte, error) {
 		return out, unwritable(err, "frontmatter_invalid")
 	}
 	slug := slugAt(text, section)
-	if h, ok := markdown.Parse(text).Section(slug); ok && h.Embedded == nil {
+	if h, ok := markdown.Parse(text).Section(slug); ok && h.Declaration == nil {
 		eol := lineBreak(text)
 		line := "::" + typ + eol
 		if at := h.Content; at > 0 && text[at-1] != '\n' {
@@ -305,14 +305,14 @@ func setType(section int, text []byte, typ string) ([]byte, error) {
 // returns nil; callers compare the number of problems, because a node can also have no fields.
 //
 // The checks are those of tree_add_child. Members that are null count as absent.
-func (m *merging) checked(g *mergeNode, typ *vault.Type) []markdown.Field {
-	given := mutation.Typed(tool.Fields(maps.Clone(g.Payload)))
+func (m *merger) checked(g *mergeNode, typ *vault.Type) []markdown.Field {
+	given := mutation.TypedFields(tool.Fields(maps.Clone(g.Payload)))
 	maps.DeleteFunc(given, func(_ string, v any) bool { return v == nil })
 	for name := range given {
 		lower := strings.ToLower(name)
 		if slices.Contains(internal, lower) || lower == "id" && g.Kind == tree.Section ||
 			lower == "order" && g.Kind == tree.Folder {
-			m.problem(g, wrong(internalProperty, "the property is internal and cannot be set").With("property", name))
+			m.problem(g, invalidParameter(internalProperty, "the property is internal and cannot be set").With("property", name))
 			return nil
 		}
 	}
@@ -334,8 +334,8 @@ func (m *merging) checked(g *mergeNode, typ *vault.Type) []markdown.Field {
 		m.problem(g, unwritable(problems[0], typeMismatch))
 		return nil
 	case len(unknown) > 0 && declares:
-		m.problem(g, wrong(unknownField, "the type %s declares no such field", typ.Name).With("property", unknown[0]))
+		m.problem(g, invalidParameter(unknownField, "the type %s declares no such field", typ.Name).With("property", unknown[0]))
 		return nil
 	}
-	return mutation.Sorted(mutation.ByIDs(m.tree.Index, typ, checked.Fields))
+	return mutation.SortedFields(mutation.ByIDs(m.tree.Index, typ, checked.Fields))
 }

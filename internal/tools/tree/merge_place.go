@@ -19,7 +19,7 @@ import (
 //
 // Folders come first; the order among the notes does not matter. A node whose kind differs from
 // that of its match is a problem already and is skipped.
-func (m *merging) placeAll(ctx context.Context) error {
+func (m *merger) placeAll(ctx context.Context) error {
 	var inNotes []*mergeNode
 	err := m.top.each(func(g *mergeNode) error {
 		switch {
@@ -46,7 +46,7 @@ func (m *merging) placeAll(ctx context.Context) error {
 }
 
 // replaces reports whether the children of a matched node are replaced by those in the JSON.
-func (m *merging) replaces(g *mergeNode) bool {
+func (m *merger) replaces(g *mergeNode) bool {
 	return m.in.Strategy == byReplace && g.Children != nil && g != m.top
 }
 
@@ -56,7 +56,7 @@ func (m *merging) replaces(g *mergeNode) bool {
 // children in the order of the JSON; those that the JSON has at another place stay at the end, and
 // the others are removed. A merge never moves a section from one parent to another. The order is
 // written once for each parent.
-func (m *merging) placeInNote(ctx context.Context, g *mergeNode) error {
+func (m *merger) placeInNote(ctx context.Context, g *mergeNode) error {
 	there := m.tree.OwnChildren(g.match)
 	at := map[tree.Node]int{}
 	for i, n := range there {
@@ -120,7 +120,7 @@ func isSameOrder(order []markdown.Sibling, count int) bool {
 //
 // The positions are those of f.text, in which sections after g may already have changed, but none
 // before it.
-func (m *merging) reorder(ctx context.Context, g *mergeNode, order []markdown.Sibling) error {
+func (m *merger) reorder(ctx context.Context, g *mergeNode, order []markdown.Sibling) error {
 	f, err := m.file(ctx, g.match)
 	if err != nil {
 		return err
@@ -130,10 +130,10 @@ func (m *merging) reorder(ctx context.Context, g *mergeNode, order []markdown.Si
 		m.problem(g, unwritable(err, "malformed_markdown"))
 		return nil
 	}
-	var news []*arrival
+	var news []*insertion
 	for _, s := range order {
 		if s.New != nil {
-			news = append(news, &arrival{Subtree: *s.New})
+			news = append(news, &insertion{Subtree: *s.New})
 		}
 	}
 	f.nodes = f.moved(r, news)
@@ -144,7 +144,7 @@ func (m *merging) reorder(ctx context.Context, g *mergeNode, order []markdown.Si
 // moved returns the identities of the nodes in the file after its sections were reordered, or nil
 // if they are not known. Then they are determined from the text. They are not known if the numbers
 // of headings and of identities do not agree, for example because a new body changed the headings.
-func (f *mergedFile) moved(r markdown.Reordered, news []*arrival) []index.UID {
+func (f *mergedFile) moved(r markdown.ReorderResult, news []*insertion) []index.UID {
 	var m marks
 	for _, h := range markdown.Parse(f.text).Headings {
 		if !tree.IsTop(h) {
@@ -154,7 +154,7 @@ func (f *mergedFile) moved(r markdown.Reordered, news []*arrival) []index.UID {
 		if at >= len(f.nodes) {
 			return nil
 		}
-		m.sections = append(m.sections, marked[index.UID]{h.Line, f.nodes[at]})
+		m.sections = append(m.sections, lineID[index.UID]{h.Line, f.nodes[at]})
 	}
 	if len(f.nodes) != len(m.sections)+1 {
 		return nil
@@ -168,7 +168,7 @@ func (f *mergedFile) moved(r markdown.Reordered, news []*arrival) []index.UID {
 
 // section returns a new section with its descendants at a heading level. ok is false after it
 // recorded a problem.
-func (m *merging) section(g *mergeNode, level int) (s markdown.Subtree, ok bool) {
+func (m *merger) section(g *mergeNode, level int) (s markdown.Subtree, ok bool) {
 	text, ok := m.sectionText(g, level)
 	if !ok {
 		return s, false
@@ -185,7 +185,7 @@ func (m *merging) section(g *mergeNode, level int) (s markdown.Subtree, ok bool)
 //
 // It descends into the children, and sets the status of each to created. One problem makes the
 // whole section invalid.
-func (m *merging) sectionText(g *mergeNode, level int) ([]byte, bool) {
+func (m *merger) sectionText(g *mergeNode, level int) ([]byte, bool) {
 	if err := tooDeep(level); err != nil {
 		m.problem(g, err)
 		return nil, false
@@ -215,7 +215,7 @@ func (m *merging) sectionText(g *mergeNode, level int) ([]byte, bool) {
 
 // withSections returns a text followed by the sections of a new node. Children that match a node of
 // the vault are omitted.
-func (m *merging) withSections(g *mergeNode, text []byte, level int) ([]byte, bool) {
+func (m *merger) withSections(g *mergeNode, text []byte, level int) ([]byte, bool) {
 	g.status = "created"
 	for _, child := range g.children() {
 		if child.matched {
@@ -249,13 +249,13 @@ func (g *mergeNode) body() string {
 
 // isBody reports whether the own text of a new node contains no heading and no unclosed fence.
 // Otherwise it records a problem.
-func (m *merging) isBody(g *mergeNode) bool {
+func (m *merger) isBody(g *mergeNode) bool {
 	switch body := g.body(); {
 	case hasHeading(body, 0):
-		m.problem(g, wrong("body_escapes_section", "a body must not have headings: they would be nodes").
+		m.problem(g, invalidParameter("body_escapes_section", "a body must not have headings: they would be nodes").
 			With("property", "body"))
 	case markdown.Unclosed([]byte(body)):
-		m.problem(g, wrong("malformed_markdown", "the last block of the body is not closed; close its fence").
+		m.problem(g, invalidParameter("malformed_markdown", "the last block of the body is not closed; close its fence").
 			With("property", "body"))
 	default:
 		return true
@@ -266,7 +266,7 @@ func (m *merging) isBody(g *mergeNode) bool {
 // removeSections records sections of one note for removal to the trash.
 //
 // The sections of one call must be of the same note. They are cut out of the text by reorder.
-func (m *merging) removeSections(ctx context.Context, gone []tree.Node) error {
+func (m *merger) removeSections(ctx context.Context, gone []tree.Node) error {
 	if len(gone) == 0 {
 		return nil
 	}
@@ -275,22 +275,22 @@ func (m *merging) removeSections(ctx context.Context, gone []tree.Node) error {
 		return err
 	}
 	m.removed = append(m.removed, gone...)
-	bins, err := binnedOf(text, gone)
+	bins, err := trashItemsOf(text, gone)
 	m.bins = append(m.bins, bins...)
 	return err
 }
 
-// binnedOf returns sections of a note in the form in which the trash stores them. text is the text
+// trashItemsOf returns sections of a note in the form in which the trash stores them. text is the text
 // of the note; it is parsed once.
-func binnedOf(text []byte, gone []tree.Node) (all []binned, err error) {
+func trashItemsOf(text []byte, gone []tree.Node) (all []trashItem, err error) {
 	extents := tree.Extents(text, markdown.Parse(text))
 	for _, n := range gone {
 		e := extents[n.Section]
-		kept, err := mutation.Kept(n.Object(), slices.Clip(text[e.Start:e.Content.End]))
+		kept, err := mutation.TrashText(n.Object(), slices.Clip(text[e.Start:e.Content.End]))
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, binned{vault.Path(mutation.TrashName(n.Object())), kept})
+		all = append(all, trashItem{vault.Path(mutation.TrashName(n.Object())), kept})
 	}
 	return all, nil
 }
@@ -300,7 +300,7 @@ func binnedOf(text []byte, gone []tree.Node) (all []binned, err error) {
 //
 // A child that contains a matched node, or is one, is not removed, even if the JSON does not list
 // it here.
-func (m *merging) placeInFolder(ctx context.Context, g *mergeNode, dir string) error {
+func (m *merger) placeInFolder(ctx context.Context, g *mergeNode, dir string) error {
 	for _, child := range g.children() {
 		if !child.matched {
 			if err := m.create(ctx, child, dir); err != nil {
@@ -322,7 +322,7 @@ func (m *merging) placeInFolder(ctx context.Context, g *mergeNode, dir string) e
 // create drafts a new note or folder with its descendants. Invalid ones are recorded as problems.
 // The file name is the last part of the address in the JSON or, if that is a uid, follows from the
 // title.
-func (m *merging) create(ctx context.Context, g *mergeNode, dir string) error {
+func (m *merger) create(ctx context.Context, g *mergeNode, dir string) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -359,7 +359,7 @@ func (m *merging) create(ctx context.Context, g *mergeNode, dir string) error {
 //
 // The title becomes a heading unless it equals the file name or is in the name field. The type is
 // written unless it is a page or follows from the path.
-func (m *merging) noteText(g *mergeNode) ([]byte, bool) {
+func (m *merger) noteText(g *mergeNode) ([]byte, bool) {
 	typ := m.typeNamed(g)
 	if typ == nil {
 		return nil, false
@@ -376,7 +376,7 @@ func (m *merging) noteText(g *mergeNode) ([]byte, bool) {
 	if title := oneLine(g.title()); title != g.key() && !isNamed(fields, typ.NameField(), title) {
 		body = append(body, "# "+title+"\n"...)
 		if d := markdown.Parse(body); len(d.Headings) != 1 || d.Headings[0].Text != title {
-			m.problem(g, wrong(typeMismatch, "a title must be plain text without markup").With("property", "title"))
+			m.problem(g, invalidParameter(typeMismatch, "a title must be plain text without markup").With("property", "title"))
 			return nil, false
 		}
 	}
@@ -399,11 +399,11 @@ func isNamed(fields []markdown.Field, name, title string) bool {
 }
 
 // composed returns the text of a new file. The boolean is false after it recorded a problem.
-func (m *merging) composed(g *mergeNode, fields []markdown.Field, body []byte) ([]byte, bool) {
+func (m *merger) composed(g *mergeNode, fields []markdown.Field, body []byte) ([]byte, bool) {
 	if len(fields) == 0 {
 		return body, true
 	}
-	text, err := markdown.Compose(fields, mutation.Apart(string(body)))
+	text, err := markdown.Compose(fields, mutation.SeparateBody(string(body)))
 	if err != nil {
 		m.problem(g, unwritable(err, typeMismatch))
 	}
@@ -414,7 +414,7 @@ func (m *merging) composed(g *mergeNode, fields []markdown.Field, body []byte) (
 // has content, or if nothing else is in the folder.
 //
 // A folder exists if a file is in it, so its own file is written only if it is needed.
-func (m *merging) createFolder(ctx context.Context, g *mergeNode, dir string) error {
+func (m *merger) createFolder(ctx context.Context, g *mergeNode, dir string) error {
 	problems := len(m.problems)
 	typ := m.typeNamed(g)
 	if typ == nil {
@@ -458,7 +458,7 @@ func (m *merging) createFolder(ctx context.Context, g *mergeNode, dir string) er
 // new one.
 //
 // Files whose text did not change are not staged.
-func (m *merging) stage(ctx context.Context) error {
+func (m *merger) stage(ctx context.Context) error {
 	for _, n := range slices.Clone(m.removed) {
 		if n.Section == 0 {
 			if err := m.removeFiles(ctx, n); err != nil {
@@ -484,7 +484,7 @@ func (m *merging) stage(ctx context.Context) error {
 }
 
 // removeFiles stages the removal of a note, or of a folder with all its files, to the trash.
-func (m *merging) removeFiles(ctx context.Context, n tree.Node) error {
+func (m *merger) removeFiles(ctx context.Context, n tree.Node) error {
 	for f := range filesBelow(m.tree.Index, n) {
 		text, _, err := m.Text(ctx, vault.Path(f.Path))
 		if err != nil {
@@ -506,7 +506,7 @@ func (m *merging) removeFiles(ctx context.Context, n tree.Node) error {
 //
 // It runs after the files were staged, because the order is compared with the one that the folder
 // would have then.
-func (m *merging) sortFolders(ctx context.Context, root *mergeNode) error {
+func (m *merger) sortFolders(ctx context.Context, root *mergeNode) error {
 	if m.in.Strategy != byReplace {
 		return nil
 	}
@@ -534,7 +534,7 @@ func (m *merging) sortFolders(ctx context.Context, root *mergeNode) error {
 
 // sortFolder stages the order of a folder, if it differs from the current one. Children that want
 // does not contain follow in their present order.
-func (m *merging) sortFolder(ctx context.Context, after *tree.Tree, dir string, want []string) error {
+func (m *merger) sortFolder(ctx context.Context, after *tree.Tree, dir string, want []string) error {
 	var has []string
 	for _, n := range after.OwnChildren(tree.Node{Folder: dir}) {
 		has = append(has, n.Key())

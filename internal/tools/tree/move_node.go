@@ -20,7 +20,7 @@ var moveNodeDoc string
 
 // A moveNodeIn is the input of tree_move_node.
 type moveNodeIn struct {
-	naming
+	nodeArg
 	NewParentID string `json:"newParentId" complete:"id" size:"id" alias:"new_parent_id,parentId" jsonschema:"address or uid of the new parent, of which it becomes the last child"`
 	Convert     bool   `json:"convert,omitempty" jsonschema:"convert a section that is moved into a folder to a note, and a note that is moved into a note to a section"`
 	nodeMutation
@@ -30,7 +30,7 @@ type moveNodeIn struct {
 type moveNodeOut struct {
 	NodeID            string   `json:"nodeId" jsonschema:"current address of the node"`
 	FootnoteConflicts []string `json:"footnoteConflicts,omitempty" jsonschema:"labels of link definitions and footnotes that have another definition in the new note"`
-	changed
+	changeOut
 }
 
 // moveNode returns the tool that moves a node below another one. The node becomes the last child.
@@ -41,7 +41,7 @@ func (f tools) moveNode() *tool.Tool {
 	s.Route = tool.Route{Method: "POST", Path: "/nodes/move"}
 	s.Commands = []tool.Command{{Words: "node move", Args: []string{"nodeId", "newParentId"}}}
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in moveNodeIn) (moveNodeOut, error) {
-		w := writing{c, in.Vault.Vault, &in.nodeMutation}
+		w := request{c, in.Vault.Vault, &in.nodeMutation}
 		return change(ctx, f, w, func(ctx context.Context, e *edit, out *moveNodeOut) error {
 			n, err := e.movable("nodeId", in.NodeID)
 			if err != nil {
@@ -50,7 +50,7 @@ func (f tools) moveNode() *tool.Tool {
 			if err := in.run(ctx, e, n, out); err != nil {
 				return err
 			}
-			out.NodeID, err = e.settle(ctx, n, in.DryRun, &out.changed)
+			out.NodeID, err = e.finish(ctx, n, in.DryRun, &out.changeOut)
 			return err
 		})
 	})
@@ -66,7 +66,7 @@ func (in moveNodeIn) run(ctx context.Context, e *edit, n tree.Node, out *moveNod
 		return err
 	}
 	if e.tree.Within(to, n) {
-		return wrong(isCycle, "a node cannot move below itself").With("argument", "newParentId").With("nodeId", n.ID())
+		return invalidParameter(isCycle, "a node cannot move below itself").With("argument", "newParentId").With("nodeId", n.ID())
 	}
 	isFile, intoFolder := n.Section == 0, to.Note == nil
 	switch {
@@ -84,7 +84,7 @@ func (in moveNodeIn) run(ctx context.Context, e *edit, n tree.Node, out *moveNod
 
 // notOfKind returns the fault for a node that cannot be below another one.
 func notOfKind(n, to tree.Node) error {
-	f := wrong(kindMismatch, "a %s cannot be below a %s", n.Kind(), to.Kind()).With("nodeId", n.ID())
+	f := invalidParameter(kindMismatch, "a %s cannot be below a %s", n.Kind(), to.Kind()).With("nodeId", n.ID())
 	if n.Kind() == tree.Folder {
 		return f
 	}
@@ -112,7 +112,7 @@ func (e *edit) moveSection(ctx context.Context, n, to tree.Node, out *moveNodeOu
 	if err := tooMany(s.Tops()); err != nil {
 		return err
 	}
-	a, m := arriving(n, text, s), marksOf(n.Note)
+	a, m := insertionOf(n, text, s), marksOf(n.Note)
 	target, position := cut.Doc, to.Section
 	switch {
 	case to.Note != n.Note:
@@ -150,7 +150,7 @@ func (e *edit) moveSection(ctx context.Context, n, to tree.Node, out *moveNodeOu
 //
 // This happens if a note without a title has only one section of level 1 left, and that comes
 // first.
-func (e *edit) titled(n tree.Node, r markdown.Reordered) {
+func (e *edit) titled(n tree.Node, r markdown.ReorderResult) {
 	if !r.Titled {
 		return
 	}
@@ -211,7 +211,7 @@ func (e *edit) destinations(ctx context.Context, n, to tree.Node) ([]destination
 	}
 	touched := []tree.Node{n, above, to}
 	if n.Note != nil {
-		if err := e.staysItself(n, to); err != nil {
+		if err := e.checkKeepsType(n, to); err != nil {
 			return nil, err
 		}
 		if err := e.covers(touched...); err != nil {
@@ -225,7 +225,7 @@ func (e *edit) destinations(ctx context.Context, n, to tree.Node) ([]destination
 		return nil, duplicate(into, "newParentId")
 	}
 	var all []destination
-	going := state.Going(ctx)
+	going := state.KeepGoing(ctx)
 	for f := range e.tree.FilesIn(n.Folder) {
 		if !going() {
 			return nil, ctx.Err()
@@ -253,9 +253,9 @@ func (e *edit) destinations(ctx context.Context, n, to tree.Node) ([]destination
 	return all, e.covers(touched...)
 }
 
-// staysItself returns a fault if a note would lose its type in another folder: the type of a daily
+// checkKeepsType returns a fault if a note would lose its type in another folder: the type of a daily
 // note follows from its path.
-func (e *edit) staysItself(n, to tree.Node) error {
+func (e *edit) checkKeepsType(n, to tree.Node) error {
 	config := e.tree.Index.Config()
 	if _, was := config.IsDaily(vault.Path(n.Note.Path)); n.Note.Type != vault.Daily || !was {
 		return nil
@@ -263,7 +263,7 @@ func (e *edit) staysItself(n, to tree.Node) error {
 	if _, day := config.IsDaily(vault.Path(to.Folder + path.Base(n.Note.Path))); day {
 		return nil
 	}
-	return wrong(kindMismatch, "a daily note would lose its type at a path that is not the path of its day").
+	return invalidParameter(kindMismatch, "a daily note would lose its type at a path that is not the path of its day").
 		With("nodeId", n.ID())
 }
 
@@ -289,7 +289,7 @@ func (e *edit) extract(ctx context.Context, n, to tree.Node) error {
 	if err := tooMany(s.Tops()); err != nil {
 		return err
 	}
-	a := arriving(n, text, s)
+	a := insertionOf(n, text, s)
 	path, err := e.freePath(to, vault.FileName(n.Object().Section.Title), "nodeId")
 	if err != nil {
 		return err
@@ -305,7 +305,7 @@ func (e *edit) extract(ctx context.Context, n, to tree.Node) error {
 	if err := e.joinOrder(ctx, to, entryOf(string(path))); err != nil {
 		return err
 	}
-	e.comesFrom(path.ID(), a)
+	e.recordOrigin(path.ID(), a)
 	e.moveBlocks(n.Note, linesOf(text).span(s.At), path.ID())
 	return e.PutNodes(ctx, path, note, a.traits, a.uids)
 }
@@ -314,7 +314,7 @@ func (e *edit) extract(ctx context.Context, n, to tree.Node) error {
 // title, with level 1, and the fields of the declaration become the frontmatter. The id in the
 // declaration is dropped: the note is identified by its path.
 func noteOf(typ string, s markdown.Subtree) ([]byte, error) {
-	s.Text = s.Alone()
+	s.Text = s.Standalone()
 	whole, err := s.Relevel(1 - s.Level)
 	if err != nil {
 		return nil, err
@@ -325,9 +325,9 @@ func noteOf(typ string, s markdown.Subtree) ([]byte, error) {
 	}
 	fields := []markdown.Field{{Key: "type", Value: typ}}
 	rest := h.Content
-	if h.Embedded != nil {
-		rest = h.Embedded.Span.End
-		for _, a := range h.Embedded.Fields {
+	if h.Declaration != nil {
+		rest = h.Declaration.Span.End
+		for _, a := range h.Declaration.Fields {
 			if a.Key != "id" {
 				fields = append(fields, markdown.Field{Key: a.Key, Value: a.Value})
 			}
@@ -377,7 +377,7 @@ func (e *edit) embed(ctx context.Context, n, to tree.Node, out *moveNodeOut) err
 		return err
 	}
 	e.moveBlocks(n.Note, everyLine, to.Note.ID)
-	a := &arrival{Subtree: s, from: n.Note, uids: n.Note.NodeIDs(), traits: n.Note.TraitIDs()}
+	a := &insertion{Subtree: s, from: n.Note, uids: n.Note.NodeIDs(), traits: n.Note.TraitIDs()}
 	return e.putReordered(ctx, to.Note, marksOf(to.Note), target, r, a)
 }
 
@@ -387,7 +387,7 @@ func (e *edit) embed(ctx context.Context, n, to tree.Node, out *moveNodeOut) err
 func (e *edit) sectionOf(n tree.Node, text []byte, level int) (markdown.Subtree, error) {
 	if level > 6 {
 		return markdown.Subtree{},
-			wrong("heading_depth_exceeded", "the heading would have level %d; the deepest is 6", level)
+			invalidParameter("heading_depth_exceeded", "the heading would have level %d; the deepest is 6", level)
 	}
 	body, err := markdown.Demote(text, level+1)
 	if err != nil {
@@ -401,7 +401,7 @@ func (e *edit) sectionOf(n tree.Node, text []byte, level int) (markdown.Subtree,
 	c.typ = &vault.Type{Name: typ}
 	d := markdown.Parse(text)
 	if d.Problem != nil {
-		return markdown.Subtree{}, wrong("frontmatter_invalid", "the frontmatter of the note does not parse").
+		return markdown.Subtree{}, invalidParameter("frontmatter_invalid", "the frontmatter of the note does not parse").
 			With("line", d.Problem.Line)
 	}
 	if d.Frontmatter != nil {
@@ -414,7 +414,7 @@ func (e *edit) sectionOf(n tree.Node, text []byte, level int) (markdown.Subtree,
 	return c.section(level)
 }
 
-// comesFrom records that all lines of a note come from another note.
-func (e *edit) comesFrom(id string, a *arrival) {
+// recordOrigin records that all lines of a note come from another note.
+func (e *edit) recordOrigin(id string, a *insertion) {
 	e.passages[id] = append(e.passages[id], relinkPassage(everyLine, a))
 }

@@ -19,7 +19,7 @@ var moveAfterDoc string
 
 // A moveSiblingIn is the input of tree_move_before and tree_move_after.
 type moveSiblingIn struct {
-	naming
+	nodeArg
 	SiblingID string `json:"siblingId" complete:"id" size:"id" alias:"sibling_id" jsonschema:"address or uid of a sibling"`
 	nodeMutation
 }
@@ -27,7 +27,7 @@ type moveSiblingIn struct {
 // A moveSiblingOut is their output.
 type moveSiblingOut struct {
 	NodeID string `json:"nodeId" jsonschema:"current address of the node"`
-	changed
+	changeOut
 }
 
 // moveBefore returns the tool that moves a node before a sibling.
@@ -51,7 +51,7 @@ func (f tools) moveAfter() *tool.Tool {
 func (f tools) moveSibling(s tool.Spec, behind int) *tool.Tool {
 	s.Role, s.Kind, s.Idempotent = auth.Editor, tool.Destroy, true
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in moveSiblingIn) (moveSiblingOut, error) {
-		w := writing{c, in.Vault.Vault, &in.nodeMutation}
+		w := request{c, in.Vault.Vault, &in.nodeMutation}
 		return change(ctx, f, w, func(ctx context.Context, e *edit, out *moveSiblingOut) error {
 			n, above, err := in.siblings(e)
 			if err != nil {
@@ -66,7 +66,7 @@ func (f tools) moveSibling(s tool.Spec, behind int) *tool.Tool {
 					return err
 				}
 			}
-			out.NodeID, err = e.settle(ctx, n, in.DryRun, &out.changed)
+			out.NodeID, err = e.finish(ctx, n, in.DryRun, &out.changeOut)
 			return err
 		})
 	})
@@ -83,15 +83,15 @@ func (in moveSiblingIn) siblings(e *edit) (n, above tree.Node, err error) {
 	if err != nil {
 		return n, above, err
 	}
-	if above, err = e.above("nodeId", n); err != nil {
+	if above, err = e.parentOf("nodeId", n); err != nil {
 		return n, above, err
 	}
-	other, err := e.above("siblingId", sibling)
+	other, err := e.parentOf("siblingId", sibling)
 	if err != nil {
 		return n, above, err
 	}
 	if above != other {
-		return n, above, wrong(notSiblings, "the nodes do not have the same parent").With("argument", "siblingId").
+		return n, above, invalidParameter(notSiblings, "the nodes do not have the same parent").With("argument", "siblingId").
 			With("nodeId", n.ID()).Fix("move it below that node first, with move_node")
 	}
 	return n, above, e.covers(moved(n, above))

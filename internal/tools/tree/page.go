@@ -68,7 +68,7 @@ type listing[T any] struct {
 
 // takePage returns one page of a list, and adds the metadata of a list to the output. A page has at
 // least one item if the list has one after from, however large it is.
-func takePage[T any](out *paged, p page, l listing[T]) ([]*tree.Shape, error) {
+func takePage[T any](out *pageOut, p page, l listing[T]) ([]*tree.Shape, error) {
 	items := []*tree.Shape{}
 	last := l.from
 	for ; last < len(l.all) && len(items) < p.Limit; last++ {
@@ -86,7 +86,7 @@ func takePage[T any](out *paged, p page, l listing[T]) ([]*tree.Shape, error) {
 
 // end adds the metadata of a page: the number of its items, the total, and the position after its
 // last item. An empty list gets the warning NO_RESULTS.
-func (p *paged) end(count, total, last int, at func(i int) mark) error {
+func (p *pageOut) end(count, total, last int, at func(i int) mark) error {
 	key := ""
 	if last < total && last > 0 {
 		var err error

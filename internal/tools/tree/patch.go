@@ -60,7 +60,7 @@ func (p patch) section(n tree.Node) int {
 
 // newPatch returns a patch with the values that a call gives.
 func newPatch(e *edit, values map[string]any) patch {
-	return patch{index: e.tree.Index, clock: state.Clock(e.tree.Index, e.Now()), values: mutation.Typed(values)}
+	return patch{index: e.tree.Index, clock: state.Clock(e.tree.Index, e.Now()), values: mutation.TypedFields(values)}
 }
 
 // hasContent reports whether the patch sets the content of nodes, and with it their descendants.
@@ -141,7 +141,7 @@ func (p patch) set(t *tree.Tree, n tree.Node, text []byte, given string) ([]byte
 	lower := strings.ToLower(name)
 	switch {
 	case slices.Contains(internal, lower), lower == "id" && n.Section > 0, lower == "order" && n.Note == nil:
-		return nil, wrong(internalProperty, "the property is internal and cannot be set").
+		return nil, invalidParameter(internalProperty, "the property is internal and cannot be set").
 			With("internal", internal)
 	case lower == "title" || lower == "name":
 		return p.setTitle(t, n, text, v)
@@ -162,7 +162,7 @@ func (p patch) setText(n tree.Node, text []byte, name string, v any) ([]byte, er
 		s, ok = string(typed), true
 	}
 	if !ok {
-		return nil, wrong(typeMismatch, "the %s must be a string", name)
+		return nil, invalidParameter(typeMismatch, "the %s must be a string", name)
 	}
 	if name == "body" {
 		return setBody(text, p.section(n), s)
@@ -193,7 +193,7 @@ func (p patch) setField(t *tree.Tree, n tree.Node, text []byte, name string, v a
 	name = spelled(t, n, typ, name)
 	if v == nil {
 		if f, ok := typ.Field(name); ok && f.Required && !f.HasDefault {
-			return nil, wrong(requiredField, "the type %s requires the field", typ.Name).With("field", name)
+			return nil, invalidParameter(requiredField, "the type %s requires the field", typ.Name).With("field", name)
 		}
 		return unset(p.section(n), text, name)
 	}
@@ -204,11 +204,11 @@ func (p patch) setField(t *tree.Tree, n tree.Node, text []byte, name string, v a
 	case len(problems) > 0:
 		return nil, unwritable(problems[0], typeMismatch)
 	case len(checked.Unknown) > 0 && declares && name != "tags" && name != "title":
-		return nil, wrong(unknownField, "the type %s declares no such field", typ.Name).
+		return nil, invalidParameter(unknownField, "the type %s declares no such field", typ.Name).
 			With("available", typ.FieldNames())
 	}
 	fields := mutation.ByIDs(p.index, typ, checked.Fields)
-	return setFields(p.section(n), text, mutation.Sorted(fields))
+	return setFields(p.section(n), text, mutation.SortedFields(fields))
 }
 
 // spelled returns the name of a field in the spelling of the node or, if it has no such field, of
@@ -278,7 +278,7 @@ func (p patch) setTitle(t *tree.Tree, n tree.Node, text []byte, v any) ([]byte, 
 	}
 	title = strings.TrimSpace(title)
 	if !ok || title == "" || strings.ContainsAny(title, "\r\n") {
-		return nil, wrong(typeMismatch, "a title must be one line of text, and not empty")
+		return nil, invalidParameter(typeMismatch, "a title must be one line of text, and not empty")
 	}
 	if n.Section > 0 {
 		return setHeading(text, slugAt(text, p.section(n)), title)

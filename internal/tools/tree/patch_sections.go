@@ -112,7 +112,7 @@ func (s *sectionPatch) apply(t *tree.Tree, text []byte, at piece) {
 		s.text = now[len(before) : len(now)-len(after)]
 		return
 	}
-	s.faults = append(s.faults, wrong("malformed_markdown", "the text would change the structure around it"))
+	s.faults = append(s.faults, invalidParameter("malformed_markdown", "the text would change the structure around it"))
 }
 
 // placed returns a fault with its line in the note.
@@ -153,7 +153,7 @@ func sameSections(was, now *markdown.Doc, patched []*sectionPatch) bool {
 		if h.Level != o.Level || h.Title != o.Title || h.Top != o.Top {
 			return false
 		}
-		if !differs[position] && (h.Text != o.Text || (h.Embedded == nil) != (o.Embedded == nil)) {
+		if !differs[position] && (h.Text != o.Text || (h.Declaration == nil) != (o.Declaration == nil)) {
 			return false
 		}
 	}

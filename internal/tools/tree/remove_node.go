@@ -24,7 +24,7 @@ const maxNamed = 1000
 
 // A removeNodeIn is the input of tree_remove_node.
 type removeNodeIn struct {
-	naming
+	nodeArg
 	Recursive bool `json:"recursive,omitempty" jsonschema:"remove a folder with its contents"`
 	nodeMutation
 }
@@ -35,7 +35,7 @@ type removeNodeOut struct {
 	RemovedTotal int      `json:"removedTotal"`
 	DanglingRefs []string `json:"danglingRefs" jsonschema:"addresses of the nodes that refer to removed nodes, the first 1000"`
 	TrashPaths   []string `json:"trashPaths" jsonschema:"paths in the trash, for 30 days, the first 1000; raven_restore restores them"`
-	changed
+	changeOut
 }
 
 // removeNode returns the tool that moves a node and its descendants to the trash.
@@ -45,7 +45,7 @@ func (f tools) removeNode() *tool.Tool {
 	s.Route = tool.Route{Method: "DELETE", Path: "/nodes/{nodeId}"}
 	s.Commands = []tool.Command{{Words: "node remove", Args: []string{"nodeId"}}}
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in removeNodeIn) (removeNodeOut, error) {
-		w := writing{c, in.Vault.Vault, &in.nodeMutation}
+		w := request{c, in.Vault.Vault, &in.nodeMutation}
 		return change(ctx, f, w, func(ctx context.Context, e *edit, out *removeNodeOut) error {
 			e.moves = true
 			n, err := e.node("nodeId", in.NodeID)
@@ -55,7 +55,7 @@ func (f tools) removeNode() *tool.Tool {
 			if err := in.run(ctx, e, n, out); err != nil {
 				return err
 			}
-			_, err = e.settle(ctx, tree.Node{}, in.DryRun, &out.changed)
+			_, err = e.finish(ctx, tree.Node{}, in.DryRun, &out.changeOut)
 			return err
 		})
 	})
@@ -67,20 +67,20 @@ func (f tools) removeNode() *tool.Tool {
 // folder, so it is refused if any of these changed after the version token. It counts the nodes
 // before it removes them.
 func (in removeNodeIn) run(ctx context.Context, e *edit, n tree.Node, out *removeNodeOut) error {
-	above, err := e.above("nodeId", n)
+	above, err := e.parentOf("nodeId", n)
 	if err != nil {
 		return err
 	}
 	out.Removed, out.DanglingRefs, out.TrashPaths = []string{}, []string{}, []string{}
 	if n.Kind() == tree.Folder && e.tree.ChildrenCount(n) > 0 && !in.Recursive {
-		return wrong("folder_not_empty", "the folder has %d children", e.tree.ChildrenCount(n)).
+		return invalidParameter("folder_not_empty", "the folder has %d children", e.tree.ChildrenCount(n)).
 			With("nodeId", n.ID()).Fix("repeat the call with recursive true")
 	}
 	touched := []tree.Node{n}
 	if n.Section == 0 {
 		touched = append(touched, above)
 	}
-	going := state.Going(ctx)
+	going := state.KeepGoing(ctx)
 	for below := range e.tree.Walk(n, nil) {
 		if !going() {
 			return ctx.Err()
@@ -108,7 +108,7 @@ func (in removeNodeIn) run(ctx context.Context, e *edit, n tree.Node, out *remov
 //
 // References are reported and not changed, since their target may be restored.
 func (e *edit) dangling(ctx context.Context, n tree.Node, out *removeNodeOut) error {
-	seen, going := map[string]bool{}, state.Going(ctx)
+	seen, going := map[string]bool{}, state.KeepGoing(ctx)
 	refs := e.tree.Index.Resolver()
 	for below := range e.tree.Walk(n, nil) {
 		// The backlinks of a note include those of its sections.
@@ -144,15 +144,15 @@ func (e *edit) removeSection(ctx context.Context, n tree.Node, out *removeNodeOu
 	if err := e.putReordered(ctx, n.Note, marksOf(n.Note), text, cut); err != nil {
 		return err
 	}
-	kept, err := mutation.Kept(n.Object(), append(s.Text, '\n'))
+	kept, err := mutation.TrashText(n.Object(), append(s.Text, '\n'))
 	if err != nil {
 		return err
 	}
-	return e.bin(ctx, vault.Path(mutation.TrashName(n.Object())), kept, out)
+	return e.moveToTrash(ctx, vault.Path(mutation.TrashName(n.Object())), kept, out)
 }
 
-// bin drafts a file in the trash, and lists its path.
-func (e *edit) bin(ctx context.Context, path vault.Path, text []byte, out *removeNodeOut) error {
+// moveToTrash drafts a file in the trash, and lists its path.
+func (e *edit) moveToTrash(ctx context.Context, path vault.Path, text []byte, out *removeNodeOut) error {
 	at, err := e.Trash(ctx, path, text)
 	if len(out.TrashPaths) < maxNamed {
 		out.TrashPaths = append(out.TrashPaths, string(at))
@@ -175,7 +175,7 @@ func (e *edit) removeFiles(ctx context.Context, n tree.Node, out *removeNodeOut)
 		if err := e.Remove(ctx, path); err != nil {
 			return err
 		}
-		if err := e.bin(ctx, path, text, out); err != nil {
+		if err := e.moveToTrash(ctx, path, text, out); err != nil {
 			return err
 		}
 	}

@@ -24,7 +24,7 @@ var snapshotRestoreDoc string
 
 // A snapshotRestoreIn is the input of tree_snapshot_restore.
 type snapshotRestoreIn struct {
-	labelling
+	snapshotArg
 	nodeMutation
 }
 
@@ -47,7 +47,7 @@ type snapshotRestoreOut struct {
 	Counts           tally    `json:"counts" jsonschema:"of all of them"`
 
 	FootnoteConflicts []string `json:"footnoteConflicts,omitempty" jsonschema:"of a section: labels of definitions and footnotes that mean something else in the note by now"`
-	changed
+	changeOut
 }
 
 // snapshotRestore returns the tool that restores a subtree to its state at a snapshot. The restore
@@ -74,7 +74,7 @@ func (f tools) restore(ctx context.Context, c auth.Caller, in snapshotRestoreIn)
 		return snapshotRestoreOut{}, err
 	}
 	store := kept.Of(v.Vault)
-	r := restoring{store: store, owner: ownerOf(c), vault: v.Vault}
+	r := restorer{store: store, owner: ownerOf(c), vault: v.Vault}
 	label, refused := snapshotNamed(ctx, store, "snapshotId", in.SnapshotID)
 	if refused == nil {
 		r.label = label.Snapshot
@@ -84,7 +84,7 @@ func (f tools) restore(ctx context.Context, c auth.Caller, in snapshotRestoreIn)
 		refused = r.lookBack(ctx)
 	}
 	labelled := false
-	out, err := change(ctx, f, writing{c, in.Vault.Vault, &in.nodeMutation},
+	out, err := change(ctx, f, request{c, in.Vault.Vault, &in.nodeMutation},
 		func(ctx context.Context, e *edit, out *snapshotRestoreOut) error {
 			if err := e.coversAll(); err != nil {
 				return err
@@ -114,11 +114,11 @@ func isRefused(err error) bool {
 	return err != nil && (fault.Is(err, fault.Conflict) || fault.Of(err).Status() == fault.StatusInvalidArgument)
 }
 
-// A restoring is the restoration of one subtree.
+// A restorer is the restoration of one subtree.
 //
 // Everything but the label and the owner is read by lookBack. It does not depend on the current
 // state, so it can be used in several runs of the draft.
-type restoring struct {
+type restorer struct {
 	store  kept.Store
 	owner  kept.Owner // the caller, who owns the automatic snapshot
 	vault  *repo.Vault
@@ -136,7 +136,7 @@ type restoring struct {
 //
 // The top is found by the uid that the snapshot has, else by its address. The files are known from
 // the index of that version; texts are read only for those that differ now.
-func (r *restoring) lookBack(ctx context.Context) error {
+func (r *restorer) lookBack(ctx context.Context) error {
 	x, err := r.vault.At(ctx, r.label.Seq)
 	if err != nil {
 		return err
@@ -191,7 +191,7 @@ func filesBelow(x *index.Index, top tree.Node) func(yield func(*index.File) bool
 //
 // Files and sections are restored in different ways: files get their former bytes, a section gets
 // its former text within the current text of the note.
-func (r *restoring) run(ctx context.Context, e *edit, dry bool, out *snapshotRestoreOut) error {
+func (r *restorer) run(ctx context.Context, e *edit, dry bool, out *snapshotRestoreOut) error {
 	out.SnapshotID, out.Label = r.label.ID, r.label.Label
 	out.Created, out.Updated, out.Removed = []string{}, []string{}, []string{}
 	restore := r.restoreFiles
@@ -209,7 +209,7 @@ func (r *restoring) run(ctx context.Context, e *edit, dry bool, out *snapshotRes
 //
 // changes reports whether a path belongs to the subtree, now or at the snapshot; such files are not
 // rewritten to follow references.
-func (r *restoring) restoreFiles(ctx context.Context, e *edit, dry bool, out *snapshotRestoreOut) error {
+func (r *restorer) restoreFiles(ctx context.Context, e *edit, dry bool, out *snapshotRestoreOut) error {
 	now := r.now(e.tree)
 	changes := func(path string) bool { return now[path] != nil || r.files[path] != nil }
 	if err := r.takeAway(ctx, e, now, out); err != nil {
@@ -218,13 +218,13 @@ func (r *restoring) restoreFiles(ctx context.Context, e *edit, dry bool, out *sn
 	if err := r.putBack(ctx, e, changes, out); err != nil {
 		return err
 	}
-	return r.settle(ctx, e, changes, dry, out)
+	return r.finish(ctx, e, changes, dry, out)
 }
 
 // now returns the current files of the subtree, both where its node is now and where it was.
 //
 // A node that was moved since is found by its uid, and files that came to its old address by that.
-func (r *restoring) now(t *tree.Tree) map[string]*index.File {
+func (r *restorer) now(t *tree.Tree) map[string]*index.File {
 	files := map[string]*index.File{}
 	for _, id := range []string{r.label.UID, r.top.ID()} {
 		n, ok := t.Find(id)
@@ -244,7 +244,7 @@ func (r *restoring) now(t *tree.Tree) map[string]*index.File {
 //
 // The copy in the trash is what makes a restore safe for notes that nobody has seen since; a note
 // that is only moved back has its text in the snapshot.
-func (r *restoring) takeAway(ctx context.Context, e *edit, now map[string]*index.File, out *snapshotRestoreOut) error {
+func (r *restorer) takeAway(ctx context.Context, e *edit, now map[string]*index.File, out *snapshotRestoreOut) error {
 	for _, path := range slices.Sorted(maps.Keys(now)) {
 		f, then := now[path], r.files[path]
 		known := r.uids[uidOf(f)]
@@ -279,7 +279,7 @@ func (r *restoring) takeAway(ctx context.Context, e *edit, now map[string]*index
 //
 // Files are compared by digest. Their ids and times are restored too; see repo.Tx.PutBack. Texts
 // are prefetched in groups, to wait for the store once for each group.
-func (r *restoring) putBack(
+func (r *restorer) putBack(
 	ctx context.Context, e *edit, changes func(string) bool, out *snapshotRestoreOut,
 ) error {
 	var differ []*index.File
@@ -328,11 +328,11 @@ func addressOf(path string) string {
 	return vault.Path(path).ID()
 }
 
-// settle fills the map of changed addresses, and rewrites references outside the subtree. Files
+// finish fills the map of changed addresses, and rewrites references outside the subtree. Files
 // inside the subtree are not rewritten, because they must equal the snapshot byte by byte.
 //
 // A restore of the whole vault has no files outside the subtree.
-func (r *restoring) settle(
+func (r *restorer) finish(
 	ctx context.Context, e *edit, changes func(string) bool, dry bool, out *snapshotRestoreOut,
 ) error {
 	out.IDMap, out.DryRun = map[string]string{}, dry
@@ -366,7 +366,7 @@ func (r *restoring) settle(
 
 // relink rewrites the references in notes outside the subtree. It must follow the staging of all
 // files, because a target is looked up in the state after the restore.
-func (r *restoring) relink(ctx context.Context, e *edit, changes func(string) bool, out *snapshotRestoreOut) error {
+func (r *restorer) relink(ctx context.Context, e *edit, changes func(string) bool, out *snapshotRestoreOut) error {
 	after := e.Index()
 	rel := relink.New(e.tree.Index, after, out.IDMap)
 	for _, id := range rel.Sources() {
@@ -419,7 +419,7 @@ func movedAmong(before, after *tree.Tree, staged []repo.Staged) map[string]strin
 // change is written; a snapshot that turns out not to be needed does no harm.
 //
 // It is labelled with the name of the restored snapshot, owned by the caller, and expires.
-func (r *restoring) keepSafety(ctx context.Context, t *tree.Tree) error {
+func (r *restorer) keepSafety(ctx context.Context, t *tree.Tree) error {
 	label, err := labelOf(ctx, t, t.Root())
 	if err != nil {
 		return err

@@ -12,13 +12,13 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// A sectionRestoring restores one section: its text, and its place below its former parent.
+// A sectionRestorer restores one section: its text, and its place below its former parent.
 //
 // The section is identified by its uid, so it is found wherever it is now: at its place, elsewhere
 // in the note, in another note, or as a note of its own. What it contains now and the snapshot does
 // not have goes to the trash. It is used for one run of the draft.
-type sectionRestoring struct {
-	*restoring
+type sectionRestorer struct {
+	*restorer
 	*edit
 	out *snapshotRestoreOut
 
@@ -33,9 +33,9 @@ type sectionRestoring struct {
 //
 // The steps are: find the place, take the section out of its present place, put the former text at
 // the new one, and rewrite the references from elsewhere.
-func (r *restoring) restoreSection(ctx context.Context, e *edit, dry bool, out *snapshotRestoreOut) error {
+func (r *restorer) restoreSection(ctx context.Context, e *edit, dry bool, out *snapshotRestoreOut) error {
 	e.moves = true
-	s := sectionRestoring{restoring: r, edit: e, out: out}
+	s := sectionRestorer{restorer: r, edit: e, out: out}
 	s.now, _ = e.tree.Find(r.then.UID(r.top))
 	if err := s.findPlace(); err != nil {
 		return err
@@ -43,19 +43,19 @@ func (r *restoring) restoreSection(ctx context.Context, e *edit, dry bool, out *
 	if err := s.write(ctx); err != nil {
 		return err
 	}
-	_, err := e.settle(ctx, s.now, dry, &out.changed)
+	_, err := e.finish(ctx, s.now, dry, &out.changeOut)
 	return err
 }
 
 // isThere reports whether the section, or the note that it has become, exists.
-func (s *sectionRestoring) isThere() bool { return s.now.Note != nil }
+func (s *sectionRestorer) isThere() bool { return s.now.Note != nil }
 
 // findPlace finds the node below which the section goes: its former parent or, if that does not
 // exist, the nearest existing ancestor. Nodes match by uid, or else by address. It returns
 // NOT_FOUND if the note does not exist either.
 //
 // A parent that is inside the section now is not used, because the section would go below itself.
-func (s *sectionRestoring) findPlace() error {
+func (s *sectionRestorer) findPlace() error {
 	branch := s.top // the section, or its ancestor that does not exist
 	for above, ok := s.then.Parent(s.top); ok && above.Note != nil; above, ok = s.then.Parent(above) {
 		for _, id := range []string{s.then.UID(above), above.ID()} {
@@ -80,7 +80,7 @@ func (s *sectionRestoring) findPlace() error {
 //
 // Ranks are the distances of siblings from the section in the order of the snapshot: negative
 // before it, positive after it, 0 for siblings that came later.
-func (s *sectionRestoring) findPosition(siblings []tree.Node, branch tree.Node) {
+func (s *sectionRestorer) findPosition(siblings []tree.Node, branch tree.Node) {
 	rank, mine := map[string]int{}, slices.Index(siblings, branch)
 	for i, n := range siblings {
 		rank[s.then.UID(n)] = i - mine
@@ -131,7 +131,7 @@ func placeAmong(ranks []int) int {
 // There are four cases: the section stays and its text is swapped in place; it moves among the
 // children of the same parent; it moves from elsewhere in the note; or it comes from another note,
 // or does not exist.
-func (s *sectionRestoring) write(ctx context.Context) error {
+func (s *sectionRestorer) write(ctx context.Context) error {
 	text, err := s.noteText(ctx, s.parent)
 	if err != nil {
 		return err
@@ -172,7 +172,7 @@ func (s *sectionRestoring) write(ctx context.Context) error {
 
 // moveAmong drafts the move of the section to another place below its parent, with its text at the
 // snapshot.
-func (s *sectionRestoring) moveAmong(ctx context.Context, text []byte, block markdown.Subtree) error {
+func (s *sectionRestorer) moveAmong(ctx context.Context, text []byte, block markdown.Subtree) error {
 	if err := s.binLater(ctx, text); err != nil {
 		return err
 	}
@@ -192,7 +192,7 @@ func (s *sectionRestoring) moveAmong(ctx context.Context, text []byte, block mar
 //
 // The position of the parent is that in text, which can differ from the one in the tree after a
 // cut.
-func (s *sectionRestoring) place(
+func (s *sectionRestorer) place(
 	ctx context.Context, m marks, text []byte, position int, block markdown.Subtree,
 ) error {
 	d := markdown.Parse(text)
@@ -206,7 +206,7 @@ func (s *sectionRestoring) place(
 }
 
 // cut returns the note without the section, and the position of the parent in it.
-func (s *sectionRestoring) cut(ctx context.Context, text []byte) (m marks, rest []byte, position int, err error) {
+func (s *sectionRestorer) cut(ctx context.Context, text []byte) (m marks, rest []byte, position int, err error) {
 	if err := s.binLater(ctx, text); err != nil {
 		return m, nil, 0, err
 	}
@@ -228,7 +228,7 @@ func (s *sectionRestoring) cut(ctx context.Context, text []byte) (m marks, rest 
 // note, that note goes to the trash.
 //
 // It stages the other note; the note that receives the section is staged by place.
-func (s *sectionRestoring) takeOut(ctx context.Context) error {
+func (s *sectionRestorer) takeOut(ctx context.Context) error {
 	text, err := s.noteText(ctx, s.now)
 	if err != nil {
 		return err
@@ -249,7 +249,7 @@ func (s *sectionRestoring) takeOut(ctx context.Context) error {
 }
 
 // takeNote drafts the move of the note that the section has become into the trash.
-func (s *sectionRestoring) takeNote(ctx context.Context, text []byte) error {
+func (s *sectionRestorer) takeNote(ctx context.Context, text []byte) error {
 	path := vault.Path(s.now.Note.Path)
 	if _, err := s.Trash(ctx, path, text); err != nil {
 		return err
@@ -264,13 +264,13 @@ func (s *sectionRestoring) takeNote(ctx context.Context, text []byte) error {
 
 // binLater drafts the move into the trash of those sections inside the section that are not in the
 // snapshot. It must be called with the text before the section is cut out.
-func (s *sectionRestoring) binLater(ctx context.Context, text []byte) error {
+func (s *sectionRestorer) binLater(ctx context.Context, text []byte) error {
 	known := map[string]bool{}
 	for n := range s.then.Walk(s.top, nil) {
 		known[s.then.UID(n)] = true
 	}
 	gone := s.later(s.now, known)
-	bins, err := binnedOf(text, gone)
+	bins, err := trashItemsOf(text, gone)
 	if err != nil {
 		return err
 	}
@@ -284,7 +284,7 @@ func (s *sectionRestoring) binLater(ctx context.Context, text []byte) error {
 }
 
 // later returns the topmost sections below a node whose uids are not known.
-func (s *sectionRestoring) later(n tree.Node, known map[string]bool) (all []tree.Node) {
+func (s *sectionRestorer) later(n tree.Node, known map[string]bool) (all []tree.Node) {
 	for _, child := range s.tree.OwnChildren(n) {
 		if known[s.tree.UID(child)] {
 			all = append(all, s.later(child, known)...)
@@ -296,7 +296,7 @@ func (s *sectionRestoring) later(n tree.Node, known map[string]bool) (all []tree
 }
 
 // removed counts and lists a node that goes to the trash.
-func (s *sectionRestoring) removed(n tree.Node) {
+func (s *sectionRestorer) removed(n tree.Node) {
 	s.out.Counts.Removed++
 	s.out.Removed = appendFirst(s.out.Removed, n.ID())
 }
@@ -305,14 +305,14 @@ func (s *sectionRestoring) removed(n tree.Node) {
 //
 // Lines that come from the snapshot are recorded as new passages: their references stay as they
 // were written.
-func (s *sectionRestoring) put(
-	ctx context.Context, m marks, text []byte, r markdown.Reordered, block markdown.Subtree,
+func (s *sectionRestorer) put(
+	ctx context.Context, m marks, text []byte, r markdown.ReorderResult, block markdown.Subtree,
 ) error {
 	s.out.FootnoteConflicts = r.Conflicts
 	if slices.Equal(text, r.Text) {
 		return nil
 	}
-	if err := s.putReordered(ctx, s.parent.Note, m, text, r, s.arrival(block)); err != nil {
+	if err := s.putReordered(ctx, s.parent.Note, m, text, r, s.insertion(block)); err != nil {
 		return err
 	}
 	id := []string{s.placed(s.parent.Note.Path, newLine(r))}
@@ -330,13 +330,13 @@ func (s *sectionRestoring) put(
 	return nil
 }
 
-// arrival returns the section with the former identities of its nodes and annotations. An identity
+// insertion returns the section with the former identities of its nodes and annotations. An identity
 // that exists elsewhere stays there, and the node gets a new one.
 //
 // An annotation whose id exists elsewhere makes the ids of all annotations be found from the text.
-func (s *sectionRestoring) arrival(block markdown.Subtree) *arrival {
+func (s *sectionRestorer) insertion(block markdown.Subtree) *insertion {
 	at, m := linesOf(s.text).span(block.At), marksOf(s.top.Note)
-	a := &arrival{Subtree: block, uids: idsIn(m.sections, at), traits: idsIn(m.traits, at)}
+	a := &insertion{Subtree: block, uids: idsIn(m.sections, at), traits: idsIn(m.traits, at)}
 	for i, u := range a.uids {
 		if n, ok := s.tree.Find(u.String()); ok && s.isElsewhere(n) {
 			a.uids[i] = index.UID{}
@@ -351,6 +351,6 @@ func (s *sectionRestoring) arrival(block markdown.Subtree) *arrival {
 }
 
 // isElsewhere reports whether a node is outside the section as it is now.
-func (s *sectionRestoring) isElsewhere(n tree.Node) bool {
+func (s *sectionRestorer) isElsewhere(n tree.Node) bool {
 	return !s.isThere() || !s.tree.Within(n, s.now)
 }

@@ -24,11 +24,11 @@ var searchAdvancedDoc string
 //go:embed select_nodes.md
 var selectNodesDoc string
 
-// An ask is the part of the input that all searches share.
+// A searchOptions is the part of the input that all searches share.
 //
 // VisibleOnly restricts the results to nodes whose ancestors up to the root of the search are
 // expanded.
-type ask struct {
+type searchOptions struct {
 	VisibleOnly bool `json:"visibleOnly,omitempty" rare:"true" alias:"visible_only" jsonschema:"only nodes that the view of the session shows"`
 	lists
 	page
@@ -40,7 +40,7 @@ type searchIn struct {
 	tool.Vault
 	RootNodeID string         `json:"rootNodeId,omitempty" default:"/" complete:"id" size:"id" alias:"root_node_id,rootId" jsonschema:"search below this node"`
 	Filters    tool.Structure `json:"filters,omitempty" jsonschema:"{path, op, value}, all of which must match; op is eq or contains"`
-	ask
+	searchOptions
 }
 
 // A searchAdvancedIn is the input of tree_search_advanced. Predicates can be nested groups.
@@ -49,7 +49,7 @@ type searchAdvancedIn struct {
 	RootNodeID string         `json:"rootId,omitempty" default:"/" complete:"id" size:"id" alias:"root_id,rootNodeId" jsonschema:"search below this node"`
 	Predicates tool.Structure `json:"predicates,omitempty" jsonschema:"a list of {path, op, value, value2}, or a group {op, predicates, groups}"`
 	SortBy     tool.JSON      `json:"sortBy,omitempty" alias:"sort_by" jsonschema:"the name of a property, or {path, direction}, where direction is asc or desc"`
-	ask
+	searchOptions
 }
 
 // A selectNodesIn is the input of tree_select_nodes. The query has the text form that tree.Parse
@@ -58,7 +58,7 @@ type selectNodesIn struct {
 	tool.Vault
 	Query      string `json:"queryDsl" size:"query" max:"4096" alias:"query_dsl,query" jsonschema:"type = project AND status = active AND under projects/"`
 	RootNodeID string `json:"rootNodeId,omitempty" default:"/" complete:"id" size:"id" alias:"root_node_id,rootId" jsonschema:"search below this node"`
-	ask
+	searchOptions
 }
 
 // search returns the tool that finds nodes whose properties equal or contain given values. All
@@ -73,7 +73,7 @@ func (f tools) search() *tool.Tool {
 		if err != nil {
 			return nodes{}, err
 		}
-		return f.found(ctx, c, searching{in.Vault, "rootNodeId", in.RootNodeID, x, nil, in.ask})
+		return f.found(ctx, c, searchCall{in.Vault, "rootNodeId", in.RootNodeID, x, nil, in.searchOptions})
 	})
 }
 
@@ -92,7 +92,7 @@ func (f tools) searchAdvanced() *tool.Tool {
 		if err != nil {
 			return nodes{}, err
 		}
-		return f.found(ctx, c, searching{in.Vault, "rootId", in.RootNodeID, x, by, in.ask})
+		return f.found(ctx, c, searchCall{in.Vault, "rootId", in.RootNodeID, x, by, in.searchOptions})
 	})
 }
 
@@ -107,7 +107,7 @@ func (f tools) selectNodes() *tool.Tool {
 		if err != nil {
 			return nodes{}, err
 		}
-		return f.found(ctx, c, searching{in.Vault, "rootNodeId", in.RootNodeID, x, nil, in.ask})
+		return f.found(ctx, c, searchCall{in.Vault, "rootNodeId", in.RootNodeID, x, nil, in.searchOptions})
 	})
 }
 
@@ -131,7 +131,7 @@ func predicatesOf(arg string, raw tool.Structure, only ...string) (*tree.Expr, e
 func parseQuery(arg, query string) (*tree.Expr, error) {
 	x, err := tree.Parse(query)
 	if syntax := (*tree.SyntaxError)(nil); errors.As(err, &syntax) {
-		return nil, wrong("syntax",
+		return nil, invalidParameter("syntax",
 			"syntax error in the query at byte %d: expected %s", syntax.Position, syntax.Expected).
 			With("argument", arg).With("position", syntax.Position).With("expected", syntax.Expected)
 	}
@@ -151,7 +151,7 @@ func sortingOf(raw tool.JSON) (*tree.Sorting, error) {
 	path := strings.Split(by.Path, ".")
 	for _, name := range path {
 		if name == "" || direction != "" && direction != "asc" && direction != "desc" {
-			return nil, wrong("sort",
+			return nil, invalidParameter("sort",
 				"sortBy must be the name of a property, or {path, direction} with the direction asc or desc").
 				With("argument", "sortBy")
 		}
@@ -159,24 +159,24 @@ func sortingOf(raw tool.JSON) (*tree.Sorting, error) {
 	return &tree.Sorting{Path: path, Descending: direction == "desc"}, nil
 }
 
-// A searching is one call of a search.
+// A searchCall is one call of a search.
 //
 // The query is nil if the call has no condition; it then lists all nodes below the root.
-type searching struct {
-	vault tool.Vault
-	arg   string // the argument that names the root
-	root  string
-	query *tree.Expr
-	sort  *tree.Sorting // nil: the order of the tree
-	ask   ask
+type searchCall struct {
+	vault   tool.Vault
+	arg     string // the argument that names the root
+	root    string
+	query   *tree.Expr
+	sort    *tree.Sorting // nil: the order of the tree
+	options searchOptions
 }
 
 // found returns one page of the nodes below the root that match the query. The root itself is not a
 // result. Items have their ancestors, because a result can be anywhere in the subtree. Results are
 // found before the page is built, so every page costs the whole search.
-func (f tools) found(ctx context.Context, c auth.Caller, s searching) (nodes, error) {
+func (f tools) found(ctx context.Context, c auth.Caller, s searchCall) (nodes, error) {
 	out := nodes{Items: []*tree.Shape{}}
-	r, top, err := f.readNode(ctx, c, spot{s.vault, s.ask.AsOf, s.arg, s.root}, &out)
+	r, top, err := f.readNode(ctx, c, nodeRef{s.vault, s.options.AsOf, s.arg, s.root}, &out)
 	if err != nil {
 		return out, err
 	}
@@ -185,14 +185,14 @@ func (f tools) found(ctx context.Context, c auth.Caller, s searching) (nodes, er
 	if err != nil {
 		return out, err
 	}
-	if s.ask.VisibleOnly {
+	if s.options.VisibleOnly {
 		all = r.visible(all, top)
 	}
-	l := found{all, s.ask.page, r.shaper(s.ask.lists), true}
+	l := nodeList{all, s.options.page, r.shaper(s.options.lists), true}
 	if s.sort != nil {
-		out.Items, err = r.sortedPage(ctx, &out.paged, l, e, *s.sort)
+		out.Items, err = r.sortedPage(ctx, &out.pageOut, l, e, *s.sort)
 	} else {
-		out.Items, err = r.page(ctx, &out.paged, l)
+		out.Items, err = r.page(ctx, &out.pageOut, l)
 	}
 	return out, err
 }
@@ -220,7 +220,7 @@ type finder struct {
 func (f finder) find(ctx context.Context, x *tree.Expr, top tree.Node) ([]tree.Node, error) {
 	var all []tree.Node
 	var open []int // positions in all of the nodes whose texts decide
-	going := state.Going(ctx)
+	going := state.KeepGoing(ctx)
 	for n := range f.tree.Walk(top, nil) {
 		if !going() {
 			return nil, ctx.Err()
@@ -241,7 +241,7 @@ func (f finder) find(ctx context.Context, x *tree.Expr, top tree.Node) ([]tree.N
 		return all, nil
 	}
 	if len(open) > maxTexts {
-		return nil, wrong("too_broad", "the query reads the texts of %d nodes; the limit is %d", len(open), maxTexts).
+		return nil, invalidParameter("too_broad", "the query reads the texts of %d nodes; the limit is %d", len(open), maxTexts).
 			Fix("narrow the query by other properties, or search below a folder")
 	}
 	return f.byText(ctx, x, all, open)
@@ -256,7 +256,7 @@ func (f finder) byText(ctx context.Context, x *tree.Expr, all []tree.Node, open 
 	var failed error
 	known := texts{read: f.text}
 	with := f.With(func(n tree.Node, content bool) string {
-		own, whole, err := known.of(ctx, n)
+		own, whole, err := known.load(ctx, n)
 		if err != nil && failed == nil {
 			failed = err
 		}
@@ -293,7 +293,7 @@ func (f finder) byText(ctx context.Context, x *tree.Expr, all []tree.Node, open 
 }
 
 // visible returns the nodes that the view of the session shows.
-func (r *reading) visible(all []tree.Node, top tree.Node) []tree.Node {
+func (r *treeView) visible(all []tree.Node, top tree.Node) []tree.Node {
 	v := r.viewer(true)
 	kept := all[:0]
 	for _, n := range all {
@@ -308,8 +308,8 @@ func (r *reading) visible(all []tree.Node, top tree.Node) []tree.Node {
 //
 // The mark has the sort key of the last node, so a page begins at the right place even if the
 // values of other nodes changed.
-func (r *reading) sortedPage(
-	ctx context.Context, out *paged, l found, e *tree.Evaluator, by tree.Sorting,
+func (r *treeView) sortedPage(
+	ctx context.Context, out *pageOut, l nodeList, e *tree.Evaluator, by tree.Sorting,
 ) ([]*tree.Shape, error) {
 	after, err := l.page.after()
 	if err != nil {
@@ -317,10 +317,10 @@ func (r *reading) sortedPage(
 	}
 	all, from := e.Sort(l.nodes, by), 0
 	if after != nil && after.Key != nil {
-		from = e.Behind(all, by, *after.Key, after.Position)
+		from = e.FirstAfter(all, by, *after.Key, after.Position)
 	}
-	return takePage(out, l.page, listing[tree.Sorted]{
-		all, from, func(s tree.Sorted) (*tree.Shape, error) { return r.item(ctx, l, s.Node) },
-		func(s tree.Sorted) mark { return mark{Position: s.Position(), Key: &s.Key} },
+	return takePage(out, l.page, listing[tree.SortedNode]{
+		all, from, func(s tree.SortedNode) (*tree.Shape, error) { return r.item(ctx, l, s.Node) },
+		func(s tree.SortedNode) mark { return mark{Position: s.Position(), Key: &s.Key} },
 	})
 }

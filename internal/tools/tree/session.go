@@ -135,7 +135,7 @@ func alter[Out any, P settled[Out]](
 func (in sessionCall) call(v *repo.Vault, x *index.Index) (kept.Call, error) {
 	digest := in.sessionMutation.Request()
 	version := eventlog.Version(x.Version())
-	entry, err := audit.Done(audit.Deed{
+	entry, err := audit.EntryOp(audit.Action{
 		Caller: in.caller, Operation: in.sessionMutation.Operation(), Vault: v.Name, Targets: in.targets,
 		Version: version, At: v.Now(),
 	})

@@ -16,7 +16,7 @@ import (
 // gets the line breaks of the note.
 func setBody(text []byte, section int, body string) ([]byte, error) {
 	if hasHeading(body, 0) {
-		return nil, wrong("body_escapes_section", "a body must not have headings: they would be nodes").
+		return nil, invalidParameter("body_escapes_section", "a body must not have headings: they would be nodes").
 			Fix("set the property content, whose headings become children")
 	}
 	d := markdown.Parse(text)
@@ -44,7 +44,7 @@ func setContent(text []byte, section int, content string) ([]byte, error) {
 		level = d.Headings[before-1].Level
 	}
 	if hasHeading(content, level) {
-		return nil, wrong("body_escapes_section", "the headings of the content are deeper than level %d", level)
+		return nil, invalidParameter("body_escapes_section", "the headings of the content are deeper than level %d", level)
 	}
 	out := replace(text, e.Content, content)
 	return out, sameAround(text, out, d, before, after)
@@ -87,14 +87,14 @@ func replace(text []byte, at markdown.Span, with string) []byte {
 	case len(core) > 0:
 		b.Truncate(at.Start)
 	}
-	b.Write(around(text, at, with, eol))
+	b.Write(withBlankLines(text, at, with, eol))
 	b.Write(text[at.End:])
 	return b.Bytes()
 }
 
-// around returns a text that is inserted where none was, with blank lines between it and its
+// withBlankLines returns a text that is inserted where none was, with blank lines between it and its
 // surroundings.
-func around(text []byte, at markdown.Span, with, eol string) []byte {
+func withBlankLines(text []byte, at markdown.Span, with, eol string) []byte {
 	var b bytes.Buffer
 	if at.Start > 0 && text[at.Start-1] != '\n' {
 		b.WriteString(eol)
@@ -137,7 +137,7 @@ func normal(s, eol string) string {
 // input, because the parser decides what a heading is.
 func sameAround(text, out []byte, was *markdown.Doc, before, after int) error {
 	now := markdown.Parse(out)
-	broken := wrong("malformed_markdown",
+	broken := invalidParameter("malformed_markdown",
 		"the text would change the structure around it; close its fences, and begin it with text")
 	shift := len(now.Headings) - len(was.Headings)
 	if shift < before-after || !bytes.Equal(text[:was.Body], out[:min(now.Body, len(out))]) {
@@ -151,7 +151,7 @@ func sameAround(text, out []byte, was *markdown.Doc, before, after int) error {
 			i += shift
 		}
 		o := now.Headings[i]
-		if h.Level != o.Level || h.Text != o.Text || h.Title != o.Title || (h.Embedded == nil) != (o.Embedded == nil) {
+		if h.Level != o.Level || h.Text != o.Text || h.Title != o.Title || (h.Declaration == nil) != (o.Declaration == nil) {
 			return broken
 		}
 	}

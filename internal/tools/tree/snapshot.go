@@ -59,7 +59,7 @@ type snapshotCreateIn struct {
 // A snapshotCreateOut is the output of tree_snapshot_create.
 type snapshotCreateOut struct {
 	snapshot
-	versioned
+	versionOut
 }
 
 // snapshotCreate returns the tool that labels the current version of a subtree. It copies no data.
@@ -97,7 +97,7 @@ func (f tools) snapshotCreate() *tool.Tool {
 // label and owner. It counts the nodes by a walk.
 func labelOf(ctx context.Context, t *tree.Tree, n tree.Node) (kept.Snapshot, error) {
 	label := kept.Snapshot{Seq: t.Index.Version(), UID: t.UID(n), NodeID: n.ID(), Name: t.Name(n)}
-	going := state.Going(ctx)
+	going := state.KeepGoing(ctx)
 	for range t.Walk(n, nil) {
 		if !going() {
 			return label, ctx.Err()
@@ -116,7 +116,7 @@ type snapshotListIn struct {
 // A snapshotListOut is the output of tree_snapshot_list.
 type snapshotListOut struct {
 	Snapshots []snapshot `json:"snapshots" jsonschema:"newest first"`
-	paged
+	pageOut
 }
 
 // snapshotList returns the tool that lists the snapshots of the vault, in pages. The ids of
@@ -155,8 +155,8 @@ func (f tools) snapshotList() *tool.Tool {
 	})
 }
 
-// A labelling is the part of an input that names a snapshot.
-type labelling struct {
+// A snapshotArg is the part of an input that names a snapshot.
+type snapshotArg struct {
 	tool.Vault
 	SnapshotID string `json:"snapshotId" size:"name" names:"target" alias:"snapshot_id,id" jsonschema:"snapshotId, or the label if one snapshot has it"`
 }
@@ -164,7 +164,7 @@ type labelling struct {
 // A snapshotGetOut is the output of tree_snapshot_get.
 type snapshotGetOut struct {
 	Snapshot snapshot `json:"snapshot"`
-	versioned
+	versionOut
 }
 
 // snapshotGet returns the tool that returns one snapshot.
@@ -173,7 +173,7 @@ func (f tools) snapshotGet() *tool.Tool {
 	s.Role, s.Kind, s.Unversioned = auth.Reader, tool.Read, true
 	s.Route = tool.Route{Method: "GET", Path: "/snapshots/{snapshotId}"}
 	s.Commands = []tool.Command{{Words: "snapshot get", Args: []string{"snapshotId"}}}
-	return tool.New(s, func(ctx context.Context, c auth.Caller, in labelling) (snapshotGetOut, error) {
+	return tool.New(s, func(ctx context.Context, c auth.Caller, in snapshotArg) (snapshotGetOut, error) {
 		var out snapshotGetOut
 		v, err := f.View(ctx, c, in.Vault.Vault)
 		if err != nil {
@@ -205,7 +205,7 @@ func snapshotNamed(ctx context.Context, store kept.Store, arg, name string) (kep
 	case err != nil:
 		return item, err
 	case len(ids) > 1:
-		return item, wrong("ambiguous", "several snapshots have this label").With("argument", arg).With("matches", ids).
+		return item, invalidParameter("ambiguous", "several snapshots have this label").With("argument", arg).With("matches", ids).
 			Fix("use the snapshotId of one of them")
 	case len(ids) == 1:
 		if item, found, err = store.Snapshot(ctx, ids[0]); found || err != nil {
@@ -221,7 +221,7 @@ const maxSame = 10
 
 // A snapshotDeleteIn is the input of tree_snapshot_delete.
 type snapshotDeleteIn struct {
-	labelling
+	snapshotArg
 	sessionMutation
 }
 
@@ -229,7 +229,7 @@ type snapshotDeleteIn struct {
 type snapshotDeleteOut struct {
 	SnapshotID string `json:"snapshotId"`
 	Label      string `json:"label"`
-	versioned
+	versionOut
 }
 
 // snapshotDelete returns the tool that deletes a snapshot. Only the agent that created it and

@@ -21,7 +21,7 @@ type snapshotDiffIn struct {
 	tool.Vault
 	A string `json:"a" size:"name" jsonschema:"snapshotId or label of the older state"`
 	B string `json:"b,omitempty" default:"current" size:"name" jsonschema:"snapshotId or label of the newer state; current is the vault now, or at as_of"`
-	comparing
+	diffOptions
 	tool.AsOf
 }
 
@@ -48,10 +48,10 @@ func (f tools) snapshotDiff() *tool.Tool {
 	})
 }
 
-// A past is a subtree at a version.
+// A subtreeAt is a subtree at a version.
 //
 // If top is nil, everything below the other side was added or removed.
-type past struct {
+type subtreeAt struct {
 	tree *tree.Tree
 	top  *tree.Node // nil: it does not exist
 }
@@ -60,7 +60,7 @@ type past struct {
 //
 // The subtree of the current state is that of the snapshot on the other side, wherever its node is
 // now.
-func (in snapshotDiffIn) diff(ctx context.Context, r *reading, a *tool.Aside) (tree.Diff, error) {
+func (in snapshotDiffIn) diff(ctx context.Context, r *treeView, a *tool.Aside) (tree.Diff, error) {
 	store := kept.Of(r.view.Vault)
 	var labels [2]*kept.Snapshot
 	for i, name := range []string{in.A, in.B} {
@@ -73,7 +73,7 @@ func (in snapshotDiffIn) diff(ctx context.Context, r *reading, a *tool.Aside) (t
 		}
 		labels[i] = &found.Snapshot
 	}
-	var sides [2]past
+	var sides [2]subtreeAt
 	for i, label := range labels {
 		var err error
 		if sides[i], err = r.side(ctx, label, labels[1-i]); err != nil {
@@ -88,31 +88,31 @@ func (in snapshotDiffIn) diff(ctx context.Context, r *reading, a *tool.Aside) (t
 //
 // If the node of the other snapshot no longer exists, top is nil and there is no error. A snapshot
 // whose node was erased from the log is NOT_FOUND.
-func (r *reading) side(ctx context.Context, label, other *kept.Snapshot) (past, error) {
+func (r *treeView) side(ctx context.Context, label, other *kept.Snapshot) (subtreeAt, error) {
 	if label == nil {
 		top := r.Root()
 		if other != nil {
 			var ok bool
 			if top, ok = r.labelled(other); !ok {
-				return past{r.Tree, nil}, nil
+				return subtreeAt{r.Tree, nil}, nil
 			}
 		}
-		return past{r.Tree, &top}, nil
+		return subtreeAt{r.Tree, &top}, nil
 	}
 	x, err := r.view.Vault.At(ctx, label.Seq)
 	if err != nil {
-		return past{}, state.InArgument(err, "a")
+		return subtreeAt{}, state.InArgument(err, "a")
 	}
-	then := &reading{Tree: tree.New(x)}
+	then := &treeView{Tree: tree.New(x)}
 	top, ok := then.labelled(label)
 	if !ok {
-		return past{}, fault.New(fault.NotFound, "the node of the snapshot was erased").With("nodeId", label.NodeID)
+		return subtreeAt{}, fault.New(fault.NotFound, "the node of the snapshot was erased").With("nodeId", label.NodeID)
 	}
-	return past{then.Tree, &top}, nil
+	return subtreeAt{then.Tree, &top}, nil
 }
 
 // labelled returns the node of a snapshot, by uid or else by address.
-func (r *reading) labelled(label *kept.Snapshot) (tree.Node, bool) {
+func (r *treeView) labelled(label *kept.Snapshot) (tree.Node, bool) {
 	if n, ok := r.Find(label.UID); ok {
 		return n, true
 	}
@@ -122,11 +122,11 @@ func (r *reading) labelled(label *kept.Snapshot) (tree.Node, bool) {
 // compare compares two subtrees with the options of the call.
 //
 // If the answer is full, further changes are only counted, and the answer has a warning.
-func (in snapshotDiffIn) compare(ctx context.Context, r *reading, sides [2]past, a *tool.Aside) (tree.Diff, error) {
+func (in snapshotDiffIn) compare(ctx context.Context, r *treeView, sides [2]subtreeAt, a *tool.Aside) (tree.Diff, error) {
 	d := tree.Differ{Tree: sides[0].tree, After: sides[1].tree, Fits: a.Fits}
-	changes := in.begin(ctx, &d, r.of(sides[0].tree), r.of(sides[1].tree))
+	changes := in.begin(ctx, &d, r.withTree(sides[0].tree), r.withTree(sides[1].tree))
 	r.prefetch(ctx, sides)
-	going := state.Going(ctx)
+	going := state.KeepGoing(ctx)
 	out := d.CompareVersions(sides[0].top, sides[1].top, going)
 	if err := ctx.Err(); err != nil {
 		return out, err // the list is incomplete
@@ -137,9 +137,9 @@ func (in snapshotDiffIn) compare(ctx context.Context, r *reading, sides [2]past,
 	return in.shown(out), *changes
 }
 
-// of returns a reading of another version of the vault.
-func (r *reading) of(t *tree.Tree) *reading {
-	other := &reading{Tree: t, view: r.view}
+// withTree returns a reading of another version of the vault.
+func (r *treeView) withTree(t *tree.Tree) *treeView {
+	other := &treeView{Tree: t, view: r.view}
 	other.view.Index = t.Index
 	other.texts.read = other.text
 	return other
@@ -148,7 +148,7 @@ func (r *reading) of(t *tree.Tree) *reading {
 // prefetch prefetches the texts of the notes that differ between the two versions.
 //
 // Notes with the same text are not read at all.
-func (r *reading) prefetch(ctx context.Context, sides [2]past) {
+func (r *treeView) prefetch(ctx context.Context, sides [2]subtreeAt) {
 	for i, side := range sides {
 		if side.top == nil {
 			continue

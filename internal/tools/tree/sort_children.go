@@ -29,7 +29,7 @@ type sortChildrenIn struct {
 // A sortChildrenOut is the output of tree_sort_children.
 type sortChildrenOut struct {
 	Order []string `json:"order" jsonschema:"addresses of the children, in their order"`
-	changed
+	changeOut
 }
 
 // sortChildren returns the tool that sorts the children of a node by a property. The order is
@@ -44,7 +44,7 @@ func (f tools) sortChildren() *tool.Tool {
 		if err != nil {
 			return sortChildrenOut{}, err
 		}
-		w := writing{c, in.Vault.Vault, &in.nodeMutation}
+		w := request{c, in.Vault.Vault, &in.nodeMutation}
 		return change(ctx, f, w, func(ctx context.Context, e *edit, out *sortChildrenOut) error {
 			parent, err := e.parent("parentId", in.ParentID)
 			if err != nil {
@@ -55,7 +55,7 @@ func (f tools) sortChildren() *tool.Tool {
 			if err := e.reorder(ctx, parent, all, order); err != nil {
 				return err
 			}
-			if _, err := e.settle(ctx, parent, in.DryRun, &out.changed); err != nil {
+			if _, err := e.finish(ctx, parent, in.DryRun, &out.changeOut); err != nil {
 				return err
 			}
 			out.Order = make([]string, len(order))
@@ -73,9 +73,9 @@ func (in sortChildrenIn) sorting() (tree.Sorting, error) {
 	path := strings.Split(bareName(in.ByProp), ".")
 	switch first := strings.ToLower(path[0]); {
 	case slices.Contains(path, ""):
-		return tree.Sorting{}, wrong("property", "byProp must be the name of a property").With("argument", "byProp")
+		return tree.Sorting{}, invalidParameter("property", "byProp must be the name of a property").With("argument", "byProp")
 	case first == "body" || first == "content":
-		return tree.Sorting{}, wrong("property", "children cannot be sorted by their texts").With("argument", "byProp")
+		return tree.Sorting{}, invalidParameter("property", "children cannot be sorted by their texts").With("argument", "byProp")
 	}
 	return tree.Sorting{Path: path, Descending: in.Direction == "desc"}, nil
 }

@@ -32,11 +32,11 @@ const (
 	notSiblings  = "not_siblings"
 )
 
-// An arrival is a section that a draft inserts into a note.
+// An insertion is a section that a draft inserts into a note.
 //
 // It is new, moved from another note, or copied; from, uids and traits are set accordingly. A moved
 // section keeps its identities, a copied one gets new ones.
-type arrival struct {
+type insertion struct {
 	markdown.Subtree
 	from   *index.Note       // the note from which it comes; nil: its text is new
 	uids   []index.UID       // uids of its nodes, in the order of the text; nil: they are new
@@ -72,22 +72,22 @@ func (l lines) span(s markdown.Span) markdown.Span {
 // has reports whether a span of lines contains a line.
 func has(s markdown.Span, line int) bool { return line >= s.Start && line < s.End }
 
-// A marked is an item with an identity in a line of a text.
-type marked[ID any] struct {
+// A lineID is an item with an identity in a line of a text.
+type lineID[ID any] struct {
 	line int // from 1
 	id   ID
 }
 
-// in returns the items in a span of lines. The items must be sorted by line.
-func in[ID any](all []marked[ID], at markdown.Span) []marked[ID] {
+// idsWithin returns the items in a span of lines. The items must be sorted by line.
+func idsWithin[ID any](all []lineID[ID], at markdown.Span) []lineID[ID] {
 	from := sort.Search(len(all), func(i int) bool { return all[i].line >= at.Start })
 	to := sort.Search(len(all), func(i int) bool { return all[i].line >= at.End })
 	return all[from:max(from, to)]
 }
 
 // idsIn returns the identities of the items in a span of lines.
-func idsIn[ID any](all []marked[ID], at markdown.Span) (some []ID) {
-	for _, m := range in(all, at) {
+func idsIn[ID any](all []lineID[ID], at markdown.Span) (some []ID) {
+	for _, m := range idsWithin(all, at) {
 		some = append(some, m.id)
 	}
 	return some
@@ -95,9 +95,9 @@ func idsIn[ID any](all []marked[ID], at markdown.Span) (some []ID) {
 
 // displaced returns the items in the lines from, with their lines after these were moved to the
 // lines to.
-func displaced[ID any](all []marked[ID], from, to markdown.Span) (some []marked[ID]) {
-	for _, m := range in(all, from) {
-		some = append(some, marked[ID]{m.line - from.Start + to.Start, m.id})
+func displaced[ID any](all []lineID[ID], from, to markdown.Span) (some []lineID[ID]) {
+	for _, m := range idsWithin(all, from) {
+		some = append(some, lineID[ID]{m.line - from.Start + to.Start, m.id})
 	}
 	return some
 }
@@ -110,19 +110,19 @@ func displaced[ID any](all []marked[ID], from, to markdown.Span) (some []marked[
 // Without marks, the index would match the nodes of the old and the new text by their headings,
 // which fails if two sections with the same heading change places.
 type marks struct {
-	sections []marked[index.UID]
-	traits   []marked[string]
+	sections []lineID[index.UID]
+	traits   []lineID[string]
 }
 
 // marksOf returns the marks of a note.
 func marksOf(n *index.Note) (m marks) {
 	for i := range n.Sections {
 		if s := &n.Sections[i]; s.Top {
-			m.sections = append(m.sections, marked[index.UID]{s.Line, s.UID})
+			m.sections = append(m.sections, lineID[index.UID]{s.Line, s.UID})
 		}
 	}
 	for _, t := range n.Annotations {
-		m.traits = append(m.traits, marked[string]{t.Line, t.ID})
+		m.traits = append(m.traits, lineID[string]{t.Line, t.ID})
 	}
 	return m
 }
@@ -132,7 +132,7 @@ func marksOf(n *index.Note) (m marks) {
 //
 // Parts of the result that come from the old text take the marks of their old lines along; new
 // parts have those of the arrivals. If the first section became the title, it is no longer a node.
-func (m marks) moved(text []byte, r markdown.Reordered, news []*arrival) (now marks) {
+func (m marks) moved(text []byte, r markdown.ReorderResult, news []*insertion) (now marks) {
 	at := linesOf(text)
 	for _, p := range r.Parts {
 		own := at.span(p.From)
@@ -153,17 +153,17 @@ func (m marks) moved(text []byte, r markdown.Reordered, news []*arrival) (now ma
 
 // shifted returns items with the given identities, all in the first line of a span. Their exact
 // lines do not matter, only their order.
-func shifted[ID any](ids []ID, at markdown.Span) (all []marked[ID]) {
+func shifted[ID any](ids []ID, at markdown.Span) (all []lineID[ID]) {
 	for _, id := range ids {
-		all = append(all, marked[ID]{at.Start, id})
+		all = append(all, lineID[ID]{at.Start, id})
 	}
 	return all
 }
 
-// arriving returns a section of a note as an arrival with its identities, for a move.
-func arriving(n tree.Node, text []byte, s markdown.Subtree) *arrival {
+// insertionOf returns a section of a note as an arrival with its identities, for a move.
+func insertionOf(n tree.Node, text []byte, s markdown.Subtree) *insertion {
 	at, m := linesOf(text).span(s.At), marksOf(n.Note)
-	return &arrival{Subtree: s, from: n.Note, uids: idsIn(m.sections, at), traits: idsIn(m.traits, at)}
+	return &insertion{Subtree: s, from: n.Note, uids: idsIn(m.sections, at), traits: idsIn(m.traits, at)}
 }
 
 // putReordered drafts a note with reordered sections. text is the text before, to which the marks
@@ -173,7 +173,7 @@ func arriving(n tree.Node, text []byte, s markdown.Subtree) *arrival {
 // otherwise the index finds the annotations again in the text. Sections that come from another note
 // are recorded as passages, so that their references are read as they were there.
 func (e *edit) putReordered(
-	ctx context.Context, n *index.Note, m marks, text []byte, r markdown.Reordered, news ...*arrival,
+	ctx context.Context, n *index.Note, m marks, text []byte, r markdown.ReorderResult, news ...*insertion,
 ) error {
 	if slices.Equal(text, r.Text) {
 		return nil
@@ -201,7 +201,7 @@ func (e *edit) putReordered(
 }
 
 // nodes returns the uids of the nodes in the section; zero for new ones.
-func (a *arrival) nodes() []index.UID {
+func (a *insertion) nodes() []index.UID {
 	if a.uids != nil {
 		return a.uids
 	}
@@ -230,11 +230,11 @@ func (e *edit) noteText(ctx context.Context, n tree.Node) ([]byte, error) {
 	return text, err
 }
 
-// above returns the parent of a node. The root of the vault is a fault.
-func (e *edit) above(arg string, n tree.Node) (tree.Node, error) {
+// parentOf returns the parent of a node. The root of the vault is a fault.
+func (e *edit) parentOf(arg string, n tree.Node) (tree.Node, error) {
 	above, ok := e.tree.Parent(n)
 	if !ok {
-		return n, wrong(isRoot, "the root of the vault cannot be moved, copied or removed").With("argument", arg)
+		return n, invalidParameter(isRoot, "the root of the vault cannot be moved, copied or removed").With("argument", arg)
 	}
 	return above, nil
 }
@@ -247,7 +247,7 @@ func (e *edit) movable(arg, id string) (tree.Node, error) {
 	if err != nil {
 		return n, err
 	}
-	_, err = e.above(arg, n)
+	_, err = e.parentOf(arg, n)
 	return n, err
 }
 
@@ -278,7 +278,7 @@ func sectionAt(n *index.Note, line int) int {
 }
 
 // newLine returns the line in which the first new section of a result begins, or 0.
-func newLine(r markdown.Reordered) int {
+func newLine(r markdown.ReorderResult) int {
 	for _, p := range r.Parts {
 		if p.New > 0 {
 			return p.Lines.Start
@@ -322,7 +322,7 @@ func (e *edit) written(n tree.Node) (count int) {
 }
 
 // relinkPassage returns the passage of lines that come from the note of an arrival.
-func relinkPassage(at markdown.Span, a *arrival) relink.Passage {
+func relinkPassage(at markdown.Span, a *insertion) relink.Passage {
 	return relink.Passage{Lines: at, From: a.from.ID, IDs: a.ids}
 }
 

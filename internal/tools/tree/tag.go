@@ -21,7 +21,7 @@ var untagNodeDoc string
 
 // A tagNodeIn is the input of tree_tag_node.
 type tagNodeIn struct {
-	naming
+	nodeArg
 	Tags            []string `json:"tags" complete:"tag" jsonschema:"with or without #"`
 	ReplaceExisting bool     `json:"replaceExisting,omitempty" alias:"replace_existing" jsonschema:"remove the existing tags"`
 	nodeMutation
@@ -29,7 +29,7 @@ type tagNodeIn struct {
 
 // An untagNodeIn is the input of tree_untag_node.
 type untagNodeIn struct {
-	naming
+	nodeArg
 	Tags []string `json:"tags" complete:"tag" jsonschema:"with or without #; case does not matter"`
 	nodeMutation
 }
@@ -38,7 +38,7 @@ type untagNodeIn struct {
 type tagNodeOut struct {
 	NodeID string   `json:"nodeId"`
 	Tags   []string `json:"tags" jsonschema:"current tags of the node"`
-	changed
+	changeOut
 }
 
 // tagNode returns the tool that adds tags to a node, or replaces them. It changes the field tags;
@@ -53,7 +53,7 @@ func (f tools) tagNode() *tool.Tool {
 		if err != nil {
 			return tagNodeOut{}, err
 		}
-		return f.retag(ctx, retagging{c, in.naming, &in.nodeMutation, func(has []string) []string {
+		return f.retag(ctx, retagging{c, in.nodeArg, &in.nodeMutation, func(has []string) []string {
 			if in.ReplaceExisting {
 				has = nil
 			}
@@ -73,7 +73,7 @@ func (f tools) untagNode() *tool.Tool {
 		if err != nil {
 			return tagNodeOut{}, err
 		}
-		return f.retag(ctx, retagging{c, in.naming, &in.nodeMutation, func(has []string) []string {
+		return f.retag(ctx, retagging{c, in.nodeArg, &in.nodeMutation, func(has []string) []string {
 			return slices.DeleteFunc(slices.Clone(has), func(tag string) bool { return hasTag(tags, tag) })
 		}})
 	})
@@ -88,7 +88,7 @@ func checkTags(given []string) ([]string, error) {
 	for _, tag := range given {
 		tag = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(tag), "#"))
 		if tag == "" || strings.ContainsAny(tag, ",[]()\r\n") {
-			return nil, wrong("tag", "a tag must not be empty or contain any of , [ ] ( )").With("argument", "tags")
+			return nil, invalidParameter("tag", "a tag must not be empty or contain any of , [ ] ( )").With("argument", "tags")
 		}
 		tags = append(tags, tag)
 	}
@@ -117,7 +117,7 @@ func union(has, more []string) []string {
 // change must not modify its argument, and may be called several times.
 type retagging struct {
 	caller   auth.Caller
-	naming   naming
+	naming   nodeArg
 	mutation *nodeMutation
 	change   func(has []string) []string
 }
@@ -125,7 +125,7 @@ type retagging struct {
 // retag changes the tags of a node, or of the node that it represents. A list that stays the same
 // stages nothing.
 func (f tools) retag(ctx context.Context, r retagging) (tagNodeOut, error) {
-	w := writing{r.caller, r.naming.Vault.Vault, r.mutation}
+	w := request{r.caller, r.naming.Vault.Vault, r.mutation}
 	return change(ctx, f, w, func(ctx context.Context, e *edit, out *tagNodeOut) error {
 		n, err := e.node("nodeId", r.naming.NodeID)
 		if err != nil {
@@ -141,7 +141,7 @@ func (f tools) retag(ctx context.Context, r retagging) (tagNodeOut, error) {
 				return err
 			}
 		}
-		out.NodeID, err = e.settle(ctx, n, r.mutation.DryRun, &out.changed)
+		out.NodeID, err = e.finish(ctx, n, r.mutation.DryRun, &out.changeOut)
 		return err
 	})
 }

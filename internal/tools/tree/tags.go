@@ -45,7 +45,7 @@ func (f tools) queryByTag() *tool.Tool {
 	s.Commands = []tool.Command{{Words: "node tagged", Args: []string{"tag"}}}
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in queryByTagIn) (nodes, error) {
 		out := nodes{Items: []*tree.Shape{}}
-		r, top, err := f.readNode(ctx, c, spot{in.Vault, in.AsOf, "rootNodeId", in.RootNodeID}, &out)
+		r, top, err := f.readNode(ctx, c, nodeRef{in.Vault, in.AsOf, "rootNodeId", in.RootNodeID}, &out)
 		if err != nil {
 			return out, err
 		}
@@ -54,7 +54,7 @@ func (f tools) queryByTag() *tool.Tool {
 		if err != nil {
 			return out, err
 		}
-		out.Items, err = r.page(ctx, &out.paged, found{all, in.page, r.shaper(in.lists), true})
+		out.Items, err = r.page(ctx, &out.pageOut, nodeList{all, in.page, r.shaper(in.lists), true})
 		for _, item := range out.Items {
 			item.Source = source[item.NodeID]
 		}
@@ -88,7 +88,7 @@ func (w wantedTag) any(tags []string) bool {
 // the tag for each address.
 //
 // The field takes precedence if a node has the tag in both places.
-func (r *reading) tagged(
+func (r *treeView) tagged(
 	ctx context.Context, top tree.Node, want wantedTag,
 ) (all []tree.Node, source map[string]string, err error) {
 	inline, err := r.inline(ctx, top, want)
@@ -96,7 +96,7 @@ func (r *reading) tagged(
 		return nil, nil, err
 	}
 	source = map[string]string{}
-	going := state.Going(ctx)
+	going := state.KeepGoing(ctx)
 	for n := range r.Walk(top, nil) {
 		if !going() {
 			return nil, nil, ctx.Err()
@@ -121,7 +121,7 @@ func (r *reading) tagged(
 //
 // The index knows in which notes a tag is, but not in which section, so these notes are read and
 // parsed.
-func (r *reading) inline(ctx context.Context, top tree.Node, want wantedTag) (map[tree.Node]bool, error) {
+func (r *treeView) inline(ctx context.Context, top tree.Node, want wantedTag) (map[tree.Node]bool, error) {
 	found := map[tree.Node]bool{}
 	r.view.Prefetch(ctx, func(yield func(string) bool) {
 		for tagged := range r.Index.Tagged(want.name, "") {
@@ -151,7 +151,7 @@ func (r *reading) inline(ctx context.Context, top tree.Node, want wantedTag) (ma
 }
 
 // near reports whether a note can contain nodes of the subtree of top.
-func (r *reading) near(n *index.Note, top tree.Node) bool {
+func (r *treeView) near(n *index.Note, top tree.Node) bool {
 	return top.Note == n || r.Within(tree.Node{Note: n}, top)
 }
 
@@ -178,7 +178,7 @@ func inlineTags(text []byte, n *index.Note) []nodeTag {
 
 // A getTagsIn is the input of tree_get_tags.
 type getTagsIn struct {
-	naming
+	nodeArg
 	tool.AsOf
 }
 
@@ -187,7 +187,7 @@ type getTagsOut struct {
 	NodeID string   `json:"nodeId"`
 	Tags   []string `json:"tags" jsonschema:"of its field tags, in the order of the text"`
 	Inline []string `json:"inline" jsonschema:"other tags in its own text, each once"`
-	versioned
+	versionOut
 }
 
 // getTags returns the tool that lists the tags of one node: those of its field, and those in its
@@ -199,7 +199,7 @@ func (f tools) getTags() *tool.Tool {
 	s.Commands = []tool.Command{{Words: "node tags", Args: []string{"nodeId"}}}
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in getTagsIn) (getTagsOut, error) {
 		out := getTagsOut{Tags: []string{}, Inline: []string{}}
-		r, n, err := f.readNode(ctx, c, spot{in.Vault, in.AsOf, "nodeId", in.NodeID}, &out)
+		r, n, err := f.readNode(ctx, c, nodeRef{in.Vault, in.AsOf, "nodeId", in.NodeID}, &out)
 		if err != nil {
 			return out, err
 		}

@@ -18,10 +18,10 @@ type texts struct {
 	extents []tree.Extent // of the nodes in text, by section; nil: no file was read yet
 }
 
-// of returns the own text of a node, and its text with all its descendants. Both are without the
+// load returns the own text of a node, and its text with all its descendants. Both are without the
 // blank lines around them, and share the memory of the file's text. A folder without an own file
 // has empty texts.
-func (t *texts) of(ctx context.Context, n tree.Node) (own, all []byte, err error) {
+func (t *texts) load(ctx context.Context, n tree.Node) (own, all []byte, err error) {
 	file := n.Folder
 	if n.Note != nil {
 		file = n.Note.Path
@@ -39,7 +39,7 @@ func (t *texts) of(ctx context.Context, n tree.Node) (own, all []byte, err error
 
 // addWanted adds the texts that the filter names to the shape of a node. Lists do so for each node.
 // Unlike addTexts it adds no text that the call does not name.
-func (r *reading) addWanted(ctx context.Context, f tree.Filter, n tree.Node, shape *tree.Shape) error {
+func (r *treeView) addWanted(ctx context.Context, f tree.Filter, n tree.Node, shape *tree.Shape) error {
 	if !f.Wants("body") && !f.Wants("content") {
 		return nil
 	}
@@ -57,7 +57,7 @@ func (r *reading) addWanted(ctx context.Context, f tree.Filter, n tree.Node, sha
 }
 
 // textsOf returns the own text and the whole text of a node, or of the node that it represents.
-func (r *reading) textsOf(ctx context.Context, n tree.Node) (own, all []byte, err error) {
+func (r *treeView) textsOf(ctx context.Context, n tree.Node) (own, all []byte, err error) {
 	source, _ := r.Source(n)
-	return r.texts.of(ctx, source)
+	return r.texts.load(ctx, source)
 }

@@ -22,7 +22,7 @@ import (
 	"time"
 
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 )
@@ -33,7 +33,7 @@ import (
 var Family = &tool.Family{
 	Name: "tree", Base: "/v1/vaults/{vault}",
 	Missing: fault.InvalidParameter, Malformed: fault.InvalidParameter, Several: fault.InvalidParameter,
-	Bare: bare, Also: also,
+	Bare: bare, Also: extraMembers,
 	Groups: map[string]string{
 		"node":     "Read and change the nodes of a vault: folders, notes and sections",
 		"view":     "Show the view of a session: expanded nodes and visible properties",
@@ -62,22 +62,22 @@ func bare(f *fault.Fault) any {
 	}
 }
 
-// also returns the members that the specification adds to a failure, or nil.
-func also(f *fault.Fault) map[string]any {
+// extraMembers returns the members that the specification adds to a failure, or nil.
+func extraMembers(f *fault.Fault) map[string]any {
 	if s := retryAfter(f); s > 0 {
 		return map[string]any{"retryAfter": s}
 	}
 	return nil
 }
 
-// wrong returns an INVALID_PARAMETER fault with a reason, which is more specific than the code. The
+// invalidParameter returns an INVALID_PARAMETER fault with a reason, which is more specific than the code. The
 // reason is stable and meant for programs; the message is for people.
-func wrong(reason, format string, args ...any) *fault.Fault {
+func invalidParameter(reason, format string, args ...any) *fault.Fault {
 	return fault.New(fault.InvalidParameter, format, args...).With("reason", reason)
 }
 
 // Tools returns the tools of the family for these tenants.
-func Tools(t *team.Teams) []*tool.Tool {
+func Tools(t *tenant.Registry) []*tool.Tool {
 	f := tools{state.Source{Teams: t, Family: Family}}
 	return []*tool.Tool{
 		f.getNode(), f.listChildren(), f.getPath(), f.getSubtree(), f.commonAncestor(), f.search(), f.searchAdvanced(),

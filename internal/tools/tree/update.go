@@ -27,20 +27,20 @@ var updatePropertyDoc string
 //go:embed update_payload.md
 var updatePayloadDoc string
 
-// A changed is the part of the output that all changes of nodes share.
+// A changeOut is the part of the output that all changes of nodes share.
 //
 // settle fills it. In a dry run the addresses are those that the nodes would have.
-type changed struct {
+type changeOut struct {
 	IDMap       map[string]string     `json:"idMap" jsonschema:"maps old addresses to new ones, for all nodes whose address changed"`
 	RefsUpdated int                   `json:"refsUpdated" jsonschema:"references that were rewritten to keep their targets"`
 	DryRun      bool                  `json:"dry_run,omitempty"`
 	WouldModify []mutation.FileChange `json:"would_modify_files,omitempty" jsonschema:"of a dry run"`
-	versioned
+	versionOut
 }
 
 // An updatePropertyIn is the input of tree_update_payload_property.
 type updatePropertyIn struct {
-	naming
+	nodeArg
 	Property string    `json:"propertyName" size:"name" alias:"property_name,property" jsonschema:"a field, title, body, content or tags"`
 	Value    tool.JSON `json:"newValue" null:"kept" alias:"new_value,value" text:"true" jsonschema:"null removes a field"`
 	nodeMutation
@@ -50,7 +50,7 @@ type updatePropertyIn struct {
 type updatePropertyOut struct {
 	NodeID string `json:"nodeId"`
 	Status string `json:"status" jsonschema:"updated or unchanged"`
-	changed
+	changeOut
 }
 
 // updateProperty returns the tool that sets one property of a node. A property that cannot be set
@@ -63,9 +63,9 @@ func (f tools) updateProperty() *tool.Tool {
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in updatePropertyIn) (updatePropertyOut, error) {
 		var value any
 		if err := json.Unmarshal(in.Value, &value); err != nil {
-			return updatePropertyOut{}, wrong(typeMismatch, "newValue is not a JSON value").With("argument", "newValue")
+			return updatePropertyOut{}, invalidParameter(typeMismatch, "newValue is not a JSON value").With("argument", "newValue")
 		}
-		w := writing{c, in.Vault.Vault, &in.nodeMutation}
+		w := request{c, in.Vault.Vault, &in.nodeMutation}
 		return change(ctx, f, w, func(ctx context.Context, e *edit, out *updatePropertyOut) error {
 			n, err := e.node("nodeId", in.NodeID)
 			if err != nil {
@@ -82,7 +82,7 @@ func (f tools) updateProperty() *tool.Tool {
 				return result.failed[0].With("nodeId", n.ID()).With("argument", "propertyName")
 			}
 			out.Status = result.results[in.Property]
-			out.NodeID, err = e.settle(ctx, n, in.DryRun, &out.changed)
+			out.NodeID, err = e.finish(ctx, n, in.DryRun, &out.changeOut)
 			return err
 		})
 	})
@@ -90,7 +90,7 @@ func (f tools) updateProperty() *tool.Tool {
 
 // An updatePayloadIn is the input of tree_update_payload.
 type updatePayloadIn struct {
-	naming
+	nodeArg
 	Patch  tool.Fields `json:"patch" complete:"field" of:"nodeId" jsonschema:"properties and their new values; null removes a field, others are kept"`
 	Atomic bool        `json:"atomic,omitempty" jsonschema:"set all properties or none"`
 	nodeMutation
@@ -100,7 +100,7 @@ type updatePayloadIn struct {
 type updatePayloadOut struct {
 	NodeID  string            `json:"nodeId"`
 	Results map[string]string `json:"results" jsonschema:"by property: updated, unchanged, or why it was not set: internal_property, unknown_field, type_mismatch and others"`
-	changed
+	changeOut
 }
 
 // updatePayload returns the tool that sets several properties of a node. If atomic is set, it sets
@@ -114,7 +114,7 @@ func (f tools) updatePayload() *tool.Tool {
 		if err := checkPatch(in.Patch); err != nil {
 			return updatePayloadOut{}, err
 		}
-		w := writing{c, in.Vault.Vault, &in.nodeMutation}
+		w := request{c, in.Vault.Vault, &in.nodeMutation}
 		return change(ctx, f, w, func(ctx context.Context, e *edit, out *updatePayloadOut) error {
 			n, err := e.node("nodeId", in.NodeID)
 			if err != nil {
@@ -128,11 +128,11 @@ func (f tools) updatePayload() *tool.Tool {
 				return err
 			}
 			if in.Atomic && len(result.failed) > 0 {
-				return wrong("atomic", "nothing was set, because some properties cannot be set").
+				return invalidParameter("atomic", "nothing was set, because some properties cannot be set").
 					With("properties", result.results).With("nodeId", n.ID())
 			}
 			out.Results = result.results
-			out.NodeID, err = e.settle(ctx, n, in.DryRun, &out.changed)
+			out.NodeID, err = e.finish(ctx, n, in.DryRun, &out.changeOut)
 			return err
 		})
 	})
@@ -141,7 +141,7 @@ func (f tools) updatePayload() *tool.Tool {
 // checkPatch returns a fault if a patch is empty.
 func checkPatch(p tool.Fields) error {
 	if len(p) == 0 {
-		return wrong("empty", "patch has no properties").With("argument", "patch")
+		return invalidParameter("empty", "patch has no properties").With("argument", "patch")
 	}
 	return nil
 }
@@ -181,13 +181,13 @@ func (e *edit) write(ctx context.Context, file vault.Path, text []byte, p patch)
 	return e.PutNodes(ctx, file, text, nil, same)
 }
 
-// settle completes a draft: it rewrites the references to nodes whose address changed, and fills
+// finish completes a draft: it rewrites the references to nodes whose address changed, and fills
 // the output. It returns the new address of n.
 //
 // It must be the last step of a draft, when all files are staged. It compares the addresses of all
 // nodes in the changed files before and after, by uid; a title, a move or a removal can change the
 // addresses of other nodes than n. If nothing was staged, it only fills the output.
-func (e *edit) settle(ctx context.Context, n tree.Node, dry bool, out *changed) (string, error) {
+func (e *edit) finish(ctx context.Context, n tree.Node, dry bool, out *changeOut) (string, error) {
 	out.IDMap, out.DryRun = map[string]string{}, dry
 	if e.Touched() {
 		if err := e.relink(ctx, out); err != nil {
@@ -208,7 +208,7 @@ func (e *edit) settle(ctx context.Context, n tree.Node, dry bool, out *changed) 
 //
 // Nodes without a uid of their own, such as folders without an own file, are in e.ids. New
 // references that do not resolve are warnings.
-func (e *edit) relink(ctx context.Context, out *changed) error {
+func (e *edit) relink(ctx context.Context, out *changeOut) error {
 	after := e.Index()
 	staged, err := e.Staged(ctx)
 	if err != nil {
@@ -223,7 +223,7 @@ func (e *edit) relink(ctx context.Context, out *changed) error {
 			is = append(is, n)
 		}
 	}
-	maps.Copy(out.IDMap, tree.Readdressed(e.tree, tree.New(after), was, is))
+	maps.Copy(out.IDMap, tree.ChangedAddresses(e.tree, tree.New(after), was, is))
 	maps.Copy(out.IDMap, e.ids)
 	ids := e.changedIDs(out.IDMap, is)
 	if len(ids) > 0 {
@@ -265,7 +265,7 @@ func (e *edit) changedIDs(moved map[string]string, is []*index.Note) map[string]
 //
 // References in text that was moved from another note are read as they were there; see e.passages.
 // The identities in a rewritten note stay the same, because only references change.
-func (e *edit) rewrite(ctx context.Context, r *relink.Relinker, after *index.Index, out *changed) error {
+func (e *edit) rewrite(ctx context.Context, r *relink.Relinker, after *index.Index, out *changeOut) error {
 	for _, id := range r.Sources() {
 		at := vault.Path(id + ".md")
 		text, exists, err := e.Text(ctx, at)
@@ -323,7 +323,7 @@ type updateNodesOut struct {
 	Results []nodeResult `json:"results" jsonschema:"in the order of the tree"`
 	Matched int          `json:"matched"`
 	Updated int          `json:"updated"`
-	changed
+	changeOut
 }
 
 // updateNodes returns the tool that sets properties of all nodes that match a filter. Nodes that
@@ -339,7 +339,7 @@ func (f tools) updateNodes() *tool.Tool {
 		if err != nil {
 			return updateNodesOut{}, err
 		}
-		return change(ctx, f, writing{c, in.Vault.Vault, &in.nodeMutation}, func(
+		return change(ctx, f, request{c, in.Vault.Vault, &in.nodeMutation}, func(
 			ctx context.Context, e *edit, out *updateNodesOut,
 		) error {
 			return in.run(ctx, e, x, out)
@@ -392,7 +392,7 @@ func (in updateNodesIn) run(
 		out.Results = []nodeResult{}
 		out.Warn("NO_RESULTS", "nothing matches", nil)
 	}
-	_, err = e.settle(ctx, tree.Node{}, in.DryRun, &out.changed)
+	_, err = e.finish(ctx, tree.Node{}, in.DryRun, &out.changeOut)
 	return err
 }
 

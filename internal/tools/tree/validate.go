@@ -29,7 +29,7 @@ type validateTreeIn struct {
 // A validateOut is the output of tree_validate_tree.
 type validateOut struct {
 	Violations []tree.Violation `json:"violations" jsonschema:"in the order of the tree"`
-	paged
+	pageOut
 }
 
 // violationColumns are the members of a violation that a table shows.
@@ -45,7 +45,7 @@ func (f tools) validateTree() *tool.Tool {
 	s.Commands = []tool.Command{{Words: "node validate", Args: []string{"rulesetId?"}}}
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in validateTreeIn) (validateOut, error) {
 		out := validateOut{Violations: []tree.Violation{}}
-		r, top, err := f.readNode(ctx, c, spot{in.Vault, in.AsOf, "rootNodeId", in.RootNodeID}, &out)
+		r, top, err := f.readNode(ctx, c, nodeRef{in.Vault, in.AsOf, "rootNodeId", in.RootNodeID}, &out)
 		if err != nil {
 			return out, err
 		}
@@ -87,7 +87,7 @@ func (v *validateOut) take(p page, all []tree.Violation) error {
 //
 // nodes should be in the order of the tree, so that each file is read once. A set that the vault
 // does not have is INVALID_PARAMETER.
-func (r *reading) violations(ctx context.Context, set string, nodes []tree.Node) ([]tree.Violation, error) {
+func (r *treeView) violations(ctx context.Context, set string, nodes []tree.Node) ([]tree.Violation, error) {
 	k, err := tree.NewChecker(r.Tree, r.view.Clock, set)
 	if err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func (r *reading) violations(ctx context.Context, set string, nodes []tree.Node)
 		})
 	}
 	all, file, text := []tree.Violation{}, "", []byte(nil)
-	going := state.Going(ctx)
+	going := state.KeepGoing(ctx)
 	for _, n := range nodes {
 		if !going() {
 			return nil, ctx.Err()
@@ -120,7 +120,7 @@ func (r *reading) violations(ctx context.Context, set string, nodes []tree.Node)
 
 // A lintPayloadIn is the input of tree_lint_payload.
 type lintPayloadIn struct {
-	naming
+	nodeArg
 	RulesetID string `json:"rulesetId,omitempty" default:"default" alias:"ruleset_id,ruleset" jsonschema:"as in validate_tree"`
 	tool.AsOf
 }
@@ -128,7 +128,7 @@ type lintPayloadIn struct {
 // A lintOut is the output of tree_lint_payload.
 type lintOut struct {
 	Violations []tree.Violation `json:"violations"`
-	versioned
+	versionOut
 }
 
 // lintPayload returns the tool that checks one node by a set of rules.
@@ -139,7 +139,7 @@ func (f tools) lintPayload() *tool.Tool {
 	s.Commands = []tool.Command{{Words: "node lint", Args: []string{"nodeId", "rulesetId?"}}}
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in lintPayloadIn) (lintOut, error) {
 		out := lintOut{Violations: []tree.Violation{}}
-		r, n, err := f.readNode(ctx, c, spot{in.Vault, in.AsOf, "nodeId", in.NodeID}, &out)
+		r, n, err := f.readNode(ctx, c, nodeRef{in.Vault, in.AsOf, "nodeId", in.NodeID}, &out)
 		if err != nil {
 			return out, err
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/hosted"
 	"github.com/rookeryhq/rookery/internal/table"
-	"github.com/rookeryhq/rookery/internal/team"
+	"github.com/rookeryhq/rookery/internal/tenant"
 )
 
 func main() {
@@ -27,7 +27,7 @@ func main() {
 
 func serve(c config.Config) error {
 	h, err := hosted.New(hosted.Options{
-		Teams: team.NewTeams(team.Options{}), Server: c, Closed: true,
+		Teams: tenant.NewRegistry(tenant.Options{}), Server: c, Closed: true,
 		Tables: func(context.Context, string) (table.Table, error) { return nil, table.ErrNotFound },
 	})
 	if err != nil {

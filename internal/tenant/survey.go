@@ -1,0 +1,100 @@
+package tenant
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/rookeryhq/rookery/internal/job"
+	"github.com/rookeryhq/rookery/internal/table"
+)
+
+// A RegisteredTenant is a name in the registry of tenants.
+type RegisteredTenant struct {
+	Name    string
+	Live    bool // a tenant has the name
+	Erasing bool // an erasure of a tenant with this name has not ended
+
+	incarnation int
+}
+
+// Tenants returns all names in the registry, sorted, including those of erased tenants whose
+// erasure is still listed. It costs one Query for each MB of the registry. An item that cannot be
+// read is skipped, and its error is returned together with the other names.
+func (t *Registry) Tenants(ctx context.Context) (all []RegisteredTenant, err error) {
+	for it, failed := range t.opt.registry().Query(ctx, registry, "", "~") {
+		if failed != nil {
+			return nil, fmt.Errorf("list the tenants: %w", failed)
+		}
+		r, unread := readRegistration(it)
+		if unread != nil {
+			err = unread
+			continue
+		}
+		one := RegisteredTenant{Name: it.Sort, Live: r.isLive(), incarnation: r.Incarnation}
+		for _, at := range r.Erasures {
+			one.Erasing = one.Erasing || at.Done.IsZero()
+		}
+		all = append(all, one)
+	}
+	return all, err
+}
+
+// A Survey is the vaults and the unfinished work of a tenant, found without opening the tenant or a
+// vault. A deployment without background processes uses it to find out what must be done, at the
+// cost of a few reads for each tenant.
+type Survey struct {
+	Vaults     []Entry     // by name, including those in the trash
+	Jobs       []job.Item  // jobs that have not ended, oldest first
+	Adopts     bool        // an erasure of a vault has no job yet
+	CompactDue bool        // CompactTenant has something to do
+	Table      table.Table // the tenant's table
+
+	own *Tenant
+}
+
+// Survey reads the end of a tenant's log, with an image if the log was compacted, and its open
+// jobs. It costs a few reads, whatever the number of vaults. A tenant that no longer exists is
+// UNAUTHENTICATED.
+func (t *Registry) Survey(ctx context.Context, r RegisteredTenant) (*Survey, error) {
+	o, err := t.opt.forTenant(ctx, r.Name, r.incarnation)
+	if err != nil {
+		return nil, err
+	}
+	own, err := openReadOnly(o)
+	if err != nil {
+		return nil, err
+	}
+	s, _, err := own.State(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := &Survey{
+		Vaults: s.Vaults(), CompactDue: own.CompactDue(), Table: o.Table, own: own,
+	}
+	if out.Jobs, err = own.newJobs().Open(ctx); err != nil {
+		return nil, err
+	}
+	for _, e := range s.vaults {
+		out.Adopts = out.Adopts || e.Erasure != nil && !e.free() && !out.erases(e)
+	}
+	return out, nil
+}
+
+// erases reports whether a job of the survey erases a vault.
+func (s *Survey) erases(e Entry) bool {
+	for i := range s.Jobs {
+		if s.Jobs[i].Kind == vaultErase && s.Jobs[i].Target.Vault == e.Name {
+			return true
+		}
+	}
+	return false
+}
+
+// Followed returns a vault of the tenant without reading it.
+func (s *Survey) Followed(e Entry) (FollowedVault, error) {
+	return s.own.followedOf(e.Name, e.Incarnation)
+}
+
+// JobsMessage returns the message that requests one pass over the jobs of a tenant; see
+// Registry.WorkOf.
+func JobsMessage(tenant string) job.Message { return job.Message{V: 1, Kind: jobsKind, Tenant: tenant} }
