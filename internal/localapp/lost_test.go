@@ -79,7 +79,7 @@ func newControl(t *testing.T, now time.Time) control {
 
 // tools returns the names of all tools that change something, except the one that erases the
 // tenant: no token is valid after it. Lost answers of that call are tested with the erasures of
-// internal/team.
+// internal/tenant.
 func (p prepared) tools() []string {
 	all := slices.Sorted(maps.Keys(p.calls))
 	return slices.DeleteFunc(all, func(name string) bool { return name == "team_tenant_erase" })

@@ -2,7 +2,7 @@
 // tenant, and the tokens, members and issuers with their roles (CONTRACT §4, team).
 //
 // Three kinds of state are behind these tools. The log of the tenant contains the list of vaults
-// with their settings, and all tokens, members and issuers; package internal/team commits to it.
+// with their settings, and all tokens, members and issuers; package internal/tenant commits to it.
 // Each vault has a log of its own, with its notes and memories. Jobs are neither: they are records
 // of long work, in a table. The tools here translate arguments, make the checks that depend on the
 // caller, and build answers; they decide nothing about storage.
