@@ -68,12 +68,12 @@ type entryWalk struct {
 	baseCursor
 	last      string
 	removed   btree.IterG[entry] // at the next removed entry
-	atRemoved bool               // gone is at an entry
+	atRemoved bool               // removed is at an entry
 	yield     func(entry) bool
 }
 
 // valid reports whether the walk is at an entry.
-func (w *entryWalk) valid() bool { return w.valid() && w.name <= w.last }
+func (w *entryWalk) valid() bool { return w.baseCursor.valid() && w.name <= w.last }
 
 // yieldBefore yields the entries less than limit. It returns false if yield did.
 func (w *entryWalk) yieldBefore(limit entry) bool {
