@@ -31,17 +31,17 @@ const registryFormat = 2
 // earlier ones. A value that was read is not changed; register writes a changed copy if the item is
 // still the one that was read.
 type registration struct {
-	Format      int             `json:"format"`
-	Incarnation int             `json:"incarnation,omitempty"` // number of the newest tenant with this name
-	Erasures    []TenantErasure `json:"erasures,omitempty"`    // oldest first
+	Format      int               `json:"format"`
+	Incarnation int               `json:"incarnation,omitempty"` // number of the newest tenant with this name
+	Erasures    []RegistryErasure `json:"erasures,omitempty"`    // oldest first
 
 	name string
 	item table.Item // the item as it was read; with a zero Key if there is none
 }
 
-// A TenantErasure is the progress of a tenant's erasure. It is authoritative, because the tenant's
+// A RegistryErasure is the progress of a tenant's erasure. It is authoritative, because the tenant's
 // own log is destroyed.
-type TenantErasure struct {
+type RegistryErasure struct {
 	Incarnation int    `json:"incarnation"`
 	Call        string `json:"call,omitempty"`    // digest of the call's principal and key; empty: it had no key
 	Request     string `json:"request,omitempty"` // digest of the call's request; empty: written by an earlier release
@@ -86,8 +86,8 @@ func (r registration) isLive() bool { return r.known() && r.erasure(r.Incarnatio
 
 // erasure returns the erasure of an incarnation, or nil if it is not erased or its erasure is no
 // longer listed.
-func (r registration) erasure(incarnation int) *TenantErasure {
-	i := slices.IndexFunc(r.Erasures, func(e TenantErasure) bool { return e.Incarnation == incarnation })
+func (r registration) erasure(incarnation int) *RegistryErasure {
+	i := slices.IndexFunc(r.Erasures, func(e RegistryErasure) bool { return e.Incarnation == incarnation })
 	if i < 0 {
 		return nil
 	}
@@ -107,7 +107,7 @@ func (r registration) isErasing() bool {
 // without a tenant expires too. Until a name has an erased tenant, its item has the first
 // format, which earlier releases read.
 func (r registration) op(now time.Time) (table.Op, error) {
-	r.Erasures = slices.DeleteFunc(slices.Clone(r.Erasures), func(e TenantErasure) bool {
+	r.Erasures = slices.DeleteFunc(slices.Clone(r.Erasures), func(e RegistryErasure) bool {
 		return e.Incarnation != r.Incarnation && !e.Done.IsZero() && now.Sub(e.Done) >= job.Retention
 	})
 	if len(r.Erasures) > 0 || r.Incarnation > 1 {

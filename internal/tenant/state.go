@@ -1,4 +1,4 @@
-// Package team implements a tenant: its vaults, and the members, tokens and issuers that determine
+// Package tenant implements a tenant: its vaults, and the members, tokens and issuers that determine
 // access to them.
 //
 // A tenant is a log like a vault (DESIGN §1.1). Its entries are records; State is the result of

@@ -69,7 +69,7 @@ func (t *Registry) Erase(ctx context.Context, c eventlog.Call, tenant string) (E
 
 // byCall returns the erasure that a call with the same principal and key began, or nil. If that
 // call was a different request, the error is IDEMPOTENCY_KEY_REUSED.
-func (r registration) byCall(c eventlog.Call) (*TenantErasure, error) {
+func (r registration) byCall(c eventlog.Call) (*RegistryErasure, error) {
 	if c.Key == "" {
 		return nil, nil
 	}
@@ -127,10 +127,10 @@ func (t *Registry) mayErase(ctx context.Context, c eventlog.Call, tenant string)
 // call's, that of an earlier call with the same key, or that of another caller.
 func (t *Registry) beginErasure(
 	ctx context.Context, c eventlog.Call, tenant string,
-) (*TenantErasure, error) {
+) (*RegistryErasure, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), eraseTimeout)
 	defer cancel()
-	var at *TenantErasure
+	var at *RegistryErasure
 	_, err := t.register(ctx, tenant, func(now *registration) (_ bool, err error) {
 		if at, err = now.byCall(c); at != nil || err != nil {
 			return false, err
@@ -143,7 +143,7 @@ func (t *Registry) beginErasure(
 			return false, noTenant()
 		}
 		began := t.opt.Now().UTC()
-		at = &TenantErasure{
+		at = &RegistryErasure{
 			Incarnation: now.Incarnation, Call: keyOf(c), Request: digest(string(c.Request)), By: JobBy(c.Who),
 			Erasure: Erasure{Began: began, Job: job.NewID(began)},
 		}
@@ -154,7 +154,7 @@ func (t *Registry) beginErasure(
 }
 
 // continueErasure continues an erasure that has begun, for as long as a call may take.
-func (t *Registry) continueErasure(ctx context.Context, tenant string, at TenantErasure) (ErasedTenant, error) {
+func (t *Registry) continueErasure(ctx context.Context, tenant string, at RegistryErasure) (ErasedTenant, error) {
 	if !at.Swept.IsZero() {
 		return t.wasErased(ctx, tenant, at)
 	}
@@ -183,7 +183,7 @@ func erasedTenant(it job.Item) (ErasedTenant, error) {
 
 // wasErased returns the result of an erasure that has destroyed everything that existed.
 func (t *Registry) wasErased(
-	ctx context.Context, tenant string, at TenantErasure,
+	ctx context.Context, tenant string, at RegistryErasure,
 ) (ErasedTenant, error) {
 	out := ErasedTenant{Receipt: at.Receipt, Swept: true, Job: &job.Brief{ID: at.Job, State: job.Done}}
 	if !at.Done.IsZero() {
@@ -200,7 +200,7 @@ func (t *Registry) wasErased(
 }
 
 // erasureJob returns the job of an erasure.
-func (t *Registry) erasureJob(ctx context.Context, tenant string, at TenantErasure) (job.Item, error) {
+func (t *Registry) erasureJob(ctx context.Context, tenant string, at RegistryErasure) (job.Item, error) {
 	e, err := t.eraser(ctx, tenant, at.Incarnation)
 	if err != nil {
 		return job.Item{}, err
@@ -255,7 +255,7 @@ func (t *Registry) WorkOf(ctx context.Context, tenant string) (next time.Time, e
 
 // workOn makes one pass over the job of an erasure, and creates the job if a crash left none.
 func (t *Registry) workOn(
-	ctx context.Context, tenant string, at TenantErasure,
+	ctx context.Context, tenant string, at RegistryErasure,
 ) (next time.Time, err error) {
 	e, err := t.eraser(ctx, tenant, at.Incarnation)
 	if err != nil {

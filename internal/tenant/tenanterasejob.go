@@ -82,7 +82,7 @@ func (t *Registry) ended(tenant string, incarnation int) bool {
 }
 
 // request returns the request for the job of an erasure that has begun.
-func (e *eraser) request(at TenantErasure) job.Request {
+func (e *eraser) request(at RegistryErasure) job.Request {
 	return job.Request{ID: at.Job, Kind: tenantErase, By: at.By}
 }
 
@@ -116,7 +116,7 @@ func (e *eraser) kind() job.Kind {
 // An ending is the state of a tenant's erasure during one step of its job.
 type ending struct {
 	*eraser
-	at   TenantErasure // as in the registry
+	at   RegistryErasure // as in the registry
 	job  string
 	call eventlog.Call
 	done Receipt
@@ -356,7 +356,7 @@ func (d *ending) compact(ctx context.Context) error {
 	d.done.Add(eventlog.Erased{Expires: []eventlog.Rest{
 		{What: "receipt", Until: now.Add(eventlog.SweepAgain + job.Retention)},
 	}})
-	if err := d.record(ctx, func(at *TenantErasure) { at.Swept, at.Receipt = now, d.done }); err != nil {
+	if err := d.record(ctx, func(at *RegistryErasure) { at.Swept, at.Receipt = now, d.done }); err != nil {
 		return err
 	}
 	d.own.opt.Log.InfoContext(ctx, "a tenant is erased", slog.String("job", d.job),
@@ -385,12 +385,12 @@ func (d *ending) sweep(ctx context.Context) error {
 	if err := d.own.compact(ctx); err != nil {
 		return err
 	}
-	return d.record(ctx, func(at *TenantErasure) { at.Done = d.own.opt.Now().UTC() })
+	return d.record(ctx, func(at *RegistryErasure) { at.Done = d.own.opt.Now().UTC() })
 }
 
 // record writes the progress of the erasure to the registry, unless another process has recorded
 // more. The registry may contain another tenant of the name by now; its entry stays as it is.
-func (d *ending) record(ctx context.Context, change func(*TenantErasure)) error {
+func (d *ending) record(ctx context.Context, change func(*RegistryErasure)) error {
 	_, err := d.registry.register(ctx, d.own.opt.Tenant, func(now *registration) (bool, error) {
 		at := now.erasure(d.incarnation)
 		if at == nil || !at.Done.IsZero() || !at.Swept.Equal(d.at.Swept) {
