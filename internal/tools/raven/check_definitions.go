@@ -1,0 +1,150 @@
+package raven
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/query"
+	"github.com/rookeryhq/rookery/internal/vault"
+	"github.com/rookeryhq/rookery/internal/yamltext"
+)
+
+// definitions checks the schema: the problems of loading it, types and traits that it refers to and
+// does not declare, invalid defaults, types and traits without a single object or use, required
+// references that no first object could have, and missing templates. It reports them at their lines
+// in schema.yaml, or at line 1 if the text is unknown.
+func (c *vaultCheck) definitions() {
+	line := func(path ...string) int { return max(1, yamltext.Line(c.schema, path)) }
+	for _, f := range problemsOf(c.idx.SchemaErr()) {
+		at := 1
+		if f.Location != nil {
+			at = f.Location.Line
+		}
+		code := "config_error"
+		if _, ok := f.Details["value_types"]; ok {
+			code = "unknown_field_type"
+		}
+		c.report(finding{fault: f, code: code}, vault.SchemaFile, at)
+	}
+	s := c.idx.Schema()
+	for _, f := range dangling(s) {
+		one := finding{fault: f, code: "missing_target_type"}
+		if f.Code == fault.InvalidTrait {
+			one.code, one.warning = "undefined_trait_of_type", true
+		}
+		where, _ := f.Details["where"].(string)
+		c.report(one, vault.SchemaFile, line(strings.Split(where, ".")...))
+	}
+	for _, f := range unfit(s, c.clock) {
+		where, _ := f.Details["where"].(string)
+		c.report(finding{fault: f, code: "invalid_default"}, vault.SchemaFile, line(strings.Split(where, ".")...))
+	}
+	for _, t := range s.Types {
+		if t.Builtin {
+			continue
+		}
+		if c.idx.Count(t.Name) == 0 {
+			c.report(finding{fault: fault.New(fault.SchemaError, "no object has the type %s", t.Name).
+				With("type", t.Name),
+				code: "unused_type", warning: true, typ: t.Name}, vault.SchemaFile, line("types", t.Name))
+		}
+		for _, f := range t.Fields {
+			if f.Required && !f.HasDefault && f.Type == "ref" && f.Target == t.Name {
+				c.report(finding{fault: fault.New(fault.SchemaError, "the field %s of %s is required and "+
+					"refers to another %s: the first object cannot have a target", f.Name, t.Name, t.Name).
+					With("field", f.Name), code: "self_referential_required", warning: true, typ: t.Name},
+					vault.SchemaFile, line("types", t.Name, "fields", f.Name))
+			}
+		}
+	}
+	for _, t := range s.Traits {
+		if c.idx.TraitCount(t.Name) == 0 {
+			c.report(finding{fault: fault.New(fault.SchemaError, "the trait %s is not used", t.Name).
+				With("trait", t.Name),
+				code: "unused_trait", warning: true, trait: t.Name}, vault.SchemaFile, line("traits", t.Name))
+		}
+	}
+	c.templates(s, line)
+}
+
+// templates reports templates of the schema that do not exist. line returns the line in schema.yaml
+// of a key with the given path.
+//
+// A type can name a template by its id in the schema or by the path of a file; an id that the
+// schema does not have is tried as a path.
+func (c *vaultCheck) templates(s *vault.Schema, line func(...string) int) {
+	missing := func(file, typ string, at int) {
+		if file == "" {
+			return
+		}
+		path := strings.TrimSuffix(file, ".md") + ".md"
+		if _, ok := c.idx.File(path); !ok {
+			c.report(finding{fault: fault.New(fault.NotFound, "the template %q does not exist", firstRunes(file)).
+				With("file", firstRunes(file)), code: "missing_template", warning: true, typ: typ},
+				vault.SchemaFile, at)
+		}
+	}
+	for _, t := range s.Templates {
+		missing(t.File, "", line("templates", t.ID))
+	}
+	for _, t := range s.Types {
+		missing(t.Template, t.Name, line("types", t.Name))
+		if _, ok := s.Template(t.DefaultTemplate); t.DefaultTemplate != "" && !ok {
+			missing(t.DefaultTemplate, t.Name, line("types", t.Name))
+		}
+	}
+}
+
+// settings checks raven.yaml and rookery.yaml: the problems of loading them, settings of Raven that
+// Rookery accepts and does not follow, and saved queries that can never run. Saved queries are not
+// checked while the schema is invalid, because all their types would be unknown.
+func (c *vaultCheck) settings() {
+	for _, f := range problemsOf(c.idx.ConfigErr()) {
+		file, at := vault.ConfigRaven, 1
+		if f.Location != nil {
+			file, at = f.Location.File, f.Location.Line
+		}
+		c.report(finding{fault: f, code: "config_error"}, file, at)
+	}
+	config := c.idx.Config()
+	odd := func(message string) {
+		c.report(finding{fault: fault.New(fault.SchemaError, "%s", message), code: "config_error", warning: true},
+			vault.ConfigRaven, 1)
+	}
+	if config.Deletion.Behavior == "permanent" {
+		odd("deletion.behavior permanent is not supported: deleted notes are moved to the trash")
+	}
+	if dir := strings.TrimSuffix(config.Deletion.TrashDir, "/"); dir != strings.TrimSuffix(vault.Trash, "/") {
+		odd("deletion.trash_dir is not supported: deleted notes are moved to .trash")
+	}
+	world := query.State{Index: c.idx, Clock: c.clock}.Env()
+	world.Resolve = nil // missing targets of references are not reported here
+	for _, q := range config.Queries {
+		if err := checkSaved(q, world); err != nil && c.idx.SchemaErr() == nil {
+			c.report(finding{fault: fault.New(fault.InvalidQuery, "the saved query %q is invalid: %s", firstRunes(q.Name),
+				fault.Of(err).Message).With("name", firstRunes(q.Name)).With("cause", string(fault.Of(err).Code)),
+				code: "invalid_saved_query", warning: true}, vault.ConfigRaven, 1)
+		}
+	}
+}
+
+// checkSaved returns an error if a saved query is invalid for all values of its inputs.
+//
+// A saved query has either a text in the query language or the older form of lists of types,
+// traits, filters and tags, which is converted first.
+func checkSaved(s vault.Query, w query.Env) error {
+	if s.Query == "" {
+		for name := range s.Filters {
+			if !slices.Contains(s.Traits, name) {
+				return fault.New(fault.InvalidValue, "the filter of %q has no effect: traits does not list it", name)
+			}
+		}
+		return query.Check(query.FromList(s.Types, s.Traits, s.Filters, s.Tags), w)
+	}
+	q, err := query.Parse(s.Query)
+	if err != nil {
+		return err
+	}
+	return query.Check(q, w)
+}
