@@ -27,7 +27,7 @@ var ownCommands = map[string]string{
 	"httptool/clientfault.go": "it is a client, which the command line uses",
 	"repo/examine.go":         "it examines a vault for the operator",
 	"repo/examine_files.go":   "it examines a vault for the operator",
-	"team/examine.go":         "it examines a tenant for the operator",
+	"tenant/examine.go":       "it examines a tenant for the operator",
 	"tools/raven/shell.go":    "it writes create_command, which a document demands",
 }
 

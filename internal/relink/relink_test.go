@@ -265,3 +265,30 @@ func TestMoveKeepsWhatReferencesLeadTo(t *testing.T) {
 		}
 	})
 }
+
+// TestRewriteAll checks that RewriteAll gives the results of Rewrite, in the order of the notes.
+func TestRewriteAll(t *testing.T) {
+	files := map[string]string{"people/freya.md": "# The queen\n", "people/bjorn.md": ""}
+	for i := range 100 {
+		text := "Nothing.\n"
+		if i%3 > 0 {
+			text = strings.Repeat("See [[people/freya]] and [[people/bjorn]].\n\n", i%5+1)
+		}
+		files[fmt.Sprintf("notes/%03d.md", i)] = text
+	}
+	ids := map[string]string{"people/freya": "staff/freya"}
+	moved := maps.Clone(files)
+	moved["staff/freya.md"] = moved["people/freya.md"]
+	delete(moved, "people/freya.md")
+	before, after := build(files), build(moved)
+	sources := relink.New(before, after, ids).Sources()
+	var texts [][]byte
+	var want []relink.Result
+	for _, id := range sources {
+		texts = append(texts, []byte(moved[id+".md"]))
+		want = append(want, relink.New(before, after, ids).Rewrite(id, []byte(moved[id+".md"])))
+	}
+	require.Greater(t, len(sources), 50)
+	require.Equal(t, want, relink.New(before, after, ids).RewriteAll(sources, texts))
+	require.Empty(t, relink.New(before, after, ids).RewriteAll(nil, nil))
+}

@@ -68,8 +68,8 @@ func stepReader[In input[P], Out any, P answerOf[Out]](
 		if err := t.ReadArgs(data, notInSteps, &in); err != nil {
 			return step{}, err
 		}
-		if l, ok := any(in).(interface{ legal() error }); ok {
-			if err := l.legal(); err != nil {
+		if l, ok := any(in).(interface{ validate() error }); ok {
+			if err := l.validate(); err != nil {
 				return step{}, err
 			}
 		}
