@@ -61,8 +61,9 @@ func (v *Vault) goOnFrom(ctx context.Context, s eventlog.Snapshot[*index.Index],
 		return err
 	}
 	found.replace(s.State)
-	// What drawing the image needed, and the search index before, need not be there beside two
-	// states.
+	// The buffers of the image and the previous search index are garbage now. They are returned
+	// before the second state is decoded, because two states in memory are the peak of the
+	// process.
 	debug.FreeOSMemory()
 	state, err := index.ReadImage(m.State())
 	if err != nil {
