@@ -107,8 +107,8 @@ func (d *draft) names(f *File) []string {
 	return all
 }
 
-// An entryDiff collects the entries that are added to and removed from the index, over several files.
-// came and went are in no particular order.
+// An entryDiff collects the entries that are added to and removed from the index, over several
+// files. came and went are in no particular order.
 type entryDiff struct {
 	added, removed []entry
 	sums           map[string]int // by name: the change of its count

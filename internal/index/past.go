@@ -2,8 +2,9 @@ package index
 
 import "time"
 
-// A NoteTimes is the times of a note, and of everything in it, at some version. A commit that restores
-// the note with the text of that version must store them, because they are recorded nowhere else.
+// A NoteTimes is the times of a note, and of everything in it, at some version. A commit that
+// restores the note with the text of that version must store them, because they are recorded
+// nowhere else.
 type NoteTimes struct {
 	Note     Times   `json:"note"`               // of the note as a whole
 	Sections []Times `json:"sections,omitempty"` // by position

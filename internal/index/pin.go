@@ -46,10 +46,10 @@ func (x *Index) claims(pin string) []*Trait {
 	return all
 }
 
-// pinOwner returns the trait that is entitled to a pin: the first by path and line that claims it. It
-// returns nil if none claims it, or if a trait without such a claim has the id already, because ids
-// that are in use do not move. The traits of the note at the path but do not count as having it,
-// because their ids are about to be assigned.
+// pinOwner returns the trait that is entitled to a pin: the first by path and line that claims it.
+// It returns nil if none claims it, or if a trait without such a claim has the id already, because
+// ids that are in use do not move. The traits of the note at the path but do not count as having
+// it, because their ids are about to be assigned.
 func (d *draft) pinOwner(pin, but string) *Trait {
 	all := d.claims(pin)
 	if len(all) == 0 {

@@ -109,8 +109,8 @@ func (n *Note) readFields(fm *markdown.Frontmatter) {
 	}
 }
 
-// declaredType returns the type that a note declares with this value. A value that is not a text, or
-// that contains control characters, counts as page (reference/raven.md §1.3).
+// declaredType returns the type that a note declares with this value. A value that is not a text,
+// or that contains control characters, counts as page (reference/raven.md §1.3).
 func declaredType(v any) string {
 	s, ok := v.(string)
 	if v != nil && (!ok || strings.ContainsFunc(s, unicode.IsControl)) {
