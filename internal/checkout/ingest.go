@@ -56,8 +56,8 @@ func (c *Checkout) Reindex(ctx context.Context, t IngestOptions) (IngestResult, 
 	return c.Ingest(ctx, t)
 }
 
-// forgetRefused forgets which files the vault refused, because it may accept them now: its quota may
-// have been raised, or the other of two files with equal names may be gone. Files with other
+// forgetRefused forgets which files the vault refused, because it may accept them now: its quota
+// may have been raised, or the other of two files with equal names may be gone. Files with other
 // reasons are examined again when they change.
 func (c *Checkout) forgetRefused() {
 	c.mu.Lock()

@@ -46,10 +46,10 @@ func (c *Checkout) loadStatCache(ctx context.Context) {
 	}
 }
 
-// saveStatCache stores the sights of files whose text is that of the vault, for the next process. Sights
-// of other files are not worth keeping: these are edits, which are read anyway. It stores nothing
-// before the first sweep is complete, because the set would be partial. A failure is only logged:
-// it costs the next start time, and no data.
+// saveStatCache stores the sights of files whose text is that of the vault, for the next process.
+// Sights of other files are not worth keeping: these are edits, which are read anyway. It stores
+// nothing before the first sweep is complete, because the set would be partial. A failure is only
+// logged: it costs the next start time, and no data.
 func (c *Checkout) saveStatCache(ctx context.Context) {
 	if c.opt.Memory == nil || c.first() {
 		return

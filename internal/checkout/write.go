@@ -125,10 +125,11 @@ func (c *Checkout) replace(
 	return c.files.Exchange(ctx, key, text, old)
 }
 
-// handleFound handles a file that does not have the expected content. If it already has the new content,
-// there is nothing to do. If it has the text of an outside edit that the log has ingested, it is
-// replaced. If it was removed after such an ingest, the note still has the changes of others, and
-// the file is written again. In every other case the error is the *blob.Found. The caller holds mu.
+// handleFound handles a file that does not have the expected content. If it already has the new
+// content, there is nothing to do. If it has the text of an outside edit that the log has ingested,
+// it is replaced. If it was removed after such an ingest, the note still has the changes of others,
+// and the file is written again. In every other case the error is the *blob.Found. The caller holds
+// mu.
 func (c *Checkout) handleFound(
 	ctx context.Context, path string, w *change, found *blob.Found,
 ) error {
