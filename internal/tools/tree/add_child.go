@@ -86,7 +86,7 @@ type child struct {
 }
 
 // child parses and checks the properties of the new node. It returns INVALID_PARAMETER for a
-// property that cannot be set.
+// property that cannot be set. It reads no text and stages nothing.
 //
 // Names of properties are accepted in any case and with the prefix payload. The property title sets
 // the title; body is a text without headings, content one whose headings become nodes; all others

@@ -48,7 +48,8 @@ type settler[Out any] interface {
 
 // change runs fn, which drafts a change of the vault and fills the output. The version token is
 // checked first: it returns CONFLICT if the token is missing or not valid. fn must call edit.covers
-// for the nodes that it changes.
+// for the nodes that it changes. It may run several times, each time with a new edit and a new
+// output, so it must keep nothing from an earlier run. If it returns an error, nothing is written.
 //
 // The log's own check of if_version is not used: which nodes a call affects is known only inside
 // the draft. The answer of a CONFLICT names the agent whose commit changed the node. For a repeated
@@ -163,7 +164,8 @@ func (e *edit) coversAll() error {
 	}
 }
 
-// node returns the node that an argument names, or NOT_FOUND.
+// node returns the node that an argument names, or NOT_FOUND. It is a node of e.tree, the state
+// before the change, whatever is staged already.
 func (e *edit) node(arg, id string) (tree.Node, error) { return nodeIn(e.tree, arg, id) }
 
 // source returns the node to change in place of n: n itself, or the node that it represents. It

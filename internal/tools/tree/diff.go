@@ -155,7 +155,8 @@ func (in diffOptions) shown(out tree.Diff) tree.Diff {
 	return out
 }
 
-// hash returns a digest of a text, for the output.
+// hash returns a digest of a text, for the output: the first 64 bits of its SHA-256. A caller can
+// only compare it with other digests of this family.
 func hash(text []byte) string {
 	sum := sha256.Sum256(text)
 	return "sha256:" + hex.EncodeToString(sum[:8])

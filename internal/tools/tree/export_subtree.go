@@ -283,7 +283,7 @@ func (x *exportNode) csv() (string, error) {
 	return b.String(), failed
 }
 
-// each calls do with the node and all its descendants.
+// each calls do with the node and all its descendants, each after its parent.
 func (x *exportNode) each(do func(*exportNode)) {
 	do(x)
 	for _, child := range x.Children {

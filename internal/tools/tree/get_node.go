@@ -77,8 +77,8 @@ func (f tools) read(ctx context.Context, c auth.Caller, name tool.Vault, at tool
 	return r, err
 }
 
-// A nodeRef is the vault, the version and the node that a call reads. arg is the argument that names
-// the node.
+// A nodeRef is the vault, the version and the node that a call reads. arg is the argument that
+// names the node.
 type nodeRef struct {
 	vault tool.Vault
 	at    tool.AsOf
@@ -133,7 +133,8 @@ func (r *treeView) viewer(otherwise bool) *tree.Viewer {
 }
 
 // text returns the text of the file that contains a node, or nil if it has none. Of a folder this
-// is its own file.
+// is its own file. The caller must not change it. The text of each file may be read several times;
+// use r.texts for several nodes of one file.
 func (r *treeView) text(ctx context.Context, n tree.Node) ([]byte, error) {
 	if n.Note != nil {
 		return r.view.Vault.Text(ctx, n.Note.Body)

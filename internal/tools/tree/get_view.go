@@ -75,7 +75,8 @@ func (f tools) getView() *tool.Tool {
 // A viewBuilder is the view of a subtree.
 //
 // A view shows a node, and the children of nodes that are expanded. It is used to fill one page or
-// one export.
+// one export. Whether a node is expanded follows from the nearest rule of the session above it and
+// from otherwise; see tree.Viewer.
 type viewBuilder struct {
 	*treeView
 	shaper    tree.Shaper

@@ -233,7 +233,8 @@ func (i *viewImporter) run(v *givenView) error {
 }
 
 // checkTypes returns a fault if the type of a node does not exist in the vault, neither by its own
-// name nor by the one that payloadTypes maps it to.
+// name nor by the one that payloadTypes maps it to. It also checks the descendants. The types have
+// no other effect: a view does not contain the properties of nodes.
 func (i *viewImporter) checkTypes(n *givenNode) error {
 	name := n.payloadType
 	if given, ok := i.in.PayloadTypes[name]; ok {

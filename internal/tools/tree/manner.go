@@ -19,9 +19,9 @@ type nodeMutation struct {
 	tool.Marked
 }
 
-// A loggedMutation is a mutation in the form in which it is logged. The idempotency key is specific to the
-// agent. The version is empty: the version token is compared later, when the changed nodes are
-// known.
+// A loggedMutation is a nodeMutation in the form in which it is logged. The idempotency key is
+// specific to the agent. The version is empty: the version token is compared later, when the
+// changed nodes are known.
 //
 // It implements mutation.Mutation. The agent and the key are separated by a NUL byte.
 type loggedMutation struct {

@@ -133,7 +133,8 @@ func kindOf(id string) tree.Kind {
 	return tree.Note
 }
 
-// mayContain reports whether a node of the kind below can be a child of a node of the kind above.
+// mayContain reports whether a node of the kind below can be a child of a node of the kind above:
+// folders and notes below the vault and folders, sections below notes and sections.
 func mayContain(above, below tree.Kind) bool {
 	inFolder := above == tree.Vault || above == tree.Folder
 	return inFolder && (below == tree.Folder || below == tree.Note) || !inFolder && below == tree.Section

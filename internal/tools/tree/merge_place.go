@@ -45,7 +45,8 @@ func (m *merger) placeAll(ctx context.Context) error {
 	return nil
 }
 
-// replaces reports whether the children of a matched node are replaced by those in the JSON.
+// replaces reports whether the children of a matched node are replaced by those in the JSON. The
+// target itself keeps its other children: only the root of the JSON is merged below it.
 func (m *merger) replaces(g *mergeNode) bool {
 	return m.in.Strategy == byReplace && g.Children != nil && g != m.top
 }
@@ -280,8 +281,8 @@ func (m *merger) removeSections(ctx context.Context, gone []tree.Node) error {
 	return err
 }
 
-// trashItemsOf returns sections of a note in the form in which the trash stores them. text is the text
-// of the note; it is parsed once.
+// trashItemsOf returns sections of a note in the form in which the trash stores them. text is the
+// text of the note; it is parsed once.
 func trashItemsOf(text []byte, gone []tree.Node) (all []trashItem, err error) {
 	extents := tree.Extents(text, markdown.Parse(text))
 	for _, n := range gone {
@@ -483,7 +484,8 @@ func (m *merger) stage(ctx context.Context) error {
 	return nil
 }
 
-// removeFiles stages the removal of a note, or of a folder with all its files, to the trash.
+// removeFiles stages the removal of a note, or of a folder with all its files, to the trash. Files
+// that are not notes are removed without a copy in the trash.
 func (m *merger) removeFiles(ctx context.Context, n tree.Node) error {
 	for f := range filesBelow(m.tree.Index, n) {
 		text, _, err := m.Text(ctx, vault.Path(f.Path))

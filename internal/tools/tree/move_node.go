@@ -253,8 +253,8 @@ func (e *edit) destinations(ctx context.Context, n, to tree.Node) ([]destination
 	return all, e.covers(touched...)
 }
 
-// checkKeepsType returns a fault if a note would lose its type in another folder: the type of a daily
-// note follows from its path.
+// checkKeepsType returns a fault if a note would lose its type in another folder: the type of a
+// daily note follows from its path.
 func (e *edit) checkKeepsType(n, to tree.Node) error {
 	config := e.tree.Index.Config()
 	if _, was := config.IsDaily(vault.Path(n.Note.Path)); n.Note.Type != vault.Daily || !was {
@@ -414,7 +414,8 @@ func (e *edit) sectionOf(n tree.Node, text []byte, level int) (markdown.Subtree,
 	return c.section(level)
 }
 
-// recordOrigin records that all lines of a note come from another note.
+// recordOrigin records that all lines of the note with this id come from another note, so that its
+// references are resolved as they were there.
 func (e *edit) recordOrigin(id string, a *insertion) {
 	e.passages[id] = append(e.passages[id], relinkPassage(everyLine, a))
 }

@@ -72,7 +72,8 @@ func (f tools) moveSibling(s tool.Spec, behind int) *tool.Tool {
 	})
 }
 
-// siblings returns the node and its parent. It returns a fault if the sibling has another parent.
+// siblings returns the node and its parent. It returns a fault if the sibling has another parent,
+// and CONFLICT if the order that the call changes has changed after the version token.
 //
 // Nodes are moved among their siblings only; the fault names the tool that moves between parents.
 func (in moveSiblingIn) siblings(e *edit) (n, above tree.Node, err error) {

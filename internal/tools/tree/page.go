@@ -58,7 +58,7 @@ func (p page) after() (*mark, error) {
 // A listing is a sequence that is returned in pages.
 //
 // It is used for lists whose nodes are all known; walks through a tree have pages of their own, see
-// paged.endWalk.
+// pageOut.endWalk.
 type listing[T any] struct {
 	all  []T                          // the whole list
 	from int                          // index at which the page begins

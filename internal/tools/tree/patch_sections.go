@@ -89,7 +89,8 @@ func (p piece) alone(text []byte) (before, section, after []byte) {
 // linesBefore is the number of lines of the first part of piece.alone.
 const linesBefore = 2
 
-// apply sets the properties in the section's own text.
+// apply sets the properties in the section's own text, and sets span, text and faults. If the patch
+// would change the lines around the section, the text stays as it is and that is a fault.
 func (s *sectionPatch) apply(t *tree.Tree, text []byte, at piece) {
 	before, section, after := at.alone(text)
 	s.span, s.text = at.own, section

@@ -151,7 +151,8 @@ func (e *edit) removeSection(ctx context.Context, n tree.Node, out *removeNodeOu
 	return e.moveToTrash(ctx, vault.Path(mutation.TrashName(n.Object())), kept, out)
 }
 
-// moveToTrash drafts a file in the trash, and lists its path.
+// moveToTrash drafts a file in the trash, and lists its path there, which contains the version too
+// if the name is taken. At most maxNamed paths are listed.
 func (e *edit) moveToTrash(ctx context.Context, path vault.Path, text []byte, out *removeNodeOut) error {
 	at, err := e.Trash(ctx, path, text)
 	if len(out.TrashPaths) < maxNamed {

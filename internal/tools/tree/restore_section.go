@@ -205,7 +205,9 @@ func (s *sectionRestorer) place(
 	return s.put(ctx, m, text, r, block)
 }
 
-// cut returns the note without the section, and the position of the parent in it.
+// cut returns the note without the section, and the position of the parent in it. m are the
+// identities in the rest. It drafts sections that the snapshot does not have into the trash, but
+// not the note: place adds the section first.
 func (s *sectionRestorer) cut(ctx context.Context, text []byte) (m marks, rest []byte, position int, err error) {
 	if err := s.binLater(ctx, text); err != nil {
 		return m, nil, 0, err
@@ -330,8 +332,8 @@ func (s *sectionRestorer) put(
 	return nil
 }
 
-// insertion returns the section with the former identities of its nodes and annotations. An identity
-// that exists elsewhere stays there, and the node gets a new one.
+// insertion returns the section with the former identities of its nodes and annotations. An
+// identity that exists elsewhere stays there, and the node gets a new one.
 //
 // An annotation whose id exists elsewhere makes the ids of all annotations be found from the text.
 func (s *sectionRestorer) insertion(block markdown.Subtree) *insertion {

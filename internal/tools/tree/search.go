@@ -292,7 +292,8 @@ func (f finder) byText(ctx context.Context, x *tree.Expr, all []tree.Node, open 
 	return kept, nil
 }
 
-// visible returns the nodes that the view of the session shows.
+// visible returns the nodes that the view of the session shows below top. It reuses the memory of
+// all. Nodes without a rule are expanded here, also if the default of the session is collapsed.
 func (r *treeView) visible(all []tree.Node, top tree.Node) []tree.Node {
 	v := r.viewer(true)
 	kept := all[:0]

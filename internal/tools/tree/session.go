@@ -131,7 +131,8 @@ func alter[Out any, P settled[Out]](
 	return out, err
 }
 
-// call returns the call in the form that the store expects, with its audit entry.
+// call returns the call in the form that the store expects, with its audit entry. x is the state of
+// the vault that the call reads; its version is in the entry, since the call makes no commit.
 func (in sessionCall) call(v *repo.Vault, x *index.Index) (kept.Call, error) {
 	digest := in.sessionMutation.Request()
 	version := eventlog.Version(x.Version())

@@ -92,8 +92,8 @@ func replace(text []byte, at markdown.Span, with string) []byte {
 	return b.Bytes()
 }
 
-// withBlankLines returns a text that is inserted where none was, with blank lines between it and its
-// surroundings.
+// withBlankLines returns a text that is inserted where none was, with blank lines between it and
+// its surroundings.
 func withBlankLines(text []byte, at markdown.Span, with, eol string) []byte {
 	var b bytes.Buffer
 	if at.Start > 0 && text[at.Start-1] != '\n' {
@@ -119,7 +119,8 @@ func lineBreak(text []byte) string {
 	return "\n"
 }
 
-// normal returns a text with eol as its only line break.
+// normal returns a text with eol as its only line break, which must be "\n" or "\r\n". A single
+// carriage return stays.
 func normal(s, eol string) string {
 	s = string(bytes.ReplaceAll([]byte(s), []byte("\r\n"), []byte("\n")))
 	if eol == "\n" {

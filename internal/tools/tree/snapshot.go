@@ -41,7 +41,8 @@ type snapshot struct {
 	Automatic  bool      `json:"automatic,omitempty" jsonschema:"created by a restore; kept for 30 days"`
 }
 
-// snapshotOf converts a stored snapshot for an answer.
+// snapshotOf converts a stored snapshot for an answer. Its address and name are those at its
+// version, not the current ones.
 func snapshotOf(s kept.Snapshot) snapshot {
 	return snapshot{
 		s.ID, s.Label, s.NodeID, s.Name, eventlog.Version(s.Seq), s.NodeCount, s.CreatedAt, s.Owner.Agent, s.Automatic,

@@ -131,7 +131,8 @@ func marksOf(n *index.Note) (m marks) {
 // news are the inserted sections.
 //
 // Parts of the result that come from the old text take the marks of their old lines along; new
-// parts have those of the arrivals. If the first section became the title, it is no longer a node.
+// parts have those of the insertions. If the first section became the title, it is no longer a
+// node.
 func (m marks) moved(text []byte, r markdown.ReorderResult, news []*insertion) (now marks) {
 	at := linesOf(text)
 	for _, p := range r.Parts {
@@ -160,7 +161,8 @@ func shifted[ID any](ids []ID, at markdown.Span) (all []lineID[ID]) {
 	return all
 }
 
-// insertionOf returns a section of a note as an arrival with its identities, for a move.
+// insertionOf returns a section of a note as an insertion with its identities, for a move. text
+// must be the text of the note from which s was cut.
 func insertionOf(n tree.Node, text []byte, s markdown.Subtree) *insertion {
 	at, m := linesOf(text).span(s.At), marksOf(n.Note)
 	return &insertion{Subtree: s, from: n.Note, uids: idsIn(m.sections, at), traits: idsIn(m.traits, at)}
@@ -321,7 +323,8 @@ func (e *edit) written(n tree.Node) (count int) {
 	return cmp.Or(count, 1)
 }
 
-// relinkPassage returns the passage of lines that come from the note of an arrival.
+// relinkPassage returns the passage of lines that come from the note of an insertion, which must
+// have one.
 func relinkPassage(at markdown.Span, a *insertion) relink.Passage {
 	return relink.Passage{Lines: at, From: a.from.ID, IDs: a.ids}
 }

@@ -29,7 +29,7 @@ var updatePayloadDoc string
 
 // A changeOut is the part of the output that all changes of nodes share.
 //
-// settle fills it. In a dry run the addresses are those that the nodes would have.
+// edit.finish fills it. In a dry run the addresses are those that the nodes would have.
 type changeOut struct {
 	IDMap       map[string]string     `json:"idMap" jsonschema:"maps old addresses to new ones, for all nodes whose address changed"`
 	RefsUpdated int                   `json:"refsUpdated" jsonschema:"references that were rewritten to keep their targets"`
@@ -155,7 +155,9 @@ func fileOf(n tree.Node) vault.Path {
 	return vault.Path(n.Folder + vault.FolderFile)
 }
 
-// patchOne drafts a patch of one node.
+// patchOne drafts a patch of one node. The properties that can be set are staged even if others
+// cannot; a caller that wants all or none returns an error, and nothing is written. If no property
+// changes, it stages nothing.
 func (e *edit) patchOne(ctx context.Context, n tree.Node, p patch) (patched, error) {
 	text, _, err := e.Text(ctx, fileOf(n))
 	if err != nil {
