@@ -43,7 +43,7 @@ func noteOf(f *File) *Note {
 // A commit usually changes little of a note, and a note has many names. So the names of the file
 // before and after are computed and compared, and the entries that both have are not touched. The
 // counts are collected in the same pass. It is called at the end of With, once at the end of a
-// Builder, and before the settings change, because resettle finds notes by entries.
+// Builder, and before the settings change, because reapplySettings finds notes by entries.
 func (d *draft) applyLookups() {
 	// Changes of several files can cancel each other, so all are collected before anything is
 	// written.

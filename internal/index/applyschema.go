@@ -97,7 +97,7 @@ func rawOf(v any) string {
 
 // define sets the values of annotations by the schema. On each line, it lets the first defined
 // trait with a pin claim the id of the pin. A claim is only a candidate: several notes can claim
-// the same id, and heir decides.
+// the same id, and pinOwner decides.
 func (d *draft) define(all []*Trait) {
 	pinned := 0 // the last line whose pin was claimed
 	for _, t := range all {

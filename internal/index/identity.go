@@ -45,8 +45,8 @@ const fieldText = "\x00"
 //
 // A trait has no id in the text unless it is pinned. Its id is computed when it first appears and
 // stored with the commit. After an edit, the traits of the new text are matched with those of the
-// old one (meet), so that a trait keeps its id and its time of creation when the lines around it
-// change.
+// old one (matchTraits), so that a trait keeps its id and its time of creation when the lines
+// around it change.
 type identity struct {
 	old      []*prevTrait // the traits before the change
 	givenIDs []string     // their ids, if the commit has them
@@ -165,16 +165,16 @@ func (m traitMatcher) matchSame(old []*prevTrait) []*prevTrait {
 	return left
 }
 
-// A lineKey identifies the traits of one type on one line. They have the same parent, so nearby
-// looks at the first that is left.
+// A lineKey identifies the traits of one type on one line. They have the same parent, so
+// matchNearest looks at the first that is left.
 type lineKey struct {
 	typ  string
 	line int
 }
 
 // matchNearest matches the nearest traits first, and of two at the same distance the one above. It
-// looks only at traits that same has not matched, whose text has thus changed. It takes time in
-// proportion to the number of annotations, because near is a constant.
+// looks only at traits that matchSame has not matched, whose text has thus changed. It takes time
+// in proportion to the number of annotations, because near is a constant.
 func (m traitMatcher) matchNearest(old []*prevTrait) {
 	rows := map[lineKey][]*prevTrait{}
 	for _, f := range old {
@@ -208,8 +208,8 @@ func (m traitMatcher) matchNearest(old []*prevTrait) {
 
 // assignIDs sets the ids of the annotations of a note that have none: first those that they claim
 // by a pin, then the ids that they had before. A new trait gets the next number that is unused in
-// the whole vault. met has the earlier state of each annotation, as from meet. No id is given twice
-// in the note.
+// the whole vault. met has the earlier state of each annotation, as matchTraits returns it. No id
+// is given twice in the note.
 func (d *draft) assignIDs(n *Note, met []*prevTrait) {
 	taken := map[string]bool{}
 	for _, t := range n.Annotations {
@@ -243,7 +243,7 @@ func (d *draft) assignIDs(n *Note, met []*prevTrait) {
 // which another trait got, and not if another note uses it. A note at the old path of a moved note
 // does not count as another one.
 func (d *draft) canKeepID(t *Trait, was *prevTrait) bool {
-	// If the trait were entitled to its pin, name would have given it the id before.
+	// If the trait were entitled to its pin, assignIDs would have given it the id before.
 	if was.id == t.Pin() {
 		return false
 	}

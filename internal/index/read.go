@@ -27,7 +27,7 @@ func newFile(version uint64, ch Change) *File {
 }
 
 // newNote parses a note. It does not set the parts that depend on the schema, the times and the
-// ids; see applySchema and recognise. It does not retain text.
+// ids; see applySchema and identify. It does not retain text.
 func newNote(f *File, text []byte) *Note {
 	doc := markdown.Parse(text)
 	head := doc.Head()
