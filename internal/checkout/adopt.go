@@ -143,10 +143,10 @@ func (a *adoption) collect(ctx context.Context) error {
 	return a.commit(ctx)
 }
 
-// addFile adds a file to the batch, unless the log has it with the same text or it must be
-// skipped: its name is not a valid path in composed characters, it is not a plain file, or its text
-// is larger than a note may be or not UTF-8. A file that disappeared since the listing is ignored.
-// If the batch is full, consider commits it first.
+// addFile adds a file to the batch, unless the log has it with the same text or it must be skipped:
+// its name is not a valid path in composed characters, it is not a plain file, or its text is
+// larger than a note may be or not UTF-8. A file that disappeared since the listing is ignored. If
+// the batch is full, addFile commits it first.
 func (a *adoption) addFile(ctx context.Context, key string) error {
 	path, err := vault.ParseFile(key)
 	if err != nil || vault.CleanPath(key) != key {

@@ -131,7 +131,7 @@ func (c *Checkout) unfinished(f *found) bool {
 // read reads the file of an edit. It returns nil if there is nothing to ingest after all: the file
 // is as in the log, it is skipped, it is not due any more, or it has just changed again.
 //
-// From here until clearRead, the path is in outside.read. A commit that ingests it then knows that
+// From here until clearRead, the path is in pending.read. A commit that ingests it then knows that
 // the text in the file is the one that it merged; see await.
 func (c *Checkout) read(ctx context.Context, path string, t IngestOptions) (*found, error) {
 	c.mu.Lock()

@@ -147,7 +147,7 @@ func (b *batch) commitAll(ctx context.Context) error {
 }
 
 // A batch is a set of edits that are ingested together. It is used by one goroutine, which holds
-// taking; it embeds the Checkout, whose mu it locks for each step.
+// ingesting; it embeds the Checkout, whose mu it locks for each step.
 type batch struct {
 	*Checkout
 	whole      bool // it contains all held edits

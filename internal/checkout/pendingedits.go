@@ -14,8 +14,8 @@ import (
 )
 
 // A pendingEdits is the set of known outside edits that are not in the log, with everything else
-// that is known about the folder and not about the vault. Checkout.mu guards it. The part that
-// callers of tools must know is copied to the control item by tell, whenever news is set.
+// that is known about the folder and not about the vault. Checkout.mu guards it. publishEdits
+// copies the part that callers of tools must know to the control item, if dirty is set.
 type pendingEdits struct {
 	edits           map[string]*edit         // by path
 	read            map[string]bool          // by path: its text, or its removal, is about to be ingested

@@ -78,8 +78,8 @@ func (c *Checkout) saveStatCache(ctx context.Context) {
 	}
 }
 
-// forgetSeen deletes the memory, because it may contain the path of an erased file. The next retain
-// stores it again.
+// forgetSeen deletes the memory, because it may contain the path of an erased file. The next
+// saveStatCache stores it again.
 func (c *Checkout) forgetSeen(ctx context.Context) error {
 	if c.opt.Memory == nil {
 		return nil
