@@ -304,9 +304,9 @@ func (c child) note() ([]byte, error) {
 	return text, c.plain(d.Headings[0])
 }
 
-// plain returns a fault if the text of a heading differs from the title, because the title contains
-// markup. Markup in a title would make its text differ from the one that the caller gave, and later
-// calls by title would not find it.
+// plain returns a fault if the text of the heading h differs from the title, because the title
+// contains markup. Markup in a title would make its text differ from the one that the caller gave,
+// and later calls by title would not find it.
 func (c child) plain(h markdown.Heading) error {
 	if h.Text != oneLine(c.title) {
 		return invalidParameter(typeMismatch, "a title must be plain text without markup").With("property", "title")
@@ -329,7 +329,8 @@ func (c child) folder() ([]byte, error) {
 // heading.
 //
 // The level of the heading follows from the parent and its existing children. The identities of the
-// other sections of the note are passed to the log together with the new text.
+// other sections of the note are passed to the log together with the new text. The line is that in
+// the drafted text, from which the caller gets the address of the section when all is staged.
 func (in addChildIn) toNote(ctx context.Context, e *edit, parent tree.Node) (path string, line int, _ error) {
 	typ, err := in.typeOf(e, vault.Page, vault.Daily, string(tree.Folder), string(tree.Vault))
 	if err != nil {

@@ -105,8 +105,8 @@ type listBookmarksIn struct {
 	tool.Vault
 }
 
-// A bookmarked is a bookmark in an answer. Stale reports that its node does not exist; the address
-// and name are then those at its creation.
+// A bookmarked is a bookmark in an answer. Stale reports that its node does not exist at the
+// version of the answer; the address and name are then those at the creation of the bookmark.
 type bookmarked struct {
 	Label     string    `json:"label"`
 	NodeID    string    `json:"nodeId"`

@@ -27,6 +27,10 @@ type request struct {
 // Trash. tree is the state before the change and does not change while files are staged; the
 // addresses, positions and identities that the functions of this package pass around all belong to
 // it. An edit is for one run of the draft.
+//
+// ids, blocks and passages are collected for finish, because only the function that moves a text
+// knows where it came from: ids for nodes that are not matched by uid, blocks for references to
+// single lines (#^id), and passages for the references in the text itself.
 type edit struct {
 	*repo.Tx
 	tree  *tree.Tree // before the change

@@ -191,7 +191,8 @@ func (c *copier) freeName(name string) (vault.Path, error) {
 // note drafts a copy of a note.
 //
 // A single copy is cut at the first section. Its references to sections of the source stay
-// references to the source, because the copy does not have these sections.
+// references to the source, because the copy does not have these sections: each address is mapped
+// to itself for them, and that of the note to the copy.
 func (c *copier) note() error {
 	text, err := c.noteText(c.ctx, c.from)
 	if err != nil {

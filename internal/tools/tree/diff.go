@@ -79,7 +79,8 @@ func (f tools) diffSubtree() *tool.Tool {
 }
 
 // comparable returns a node that can be compared with all its descendants. It returns
-// BATCH_TOO_LARGE if there are more than maxCompared.
+// BATCH_TOO_LARGE if there are more than maxCompared, and NOT_FOUND if arg names no node. It counts
+// by a walk that ends at the limit.
 func (r *treeView) comparable(arg, id string) (tree.Node, error) {
 	n, err := r.node(arg, id)
 	if err != nil {

@@ -92,8 +92,8 @@ type viewBuilder struct {
 // is not nil, replaces the default of the session.
 //
 // Property lists are taken from the call, then from those of the session for views, then from those
-// of the session. depth and exports have their defaults; a caller changes them before it fills the
-// view.
+// of the session: the first that is not empty is used alone, and lists are not combined. depth and
+// exports have their defaults; a caller changes them before it fills the view.
 func (r *treeView) viewing(top tree.Node, l lists, expanded *bool) *viewBuilder {
 	s := r.session
 	if !s.shown.IsEmpty() {

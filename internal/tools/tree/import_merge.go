@@ -189,7 +189,9 @@ func (m *merger) coversBelow(ctx context.Context, root *mergeNode) error {
 // matchAll matches the nodes of the JSON with those of the vault.
 //
 // Children are matched even below a node that is not matched: by nodeId they can be anywhere in the
-// target.
+// target. The root must match, or be of a kind that can be created below the target; otherwise
+// nothing else is matched. A node of the vault is matched at most once, by the first node of the
+// JSON that names it; another one that names it counts as new.
 func (m *merger) matchAll(root *mergeNode) {
 	m.matchRoot(root)
 	if !root.matched && !mayContain(m.target.Kind(), root.Kind) {

@@ -314,8 +314,8 @@ const maxIgnored = 100
 // restore adds the rules for a node and its descendants from the JSON. n is the node that given
 // matches.
 //
-// Children of the JSON that the vault does not have are listed as ignored, and so are their
-// descendants, without being looked up.
+// Children of the JSON that the vault does not have are listed as ignored; their descendants are
+// neither looked up nor listed. A node whose state is the default gets no rule.
 func (i *viewImporter) restore(n tree.Node, given *givenNode) {
 	i.out.Restored++
 	children, nodes := i.found(n, given)

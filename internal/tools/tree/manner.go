@@ -10,7 +10,8 @@ import (
 //
 // Every change needs a version token, so that an agent never overwrites what it has not read. The
 // token is that of any answer; the change is refused if one of the nodes that it affects changed
-// after it.
+// after it. Changes of other nodes do not matter, so several agents can work in one vault with
+// tokens of different ages, unless the vault is configured to be strict.
 type nodeMutation struct {
 	VersionToken   string `json:"versionToken,omitempty" means:"version" digest:"-" size:"token" alias:"version_token,if_version" jsonschema:"versionToken of an answer (v42); required: CONFLICT if an affected node changed since"`
 	IdempotencyKey string `json:"idempotencyKey,omitempty" means:"key" rare:"true" max:"255" alias:"idempotency_key" jsonschema:"any text; a repeated call has one effect"`

@@ -14,9 +14,11 @@ import (
 // A mergeNode is a node of the JSON that is merged. Names of members ignore case. A missing member
 // changes nothing.
 //
-// The exported members are parsed; the others are set by the merge. A pointer that is nil means
-// that the JSON does not have the member, which differs from an empty one: an empty list of
-// children removes all children with the strategy replace, and no list leaves them alone.
+// The exported members are parsed; the others are set by the merge: match and matched by matchAll,
+// status and path while the texts are changed, and final with the children of a note or section. A
+// pointer that is nil means that the JSON does not have the member, which differs from an empty
+// one: an empty list of children removes all children with the strategy replace, and no list leaves
+// them alone.
 type mergeNode struct {
 	NodeID      string         `json:"nodeId"`
 	UID         string         `json:"uid"`

@@ -118,7 +118,8 @@ func (m *merger) patchSections(ctx context.Context, f *mergedFile) error {
 	return nil
 }
 
-// changed sets the result of a node whose properties changed.
+// changed sets the result of a node whose properties changed: replaced with that strategy, and
+// updated otherwise.
 func (m *merger) changed(g *mergeNode) {
 	if g.status = "updated"; m.in.Strategy == byReplace {
 		g.status = "replaced"

@@ -412,7 +412,8 @@ func (m *merger) composed(g *mergeNode, fields []markdown.Field, body []byte) ([
 }
 
 // createFolder drafts a new folder with its descendants. It writes the folder's own file if that
-// has content, or if nothing else is in the folder.
+// has content, or if the JSON has no children of the folder. dir is the path of the folder, with a
+// slash at its end. Problems are recorded for the folder and for each of its descendants.
 //
 // A folder exists if a file is in it, so its own file is written only if it is needed.
 func (m *merger) createFolder(ctx context.Context, g *mergeNode, dir string) error {
@@ -535,7 +536,8 @@ func (m *merger) sortFolders(ctx context.Context, root *mergeNode) error {
 }
 
 // sortFolder stages the order of a folder, if it differs from the current one. Children that want
-// does not contain follow in their present order.
+// does not contain follow in their present order. after is the tree with everything that the merge
+// has staged.
 func (m *merger) sortFolder(ctx context.Context, after *tree.Tree, dir string, want []string) error {
 	var has []string
 	for _, n := range after.OwnChildren(tree.Node{Folder: dir}) {

@@ -82,7 +82,8 @@ func (in moveNodeIn) run(ctx context.Context, e *edit, n tree.Node, out *moveNod
 	return e.extract(ctx, n, to)
 }
 
-// notOfKind returns the fault for a node that cannot be below another one.
+// notOfKind returns the fault for a node that cannot be below another one. For a note or section,
+// it says how the node can be converted.
 func notOfKind(n, to tree.Node) error {
 	f := invalidParameter(kindMismatch, "a %s cannot be below a %s", n.Kind(), to.Kind()).With("nodeId", n.ID())
 	if n.Kind() == tree.Folder {

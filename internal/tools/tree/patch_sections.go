@@ -136,7 +136,8 @@ func spliced(text []byte, all []*sectionPatch) []byte {
 
 // sameSections reports whether a note has the same sections as before. Patched ones can have
 // another title and another declaration. The last section can have more headings that are not
-// nodes.
+// nodes. This is checked for the whole note in addition to each section, because patches together
+// can have an effect that none of them has alone.
 func sameSections(was, now *markdown.Doc, patched []*sectionPatch) bool {
 	if len(now.Headings) < len(was.Headings) || was.Body != now.Body {
 		return false

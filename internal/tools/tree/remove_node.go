@@ -132,6 +132,8 @@ func (e *edit) dangling(ctx context.Context, n tree.Node, out *removeNodeOut) er
 // former address.
 //
 // Definitions that only the removed text had, and that the rest of the note uses, stay in the note.
+// The note in the trash has the frontmatter that mutation.TrashText adds, from which raven_restore
+// knows where the section was.
 func (e *edit) removeSection(ctx context.Context, n tree.Node, out *removeNodeOut) error {
 	text, err := e.noteText(ctx, n)
 	if err != nil {

@@ -119,6 +119,11 @@ func isRefused(err error) bool {
 //
 // Everything but the label and the owner is read by lookBack. It does not depend on the current
 // state, so it can be used in several runs of the draft.
+//
+// A restored file gets its former text, and its former uids and ids unless another file has them
+// now (repo.Tx.PutBack), so that bookmarks, views and references by id lead to it again. Notes are
+// recognized by uid: a note of the snapshot that was moved since is removed at its present path and
+// created at the former one.
 type restorer struct {
 	store  kept.Store
 	owner  kept.Owner // the caller, who owns the automatic snapshot

@@ -47,7 +47,8 @@ func (r *restorer) restoreSection(ctx context.Context, e *edit, dry bool, out *s
 	return err
 }
 
-// isThere reports whether the section, or the note that it has become, exists.
+// isThere reports whether the section, or the note that it has become, exists in the state before
+// the call.
 func (s *sectionRestorer) isThere() bool { return s.now.Note != nil }
 
 // findPlace finds the node below which the section goes: its former parent or, if that does not
@@ -285,7 +286,8 @@ func (s *sectionRestorer) binLater(ctx context.Context, text []byte) error {
 	return ctx.Err()
 }
 
-// later returns the topmost sections below a node whose uids are not known.
+// later returns the topmost sections below a node whose uids are not known. What is below such a
+// section goes to the trash with it, even if the snapshot has it; its text is in the snapshot too.
 func (s *sectionRestorer) later(n tree.Node, known map[string]bool) (all []tree.Node) {
 	for _, child := range s.tree.OwnChildren(n) {
 		if known[s.tree.UID(child)] {

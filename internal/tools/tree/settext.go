@@ -61,7 +61,9 @@ func hasHeading(text string, level int) bool {
 // replace returns a text in which a part is replaced. The blank lines around the part are kept.
 //
 // There are three cases: a text is replaced by another, removed, or inserted where there was none.
-// Only the last two change the blank lines around it.
+// Only the last two change the blank lines around it. at is the whole part, including blank lines;
+// the text in it without these is called core. A part at the end of a file that did not end with a
+// line break gets one.
 func replace(text []byte, at markdown.Span, with string) []byte {
 	eol := lineBreak(text)
 	with = string(bytes.TrimRight([]byte(normal(with, eol)), " \t\r\n"))

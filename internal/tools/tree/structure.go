@@ -21,7 +21,8 @@ import (
 const maxWritten = 1000
 
 // maxCommit is the approximate maximum of bytes of text that a call moves, copies or removes,
-// because they must fit into one commit.
+// because they must fit into one commit. A commit that is too large in spite of it, for example
+// because of rewritten references, is refused by the log, and nothing is written.
 const maxCommit = 32 << 20
 
 // The reasons for which a structure cannot be changed.
@@ -109,6 +110,10 @@ func displaced[ID any](all []lineID[ID], from, to markdown.Span) (some []lineID[
 // Sections are those that are nodes, annotations are all of the note. Both are sorted by line.
 // Without marks, the index would match the nodes of the old and the new text by their headings,
 // which fails if two sections with the same heading change places.
+//
+// For example, a note has sections with uids u1 in line 3 and u2 in line 7. If the second one moves
+// before the first, the parts of the result say that the lines from 7 on are now the lines from 3
+// on, and the other way round. moved follows them, and the new order of the uids is u2, u1.
 type marks struct {
 	sections []lineID[index.UID]
 	traits   []lineID[string]
@@ -232,7 +237,8 @@ func (e *edit) noteText(ctx context.Context, n tree.Node) ([]byte, error) {
 	return text, err
 }
 
-// parentOf returns the parent of a node. The root of the vault is a fault.
+// parentOf returns the parent of a node, which contains it: references are not followed. The root
+// of the vault is a fault with the reason root. arg is the argument that names the node.
 func (e *edit) parentOf(arg string, n tree.Node) (tree.Node, error) {
 	above, ok := e.tree.Parent(n)
 	if !ok {

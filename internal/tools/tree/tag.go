@@ -146,7 +146,8 @@ func (f tools) retag(ctx context.Context, r retagging) (tagNodeOut, error) {
 	})
 }
 
-// setTags drafts the tags of a node. Without any, the field is removed.
+// setTags drafts the tags of a node. Without any, the field is removed. The field is in the
+// declaration of a section, which is added if there is none, or else in the frontmatter.
 func (e *edit) setTags(ctx context.Context, n tree.Node, tags []string) error {
 	text, _, err := e.Text(ctx, fileOf(n))
 	if err != nil {

@@ -210,6 +210,11 @@ func (e *edit) finish(ctx context.Context, n tree.Node, dry bool, out *changeOut
 //
 // Nodes without a uid of their own, such as folders without an own file, are in e.ids. New
 // references that do not resolve are warnings.
+//
+// A reference is rewritten if it led to a node whose address changed, or if it would now lead to
+// another node because a name has become ambiguous or free. For each, the Relinker compares its
+// target in the state before with the one after. The notes that can contain such references are
+// found by the index (Relinker.Sources), so the other notes are not read.
 func (e *edit) relink(ctx context.Context, out *changeOut) error {
 	after := e.Index()
 	staged, err := e.Staged(ctx)
@@ -412,7 +417,8 @@ func (e *edit) matching(ctx context.Context, x *tree.Expr) ([]tree.Node, error) 
 // apply patches nodes from the last to the first, so that a patch does not move the nodes of the
 // file that are still to be patched.
 //
-// Each file is staged once, with the patches of all its nodes.
+// Each file is staged once, with the patches of all its nodes. A patch is located in the text by
+// the position of its section, and a new content or title changes only the positions after it.
 func (in updateNodesIn) apply(ctx context.Context, e *edit, matching []tree.Node) (map[tree.Node]nodeResult, error) {
 	results, texts := map[tree.Node]nodeResult{}, map[vault.Path][]byte{}
 	p := newPatch(e, in.Patch)
