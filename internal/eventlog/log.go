@@ -67,8 +67,9 @@ type Options[S any] struct {
 
 	// Apply returns the state after a commit. It must be pure: it must not change the state before.
 	// at is the place of the commit's first part. Apply may keep values from the commit, but not
-	// the commit itself. It must not use the commit's key, nor the events and the ids of traits of
-	// its notes, because these are derived from the state.
+	// the commit itself. It must not use the commit's key, nor the events of its notes. The ids of
+	// traits and nodes in a note may be set after a Draft has called Apply, to those that the state
+	// then has: with them, Apply must return an equal state.
 	Apply func(before S, c *Commit, at PartRef) S
 
 	// Step returns the state after some notes of a commit, given by their indices, if the other
