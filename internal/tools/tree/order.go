@@ -32,7 +32,7 @@ func (e *edit) insertEntry(ctx context.Context, folder tree.Node, entry string, 
 }
 
 // putOrder drafts the field order in the folder's own file. An empty order removes the field. The
-// file is created if it does not exist.
+// file is created if it does not exist. A note or folder that the order names need not exist.
 func (e *edit) putOrder(ctx context.Context, folder tree.Node, entries []string) error {
 	file := vault.Path(folder.Folder + vault.FolderFile)
 	text, _, err := e.Text(ctx, file)

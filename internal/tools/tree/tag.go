@@ -95,7 +95,8 @@ func checkTags(given []string) ([]string, error) {
 	return tags, nil
 }
 
-// hasTag reports whether a list contains a tag, compared by index.TagKey. The key ignores case.
+// hasTag reports whether a list contains a tag, compared by index.TagKey. The key ignores case, so
+// a node never gets a tag twice in different spellings.
 func hasTag(tags []string, tag string) bool {
 	key := index.TagKey(tag)
 	return slices.ContainsFunc(tags, func(t string) bool { return index.TagKey(t) == key })
