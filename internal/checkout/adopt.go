@@ -100,9 +100,9 @@ func (a *adoption) auditOf(ctx context.Context, rest []byte) error {
 	return a.addLines(ctx, rest)
 }
 
-// addLines adds lines of an audit log, in each commit as many as fit into one file. If a line is longer
-// than a file may be, or has no line break, it lists the audit log as skipped and adds nothing
-// more: the remaining lines would not follow the others.
+// addLines adds lines of an audit log, in each commit as many as fit into one file. If a line is
+// longer than a file may be, or has no line break, it lists the audit log as skipped and adds
+// nothing more: the remaining lines would not follow the others.
 func (a *adoption) addLines(ctx context.Context, log []byte) error {
 	for len(log) > 0 {
 		piece := log[:min(len(log), repo.MaxNote)]
@@ -143,10 +143,10 @@ func (a *adoption) collect(ctx context.Context) error {
 	return a.commit(ctx)
 }
 
-// addFile adds a file to the batch, unless the log has it with the same text or it must be
-// skipped: its name is not a valid path in composed characters, it is not a plain file, or its text
-// is larger than a note may be or not UTF-8. A file that disappeared since the listing is ignored.
-// If the batch is full, consider commits it first.
+// addFile adds a file to the batch, unless the log has it with the same text or it must be skipped:
+// its name is not a valid path in composed characters, it is not a plain file, or its text is
+// larger than a note may be or not UTF-8. A file that disappeared since the listing is ignored. If
+// the batch is full, addFile commits it first.
 func (a *adoption) addFile(ctx context.Context, key string) error {
 	path, err := vault.ParseFile(key)
 	if err != nil || vault.CleanPath(key) != key {
@@ -239,8 +239,8 @@ func (a *adoption) finish(ctx context.Context) error {
 	return a.rewriteAudit(ctx)
 }
 
-// rewriteAudit generates the audit log again: its adopted lines become part of the commits that added
-// them, in the months of these commits.
+// rewriteAudit generates the audit log again: its adopted lines become part of the commits that
+// added them, in the months of these commits.
 func (a *adoption) rewriteAudit(ctx context.Context) error {
 	now, err := a.vault.Read(ctx)
 	if err != nil {

@@ -52,8 +52,8 @@ type Files = blob.Folder
 // A Checkout is the folder of one vault, kept in sync with its log. It is a repo.Follower. It is
 // safe for concurrent use.
 //
-// Of its mutexes, turn is locked first, then taking, then saving or sweeping, then mu. mu is held
-// while single files are compared and written, so a writer usually waits for one file at most;
+// Of its mutexes, turn is locked first, then ingesting, then saving or sweeping, then mu. mu is
+// held while single files are compared and written, so a writer usually waits for one file at most;
 // files are synced without it, and a sweep lists the folder without it. It may be held while the
 // vault is read or its control item is changed, but not while a commit is made, because the vault
 // calls Guard and Settled, which lock mu.
@@ -67,7 +67,7 @@ type Checkout struct {
 	// mu serializes changes of the files. It guards the fields up to ended, except saved, which
 	// saving guards.
 	mu        sync.Mutex
-	at        *index.Index       // the state that the files must have, except for those in waiting
+	at        *index.Index       // the state that the files must have, except for those in unwritten
 	unwritten map[string]*change // commits that are not in the files yet, by path
 	unsaved   map[string]bool    // paths of files that were written and not synced
 	written   uint64             // the files contain the commits up to this version

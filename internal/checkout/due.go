@@ -110,8 +110,8 @@ func (o *pendingEdits) plan(m moment) plan {
 // text of its note, which the removal guard counts as a removal, or may be the target of a move.
 func (e *edit) withRemovals() bool { return e.mark == "" || e.withRemoval }
 
-// settleTime returns how long a file that changed at a time must still stay unchanged; at most 0 if it
-// has been long enough.
+// settleTime returns how long a file that changed at a time must still stay unchanged; at most 0 if
+// it has been long enough.
 func (q *queue) settleTime(changed time.Time) time.Duration {
 	return q.span(debounce) - q.now.Sub(changed)
 }
@@ -234,8 +234,8 @@ func (q *queue) isSettledRemoval(e *edit) bool {
 	return q.settleTime(e.at) <= 0 || q.now.Sub(e.since) >= q.span(otherHalf)
 }
 
-// isStillDue reports whether an edit is still due after its file was examined again. The caller holds
-// mu.
+// isStillDue reports whether an edit is still due after its file was examined again. The caller
+// holds mu.
 func (c *Checkout) isStillDue(e *edit) bool {
 	q := &queue{moment: c.moment()}
 	if e.withRemovals() {
@@ -257,10 +257,10 @@ func (c *Checkout) isDue(t IngestOptions, e *edit) bool {
 	return c.isStillDue(e)
 }
 
-// deferRemovals removes from the batch those edits that belong to removals that are not due: a new file
-// with the text of a file that is gone, because the two are a move, and a file with an earlier text
-// of its note, because the guard counts it as a removal. They become due with the removals. The
-// first reading does not wait for others: only moves must be complete.
+// deferRemovals removes from the batch those edits that belong to removals that are not due: a new
+// file with the text of a file that is gone, because the two are a move, and a file with an earlier
+// text of its note, because the guard counts it as a removal. They become due with the removals.
+// The first reading does not wait for others: only moves must be complete.
 func (b *batch) deferRemovals() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -277,11 +277,11 @@ func (b *batch) deferRemovals() {
 	})
 }
 
-// findRemovals finds the edits of the batch that belong to removals, and marks them so that they wait as
-// removals do from now on. halves contains the new files whose removed files are not in the batch.
-// more reports that an edit was only now found to count as a removal: then none is due before the
-// next examination, because others like it may have been made since. Edits that keep changing delay
-// the others no longer than otherHalf. The caller holds mu.
+// findRemovals finds the edits of the batch that belong to removals, and marks them so that they
+// wait as removals do from now on. halves contains the new files whose removed files are not in the
+// batch. more reports that an edit was only now found to count as a removal: then none is due
+// before the next examination, because others like it may have been made since. Edits that keep
+// changing delay the others no longer than otherHalf. The caller holds mu.
 func (b *batch) findRemovals() (halves map[string]bool, more bool) {
 	o := &b.pending
 	in := map[string]bool{}

@@ -66,16 +66,16 @@ func WouldErase(ctx context.Context, v *repo.Vault, files Files) (ClearResult, e
 	return would, err
 }
 
-// A vaultFiles is the set of files in a folder that belong to a vault, found by path: a file belongs
-// to the vault if any version had a file at its path, whatever its text is now.
+// A vaultFiles is the set of files in a folder that belong to a vault, found by path: a file
+// belongs to the vault if any version had a file at its path, whatever its text is now.
 type vaultFiles struct {
 	files  []blob.Object   // files that exist
 	paths  map[string]bool // of all files that any version had
 	others int             // number of other files
 }
 
-// listVaultFiles lists the folder of a vault, and separates its files from others. Files of the audit log
-// always count as its own.
+// listVaultFiles lists the folder of a vault, and separates its files from others. Files of the
+// audit log always count as its own.
 func listVaultFiles(ctx context.Context, v *repo.Vault, files Files) (vaultFiles, error) {
 	paths, err := everyPath(ctx, v)
 	its := vaultFiles{paths: paths}
@@ -95,9 +95,9 @@ func listVaultFiles(ctx context.Context, v *repo.Vault, files Files) (vaultFiles
 	return its, nil
 }
 
-// syncRemovals makes earlier removals durable: a process that was killed may have removed files, even all
-// of a folder, without syncing that. It syncs one file of each folder that the caller has not
-// synced, because a sync of a missing file syncs its folder.
+// syncRemovals makes earlier removals durable: a process that was killed may have removed files,
+// even all of a folder, without syncing that. It syncs one file of each folder that the caller has
+// not synced, because a sync of a missing file syncs its folder.
 func (p vaultFiles) syncRemovals(ctx context.Context, files Files) error {
 	synced := map[string]bool{}
 	for _, o := range p.files {

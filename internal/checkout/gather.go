@@ -104,9 +104,9 @@ func (b *batch) resume() {
 	}
 }
 
-// checkFolder returns an error if files are missing because the folder itself is missing or cannot be
-// read. Then nothing is known about its files, and ingesting their removals would empty the vault.
-// It lists the folder without descending only if the batch contains a removal.
+// checkFolder returns an error if files are missing because the folder itself is missing or cannot
+// be read. Then nothing is known about its files, and ingesting their removals would empty the
+// vault. It lists the folder without descending only if the batch contains a removal.
 func (b *batch) checkFolder(ctx context.Context) error {
 	if !slices.ContainsFunc(b.found, (*found).Gone) {
 		return nil
@@ -131,8 +131,8 @@ func (c *Checkout) unfinished(f *found) bool {
 // read reads the file of an edit. It returns nil if there is nothing to ingest after all: the file
 // is as in the log, it is skipped, it is not due any more, or it has just changed again.
 //
-// From here until clearRead, the path is in outside.read. A commit that ingests it then knows that the
-// text in the file is the one that it merged; see await.
+// From here until clearRead, the path is in pending.read. A commit that ingests it then knows that
+// the text in the file is the one that it merged; see await.
 func (c *Checkout) read(ctx context.Context, path string, t IngestOptions) (*found, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -193,8 +193,8 @@ var errUnstable = errors.New("the file changes while it is read")
 const steadyReads = 5
 
 // content returns the text of a file, and how the file looked when it was read. If the file changed
-// during each of steadyReads reads, it returns the text of the last read and errUnstable. The caller
-// holds mu.
+// during each of steadyReads reads, it returns the text of the last read and errUnstable. The
+// caller holds mu.
 func (c *Checkout) content(ctx context.Context, path string) ([]byte, blob.Object, error) {
 	key := c.key(path)
 	o, err := c.files.Look(ctx, key)

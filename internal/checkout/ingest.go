@@ -56,8 +56,8 @@ func (c *Checkout) Reindex(ctx context.Context, t IngestOptions) (IngestResult, 
 	return c.Ingest(ctx, t)
 }
 
-// forgetRefused forgets which files the vault refused, because it may accept them now: its quota may
-// have been raised, or the other of two files with equal names may be gone. Files with other
+// forgetRefused forgets which files the vault refused, because it may accept them now: its quota
+// may have been raised, or the other of two files with equal names may be gone. Files with other
 // reasons are examined again when they change.
 func (c *Checkout) forgetRefused() {
 	c.mu.Lock()
@@ -147,7 +147,7 @@ func (b *batch) commitAll(ctx context.Context) error {
 }
 
 // A batch is a set of edits that are ingested together. It is used by one goroutine, which holds
-// taking; it embeds the Checkout, whose mu it locks for each step.
+// ingesting; it embeds the Checkout, whose mu it locks for each step.
 type batch struct {
 	*Checkout
 	whole      bool // it contains all held edits

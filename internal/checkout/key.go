@@ -22,9 +22,9 @@ func (c *Checkout) key(path string) string {
 	return path
 }
 
-// recordSpelling records the spelling in the folder of a file, and of the folders that contain it. A file
-// whose spelling is that of the vault is recorded too, if the characters could be decomposed,
-// because there may be a folder that differs only in that. The caller holds mu.
+// recordSpelling records the spelling in the folder of a file, and of the folders that contain it.
+// A file whose spelling is that of the vault is recorded too, if the characters could be
+// decomposed, because there may be a folder that differs only in that. The caller holds mu.
 func (c *Checkout) recordSpelling(path, key string) {
 	if isASCII(path) {
 		return

@@ -71,10 +71,10 @@ func (c *Checkout) markCurrent(path string) {
 	}
 }
 
-// lastWritten returns the file of the log that was in the folder last, or nil if there was none: the base
-// of an outside edit that is noticed now. upTo is the newest version that the file can have had; 0:
-// the version of f. It is set if the file fell behind in an earlier process, which stored only a
-// version. The caller holds mu.
+// lastWritten returns the file of the log that was in the folder last, or nil if there was none:
+// the base of an outside edit that is noticed now. upTo is the newest version that the file can
+// have had; 0: the version of f. It is set if the file fell behind in an earlier process, which
+// stored only a version. The caller holds mu.
 func (c *Checkout) lastWritten(path string) (f *index.File, upTo uint64) {
 	switch l := c.lagOf(path); {
 	case l == nil || !l.behind:

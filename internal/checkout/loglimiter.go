@@ -17,8 +17,8 @@ type logLimiter struct {
 	logged map[string]time.Time // time of the last message, by step and cause
 }
 
-// isRepeated reports whether an error with the same step and cause was logged within a time. If not, it
-// is recorded as logged now. what is the step that failed.
+// isRepeated reports whether an error with the same step and cause was logged within a time. If
+// not, it is recorded as logged now. what is the step that failed.
 func (g *logLimiter) isRepeated(what string, err error, within time.Duration) bool {
 	key, now := what+"\n"+innermost(err), time.Now()
 	g.mu.Lock()

@@ -123,7 +123,8 @@ func (c *Checkout) compare(ctx context.Context, path string, o fileLook) error {
 	return nil
 }
 
-// recordDifference records that a file, which looks like o, is not as in the log. The caller holds mu.
+// recordDifference records that a file, which looks like o, is not as in the log. The caller holds
+// mu.
 func (c *Checkout) recordDifference(path string, o fileLook) {
 	c.forgetSkipped(c.key(path))
 	before, upTo := c.lastWritten(path)

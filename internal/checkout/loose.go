@@ -29,8 +29,8 @@ func (c *Checkout) ingestDisplaced(
 	return nil
 }
 
-// ingestDisplacedText ingests one displaced text. It keeps a file that cannot be a note; the doctor reports
-// it.
+// ingestDisplacedText ingests one displaced text. It keeps a file that cannot be a note; the doctor
+// reports it.
 func (c *Checkout) ingestDisplacedText(ctx context.Context, d blob.Displaced) error {
 	c.ingesting.Lock()
 	defer c.ingesting.Unlock()

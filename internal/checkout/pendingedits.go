@@ -14,8 +14,8 @@ import (
 )
 
 // A pendingEdits is the set of known outside edits that are not in the log, with everything else
-// that is known about the folder and not about the vault. Checkout.mu guards it. The part that
-// callers of tools must know is copied to the control item by tell, whenever news is set.
+// that is known about the folder and not about the vault. Checkout.mu guards it. publishEdits
+// copies the part that callers of tools must know to the control item, if dirty is set.
 type pendingEdits struct {
 	edits           map[string]*edit         // by path
 	read            map[string]bool          // by path: its text, or its removal, is about to be ingested
@@ -71,8 +71,8 @@ type sight struct {
 	why    repo.Reason // why it is skipped; empty if it is not
 }
 
-// newPendingEdits returns an empty set. named is the number of files of each kind that the control item
-// names.
+// newPendingEdits returns an empty set. named is the number of files of each kind that the control
+// item names.
 func newPendingEdits(named int) pendingEdits {
 	return pendingEdits{
 		named: named,
@@ -154,8 +154,8 @@ func (c *Checkout) drop(path string) {
 	}
 }
 
-// recordSkipped records that a file is skipped, and logs it, without its name. It does nothing if the file
-// is already recorded with the same reason. The caller holds mu.
+// recordSkipped records that a file is skipped, and logs it, without its name. It does nothing if
+// the file is already recorded with the same reason. The caller holds mu.
 func (c *Checkout) recordSkipped(f repo.LeftFile) {
 	if c.pending.skipped[f.Path] == f {
 		return
@@ -178,9 +178,9 @@ func (c *Checkout) forgetSkipped(key string) {
 	}
 }
 
-// publishEdits writes the known edits to the control item, where every answer can read them, also those of
-// other processes. It writes only if something changed. If that fails, the next save repeats it.
-// The caller holds mu.
+// publishEdits writes the known edits to the control item, where every answer can read them, also
+// those of other processes. It writes only if something changed. If that fails, the next save
+// repeats it. The caller holds mu.
 func (c *Checkout) publishEdits(ctx context.Context) {
 	o := &c.pending
 	if !o.dirty || c.ended {

@@ -58,7 +58,7 @@ func (c *Checkout) wakeReconciler() {
 }
 
 // reconcile compares the folder with the log, and then ingests outside edits until the context
-// ends. It runs in a goroutine of keep.
+// ends. Checkout.run starts it in a goroutine.
 func (c *Checkout) reconcile(ctx context.Context) {
 	defer close(c.reconciled)
 	a := &reconciler{

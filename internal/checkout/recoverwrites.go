@@ -50,9 +50,9 @@ func (c *Checkout) steps() map[string][]*index.File {
 	return all
 }
 
-// recoverFile sets w.before to the text that a file has if that is one of the steps, so that the write
-// that follows expects it. It repairs a file with a damaged write of one of them. Any other content
-// is an outside edit: w stays, and the write notices it. The caller holds mu.
+// recoverFile sets w.before to the text that a file has if that is one of the steps, so that the
+// write that follows expects it. It repairs a file with a damaged write of one of them. Any other
+// content is an outside edit: w stays, and the write notices it. The caller holds mu.
 func (c *Checkout) recoverFile(ctx context.Context, path string, steps []*index.File) error {
 	w := c.unwritten[path]
 	found, _, err := c.files.Get(ctx, path, 0, -1)
@@ -82,8 +82,8 @@ func (c *Checkout) recoverFile(ctx context.Context, path string, steps []*index.
 	return nil
 }
 
-// recoverAbsent is heal for a missing file: if one of the steps removed it, the dead process did that.
-// Otherwise it was removed outside. The caller holds mu.
+// recoverAbsent is recoverFile for a missing file: if one of the steps removed it, the dead process
+// did that. Otherwise it was removed outside. The caller holds mu.
 func (c *Checkout) recoverAbsent(path string, steps []*index.File) {
 	w := c.unwritten[path]
 	if !slices.Contains(steps, nil) {
@@ -97,9 +97,9 @@ func (c *Checkout) recoverAbsent(path string, steps []*index.File) {
 	}
 }
 
-// isPartialWrite reports whether found can be the result of a write of text that a power failure interrupted:
-// blocks of a file reach the disk in any order, with NUL in place of the others. The whole text is
-// not torn, and an empty file is.
+// isPartialWrite reports whether found can be the result of a write of text that a power failure
+// interrupted: blocks of a file reach the disk in any order, with NUL in place of the others. It
+// returns false for the whole text, and true for an empty file.
 func isPartialWrite(found, text []byte) bool {
 	if bytes.Equal(found, text) {
 		return false

@@ -29,9 +29,9 @@ func (c *Checkout) removals() removals {
 	return all
 }
 
-// isFinal reports whether a file was removed outside, and its note is not at another path of the index
-// either. Then the commit removed nothing from the folder, so a file that exists has the only text
-// of the note, except for the history.
+// isFinal reports whether a file was removed outside, and its note is not at another path of the
+// index either. Then the commit removed nothing from the folder, so a file that exists has the only
+// text of the note, except for the history.
 func (r removals) isFinal(path string, at *index.Index) bool {
 	to, removed := r[path]
 	for next := to; removed && next != ""; next = r[next] {

@@ -18,8 +18,8 @@ func (b *batch) guard(accepted bool) {
 	b.found, b.held = intake.Guard(b.found, accepted, b.removesTooMuch)
 }
 
-// removesTooMuch reports whether edits remove more than the guard allows. If no call asked for the ingest,
-// removals shortly before count too: a program that removes one file after the other would
+// removesTooMuch reports whether edits remove more than the guard allows. If no call asked for the
+// ingest, removals shortly before count too: a program that removes one file after the other would
 // otherwise be below the limit in every batch.
 func (b *batch) removesTooMuch(all []*found) bool {
 	n, first := intake.Away(all)
@@ -36,8 +36,8 @@ type streak struct {
 	last  time.Time
 }
 
-// streakCount returns the number of removals in the streak that goes on at a time; 0 if that streak is
-// over.
+// streakCount returns the number of removals in the streak that goes on at a time; 0 if that streak
+// is over.
 func (b *batch) streakCount(at time.Time) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -47,8 +47,8 @@ func (b *batch) streakCount(at time.Time) int {
 	return b.pending.streak.count
 }
 
-// extendStreak adds the removals of the batch to the streak. A decision about the held batch starts a new
-// streak.
+// extendStreak adds the removals of the batch to the streak. A decision about the held batch starts
+// a new streak.
 func (b *batch) extendStreak(p Pending) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

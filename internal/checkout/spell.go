@@ -86,9 +86,9 @@ func (c *Checkout) spellings(ctx context.Context, paths ...string) (map[string]b
 	return names, nil
 }
 
-// examineSpellings examines new files again under their spelling in the folder, because a file system that
-// folds case finds a file under any spelling. The watcher may report a file under the spelling of a
-// note that was renamed. It lists the folder only if there are new files.
+// examineSpellings examines new files again under their spelling in the folder, because a file
+// system that folds case finds a file under any spelling. The watcher may report a file under the
+// spelling of a note that was renamed. It lists the folder only if there are new files.
 func (c *Checkout) examineSpellings(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -156,8 +156,8 @@ func (c *Checkout) vanished(ctx context.Context, path string) (bool, error) {
 	return err == nil && !names[c.key(path)], err
 }
 
-// mayContainFiles reports whether a folder can contain files of the vault: not if its name begins with a dot,
-// except for the trash and the folder of Obsidian's settings.
+// mayContainFiles reports whether a folder can contain files of the vault: not if its name begins
+// with a dot, except for the trash and the folder of Obsidian's settings.
 func mayContainFiles(folder string) bool {
 	if folder+"/" == vault.Trash || folder == vault.ObsidianFolder {
 		return true

@@ -46,10 +46,10 @@ func (c *Checkout) loadStatCache(ctx context.Context) {
 	}
 }
 
-// saveStatCache stores the sights of files whose text is that of the vault, for the next process. Sights
-// of other files are not worth keeping: these are edits, which are read anyway. It stores nothing
-// before the first sweep is complete, because the set would be partial. A failure is only logged:
-// it costs the next start time, and no data.
+// saveStatCache stores the sights of files whose text is that of the vault, for the next process.
+// Sights of other files are not worth keeping: these are edits, which are read anyway. It stores
+// nothing before the first sweep is complete, because the set would be partial. A failure is only
+// logged: it costs the next start time, and no data.
 func (c *Checkout) saveStatCache(ctx context.Context) {
 	if c.opt.Memory == nil || c.first() {
 		return
@@ -78,8 +78,8 @@ func (c *Checkout) saveStatCache(ctx context.Context) {
 	}
 }
 
-// forgetSeen deletes the memory, because it may contain the path of an erased file. The next retain
-// stores it again.
+// forgetSeen deletes the memory, because it may contain the path of an erased file. The next
+// saveStatCache stores it again.
 func (c *Checkout) forgetSeen(ctx context.Context) error {
 	if c.opt.Memory == nil {
 		return nil

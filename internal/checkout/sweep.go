@@ -97,7 +97,8 @@ func (s *sweep) list(ctx context.Context, prefix string) error {
 	return nil
 }
 
-// mayEnter is the function enter, and also skips a folder with the name of a note as a file.
+// mayEnter reports whether the sweep enters a folder; see mayContainFiles. It records a folder with
+// the name of a note as a skipped file.
 func (s *sweep) mayEnter(folder string) bool {
 	if !mayContainFiles(folder) {
 		return false

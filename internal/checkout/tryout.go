@@ -43,8 +43,8 @@ func (b *batch) dryRun(ctx context.Context, p Pending) (IngestResult, error) {
 	return b.done, nil
 }
 
-// dryRunPart adds the result that ingesting a part of the batch would have. The files that commit would
-// restore count as restored.
+// dryRunPart adds the result that ingesting a part of the batch would have. The files that commit
+// would restore count as restored.
 func (b *batch) dryRunPart(ctx context.Context, piece []*found) error {
 	e, err := intake.Try(ctx, b.vault, b.call(), piece)
 	if err != nil {

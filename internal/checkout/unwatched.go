@@ -10,8 +10,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 )
 
-// An unwatchedLister is a blob.Watch that knows which folders it does not watch, because the system allows
-// no more watches. Watches of some platforms do not implement it; they are unlimited.
+// An unwatchedLister is a blob.Watch that knows which folders it does not watch, because the system
+// allows no more watches. Watches of some platforms do not implement it; they are unlimited.
 type unwatchedLister interface {
 	// Unwatched returns these folders, "" for the root, and whether there are any.
 	Unwatched() (folders []string, some bool)
@@ -36,9 +36,9 @@ func (a *reconciler) unwatchedFolders() (folders []string, some bool) {
 	return folders, some
 }
 
-// updateUnwatched records why changes may be noticed late. swept is the error of the last sweep of the whole
-// folder. After a failed sweep of any other kind, the recorded reason stays, because nothing is
-// known.
+// updateUnwatched records why changes may be noticed late. swept is the error of the last sweep of
+// the whole folder. After a failed sweep of any other kind, the recorded reason stays, because
+// nothing is known.
 func (a *reconciler) updateUnwatched(ctx context.Context, swept error) {
 	_, some := a.unwatchedFolders()
 	var unread *blob.WalkError

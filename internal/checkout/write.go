@@ -33,9 +33,9 @@ func (c *Checkout) write(ctx context.Context) {
 }
 
 // writeOne writes one file, and records an outside edit that it meets. There are three outcomes.
-// The file was written, or had the new text: it is unsaved, and no longer behind. It had a text of
-// someone else: it stays, it is an edit, and merging it is the task of the next ingest. It could
-// not be written: it stays in waiting, and the next call tries again. The caller holds mu.
+// The file was written, or had the new text: it is unsaved, and no longer behind. It had a text
+// that is not from the log: it stays, and is recorded as an edit, which the next ingest merges. It
+// could not be written: it stays in unwritten, and the next call tries again. The caller holds mu.
 func (c *Checkout) writeOne(ctx context.Context, path string, w *change) {
 	err := c.update(ctx, path, w)
 	var found *blob.Found
@@ -94,7 +94,7 @@ func (c *Checkout) peek(ctx context.Context, path string) error {
 	return &blob.Found{Data: text}
 }
 
-// exchange is bring for a file without a known outside edit.
+// exchange is update for a file without a known outside edit. It reads the old text from the log.
 func (c *Checkout) exchange(ctx context.Context, path string, w *change) error {
 	if w.after == nil && w.before == nil {
 		return nil
@@ -125,10 +125,11 @@ func (c *Checkout) replace(
 	return c.files.Exchange(ctx, key, text, old)
 }
 
-// handleFound handles a file that does not have the expected content. If it already has the new content,
-// there is nothing to do. If it has the text of an outside edit that the log has ingested, it is
-// replaced. If it was removed after such an ingest, the note still has the changes of others, and
-// the file is written again. In every other case the error is the *blob.Found. The caller holds mu.
+// handleFound handles a file that does not have the expected content. If it already has the new
+// content, there is nothing to do. If it has the text of an outside edit that the log has ingested,
+// it is replaced. If it was removed after such an ingest, the note still has the changes of others,
+// and the file is written again. In every other case the error is the *blob.Found. The caller holds
+// mu.
 func (c *Checkout) handleFound(
 	ctx context.Context, path string, w *change, found *blob.Found,
 ) error {

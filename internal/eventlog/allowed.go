@@ -8,8 +8,8 @@ import (
 var ErrTrashed error = fault.New(fault.NotFound, "the log is in the trash")
 
 // Allowed returns an error if the call must not write to a log with status s: READ_ONLY for a
-// read-only log, ErrTrashed for one in the trash. Calls with AllowInactive may always write, and calls
-// with Outside may write to a read-only log.
+// read-only log, ErrTrashed for one in the trash. Calls with AllowInactive may always write, and
+// calls with Outside may write to a read-only log.
 func (c Call) Allowed(s Status) error {
 	switch {
 	case c.AllowInactive, s == Active, s == ReadOnly && c.Outside:

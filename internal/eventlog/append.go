@@ -30,7 +30,9 @@ const (
 var errAgain = errors.New("the run was not written")
 
 // work serves the queue until it is empty. Only one worker runs at a time, so a process has at most
-// one append in flight per log (log.md §2.1).
+// one append in flight per log (log.md §2.1). Update starts it in a goroutine of its own, because
+// the calls that it serves may give up at different times. After a lost race it waits for a random
+// time, so that several processes do not lose to each other again and again.
 func (l *Log[S]) work() {
 	lost := 0
 	for {
@@ -56,6 +58,10 @@ func pause(lost int) {
 
 // round appends one run for the batch. It returns false if the run must be retried: the writers are
 // back in the queue then. All other outcomes, including errors, are delivered to the writers.
+//
+// The clock is read before the Query of catchUp, because an append may be sent only until
+// appendLife after that Query. Later, another run with the same number may have been compacted and
+// have left the table, and the append would succeed although its number is taken.
 func (l *Log[S]) round(batch []*writer[S]) bool {
 	ctx, cancel := whileAnyWaits(batch)
 	defer cancel()
@@ -90,7 +96,9 @@ func (l *Log[S]) round(batch []*writer[S]) bool {
 	return true
 }
 
-// whileAnyWaits returns a context that is cancelled when every writer of the batch has given up.
+// whileAnyWaits returns a context that is cancelled when every writer of the batch has given up. As
+// long as one caller waits, the work goes on, also for the calls that have given up. The returned
+// function must be called; it ends the goroutine that watches the writers.
 func whileAnyWaits[S any](batch []*writer[S]) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
@@ -150,9 +158,14 @@ func notWritten(err error) error {
 		After(time.Second).Because(err)
 }
 
-// appendUntilKnown sends the item until it is known whether it exists, as ours or as another run with the
-// same number (log.md §2.2), but not later than start + appendLife. It returns nil if the item is
-// ours, errAgain if nothing was written, and the error of unknown if the outcome is not known.
+// appendUntilKnown sends the item until it is known whether it exists, as ours or as another run
+// with the same number (log.md §2.2), but not later than start + appendLife. It returns nil if the
+// item is ours, errAgain if nothing was written, and the error of unknown if the outcome is not
+// known.
+//
+// Repeating the write is safe: every attempt creates the same item under the same key, so at most
+// one attempt of all processes succeeds, and the conflict of the others contains the item that did.
+// A write that is too large for the table is not repeated.
 func (l *Log[S]) appendUntilKnown(ctx context.Context, r *Run, it table.Item, start time.Time) error {
 	var conflict *table.Conflict
 	// The table must not send the write later, even after retries of its own.
@@ -182,7 +195,7 @@ func (l *Log[S]) appendUntilKnown(ctx context.Context, r *Run, it table.Item, st
 }
 
 // ours reports whether the stored item is the run r that this process sent. It compares the ids of
-// their first calls.
+// their first calls, which are random. An item that cannot be decoded is not ours.
 func (l *Log[S]) ours(r *Run, it table.Item) bool {
 	found, _, err := readItem(it.Data)
 	return err == nil && found.Commits[0].Call == r.Commits[0].Call

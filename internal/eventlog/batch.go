@@ -30,7 +30,9 @@ type outcome struct {
 }
 
 // compose runs the functions of the writers one after the other, each on the state that the drafts
-// before it leave.
+// before it leave. When the payload exceeds maxRunSize or the header maxHeader, the run is closed;
+// the draft that exceeds it is still in the run. A call that fails, is refused or changes nothing
+// has an outcome, but no draft.
 func (l *Log[S]) compose(ctx context.Context, h *head[S], ws []*writer[S]) *batch[S] {
 	m := &batch[S]{head: h, at: PartRef{Run: h.seq + 1}}
 	for i, w := range ws {
@@ -47,6 +49,11 @@ func (l *Log[S]) compose(ctx context.Context, h *head[S], ws []*writer[S]) *batc
 
 // attempt runs the function of one writer. A panic in the function becomes the error of that call
 // alone.
+//
+// The order of the checks is part of the contract. A repeated call gets its earlier answer although
+// the log has become read-only since, so the key is looked up before the status is checked. A log
+// that is sealed answers no call. The draft is applied before it is added, so that a commit which
+// cannot be applied never gets into the log.
 func (l *Log[S]) attempt(_ context.Context, m *batch[S], w *writer[S]) (o outcome) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -148,7 +155,8 @@ func (l *Log[S]) draft(m *batch[S], w *writer[S]) *Draft[S] {
 }
 
 // keep adds the idempotency key and the answer to the draft. It is not called for calls that failed
-// or were refused, nor for dry runs: those use up no key.
+// or were refused, nor for dry runs: those use up no key. It returns QUOTA_EXCEEDED if the limit of
+// keys within a day is reached.
 func (l *Log[S]) keep(d *Draft[S], w *writer[S], answer any) error {
 	if w.key == nil {
 		return nil

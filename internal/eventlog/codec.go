@@ -46,7 +46,9 @@ func newCodec() (*codec, error) {
 	return &codec{enc: enc, dec: dec}, nil
 }
 
-// unpack reads the parts of a packed payload with at least one part.
+// unpack reads the parts of a packed payload with at least one part. The parts share memory with
+// each other and, if room is set, with the next result. A payload that would have more than
+// maxPayload bytes is an error.
 func (c *codec) unpack(packed []byte) ([]Part, error) {
 	if len(packed) == 0 { // DecodeAll returns no bytes and no error for it
 		return nil, errors.New("a payload is empty")

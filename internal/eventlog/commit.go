@@ -66,7 +66,8 @@ func (c *Commit) Earlier(n Note) (path string, seq uint64) {
 	return n.Path, n.Prev
 }
 
-// TextSize returns the total size, in bytes, of the texts of notes and values of items in the commit.
+// TextSize returns the total size, in bytes, of the texts of notes and values of items in the
+// commit.
 func (c *Commit) TextSize() int {
 	size := 0
 	for i := range c.Notes {

@@ -21,6 +21,11 @@ const controlFormat = 1
 
 // A Control is the control item of a log: the state of the log that is not in its commits. It is
 // created with the log and changed only by conditional writes; its cursors only grow (log.md §1).
+// Every Query of the tail returns it, so its size is part of the cost of every read.
+//
+// Two positions divide the commits. Those up to Low are read from segments only. Those between Low
+// and the segments cursor are in segments and in the table. Later ones are only in the table. Low
+// is never after the segments cursor.
 type Control struct {
 	Format  int               `json:"format"`
 	Rev     uint64            `json:"rev"`               // counts the changes of this item
@@ -194,7 +199,12 @@ func (l *Log[S]) controlItem(ctx context.Context) (Control, table.Item, error) {
 
 // Change changes the control item with a conditional write. change may be called several times,
 // each time with a newer item. If it returns false, nothing is written. An error of the write is
-// UNAVAILABLE; the change may have been written nevertheless.
+// UNAVAILABLE; the change may have been written nevertheless. It returns ErrNoLog if the log does
+// not exist or is being erased.
+//
+// It costs one read and one write, and both again after each conflict, until the context ends. The
+// item is decoded for this call alone, so change may modify its maps and slices, except values in
+// Extra.
 func (l *Log[S]) Change(ctx context.Context, change func(*Control) bool) error {
 	for {
 		c, old, err := l.controlItem(ctx)
@@ -225,7 +235,9 @@ func (l *Log[S]) Change(ctx context.Context, change func(*Control) bool) error {
 }
 
 // Advance moves the cursor of a consumer forward, to a later commit or to the file of a later
-// month. It never moves a cursor back. Its errors are those of Change.
+// month. It never moves a cursor back, so a consumer that falls behind another process with the
+// same cursor does no harm. The consumer must have made its data durable before. Its errors are
+// those of Change.
 func (l *Log[S]) Advance(ctx context.Context, consumer string, to Cursor) error {
 	return l.Change(ctx, func(c *Control) bool {
 		if !c.Cursors[consumer].behind(to) {

@@ -35,7 +35,14 @@ type Call struct {
 
 // A Draft is a commit under construction. The function of an Update fills it. Ids, times and the
 // state come from the Draft, so that the function has no other input and may run again (log.md
-// §2.5).
+// §2.5). It is valid only during the function, and not safe for concurrent use.
+//
+// The state with the changes so far is computed only when State is called. With Options.Step, a
+// change of some notes costs a step for these notes alone; every other change makes the state
+// stale, and the whole commit is applied to the state before it again. Several steps may lead to a
+// state that differs from that of a single one, for example in the ids that were assigned. Readers
+// of the log apply a commit in a single step, so Settle must be called before a commit with several
+// steps is appended.
 type Draft[S any] struct {
 	call    Call
 	commit  Commit
@@ -109,8 +116,9 @@ func (d *Draft[S]) State() S {
 const manyFresh = 32
 
 // StateWith is State, but applies the draft as a whole if that saves work: if most of the staged
-// notes are not in the state yet and earlier steps have applied the others. That costs at most twice
-// as much as another step, and Settle then need not apply everything again. adopt is that of Settle.
+// notes are not in the state yet and earlier steps have applied the others. That costs at most
+// twice as much as another step, and Settle then need not apply everything again. adopt is that of
+// Settle.
 func (d *Draft[S]) StateWith(adopt func(after S, n *Note)) S {
 	if d.folds > 0 && !d.again && !d.stale && len(d.fresh) >= manyFresh && 2*len(d.fresh) >= len(d.commit.Notes) {
 		fresh := make(map[int]bool, len(d.fresh))
@@ -225,8 +233,8 @@ func (d *Draft[S]) StagedNote(path string) (n Note, ok bool) {
 	return d.commit.Notes[i], true
 }
 
-// StagedText returns the text of a note, or the value of an item, in this draft or an earlier one of
-// the same run. ok is false if no draft has a part at this position.
+// StagedText returns the text of a note, or the value of an item, in this draft or an earlier one
+// of the same run. ok is false if no draft has a part at this position.
 func (d *Draft[S]) StagedText(at PartRef) (text []byte, ok bool) {
 	for _, e := range append(d.earlier, d) {
 		i := at.Part - e.at.Part
@@ -251,11 +259,11 @@ func (d *Draft[S]) Mark() Draft[S] {
 	return m
 }
 
-// Settle makes the commit the one that a single step would have made: it recomputes the state from
+// Settle makes the commit the one that a single step would have made. It recomputes the state from
 // the commit alone, and drops the notes for which same returns true, if some note was staged more
-// than once. Before that it calls adopt for each note, with the state that the steps led to, so that
-// adopt can set the ids that were assigned meanwhile. It does nothing if the state was computed in
-// one step.
+// than once. Before that it calls adopt for each note, with the state that the steps led to, so
+// that adopt can set the ids that were assigned meanwhile. It does nothing if the state was
+// computed in one step.
 func (d *Draft[S]) Settle(adopt func(after S, n *Note), same func(Note) bool) {
 	after := d.State()
 	if !d.again && d.folds <= 1 {
@@ -274,7 +282,8 @@ func (d *Draft[S]) Settle(adopt func(after S, n *Note), same func(Note) bool) {
 	d.whole()
 }
 
-// fits returns BATCH_TOO_LARGE if the draft is too large for a run.
+// fits returns BATCH_TOO_LARGE if the draft is too large for a run of its own: if its payload would
+// have more than half of maxPayload, or its entry in the header more than oneHeader bytes.
 func (d *Draft[S]) fits() error {
 	if d.size() <= maxPayload/2 && d.header() <= oneHeader {
 		return nil

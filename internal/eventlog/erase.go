@@ -55,8 +55,8 @@ func (e *Erased) Add(more Erased) {
 	}
 }
 
-// Seal ends the log, if it exists, with a commit after which no append succeeds. Sealing twice does no
-// harm. It ignores the idempotency key, the version and the dry run of the call.
+// Seal ends the log, if it exists, with a commit after which no append succeeds. Sealing twice does
+// no harm. It ignores the idempotency key, the version and the dry run of the call.
 func (l *Log[S]) Seal(ctx context.Context, c Call) error {
 	// Sealing must succeed in any status and must not depend on an idempotency key.
 	c.Key, c.IfVersion, c.DryRun, c.AllowInactive = "", 0, false, true
@@ -73,11 +73,18 @@ func (l *Log[S]) Seal(ctx context.Context, c Call) error {
 	return err
 }
 
-// Erase destroys the log: it seals the log, so that no write follows, and then deletes every item of
-// its partition and every object of its bucket, and the state in memory. From then on every operation
-// returns ErrNoLog. A call that a crash interrupted must be repeated; a repetition after SweepAgain
-// deletes late writes. In a dry run the items and objects are only counted. If Erase fails, the counts
-// are those of the work that was done.
+// The steps of an erasure, each of which may be repeated: a commit with the status Sealed, after
+// which every append loses; a control item that contains only that the log is sealed, from which
+// readers learn that it is gone; tombstones in place of the log items, so that a late append
+// conflicts; the removal of all other items; and the deletion of all objects with their earlier
+// versions. Tombstones and the control item expire after a day. Whatever a suspended process writes
+// after its object was deleted is deleted by the repetition after SweepAgain.
+
+// Erase destroys the log: it seals the log, so that no write follows, and then deletes every item
+// of its partition and every object of its bucket, and the state in memory. From then on every
+// operation returns ErrNoLog. A call that a crash interrupted must be repeated; a repetition after
+// SweepAgain deletes late writes. In a dry run the items and objects are only counted. If Erase
+// fails, the counts are those of the work that was done.
 func (l *Log[S]) Erase(ctx context.Context, c Call) (Erased, error) {
 	if c.DryRun {
 		return l.sweepErased(ctx, false)

@@ -35,8 +35,8 @@ const (
 	mostMarks = 8
 )
 
-// A Compaction contains the options of a compaction pass. The zero value is a pass that does the due
-// work of a log without followers.
+// A Compaction contains the options of a compaction pass. The zero value is a pass that does the
+// due work of a log without followers.
 type Compaction struct {
 	// Behind are the consumers, in addition to the log's own, that must have passed the commits
 	// before their items leave the table, and before an image replaces them.
@@ -74,6 +74,11 @@ func (l *Log[S]) Unfolded() uint64 {
 
 // foldSegments writes the segments that are due or, if all is set, segments for all remaining runs.
 // The caller holds folding.
+//
+// Several processes may do this at once. A segment begins after the cursor, and its first commit is
+// its key, so their segments have the same key: the first write wins, and the others adopt that
+// segment. The segments of one history therefore never overlap, even if the processes saw different
+// ends of the log.
 func (l *Log[S]) foldSegments(ctx context.Context, all bool) error {
 	h := l.head.Load()
 	if !all && !l.segmentsDue(h) {
@@ -113,7 +118,8 @@ func (l *Log[S]) foldSegments(ctx context.Context, all bool) error {
 	}
 }
 
-// A stretchThere is a range of the log that is now in a segment.
+// A stretchThere is a range of the log that is now in a segment. Control.Erased is remembered from
+// before its runs were read, so that segmentThere notices an erasure in between.
 type stretchThere struct {
 	from   uint64 // the commit before the range
 	last   uint64

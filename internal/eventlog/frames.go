@@ -24,7 +24,8 @@ type frame struct {
 }
 
 // pack encodes parts, each as salt, length and data, and compresses them in frames. size is the
-// number of bytes before compression.
+// number of bytes before compression. A part is never divided, so a frame with a large part has
+// more than frameBytes. It returns an empty payload for no parts.
 func (c *codec) pack(parts []Part) (packed []byte, size int) {
 	var table, frames, raw []byte
 	begun, several := 0, false

@@ -244,7 +244,9 @@ func readImageHead(data []byte) (imageHead, error) {
 	return h, nil
 }
 
-// open reads the head and the state of an image.
+// open reads the head and the state of an image, for an object with one request. The returned head
+// has no control item. It returns errImage if the data is not that of the described image, and
+// errFormat if a later release wrote it. The state may keep references to the data that was read.
 func (l *Log[S]) open(ctx context.Context, i Image) (head[S], *OpenImage, error) {
 	data, rest, err := l.front(ctx, i)
 	if err != nil {
@@ -303,8 +305,8 @@ func (l *Log[S]) ReadSection(ctx context.Context, from *OpenImage, name SectionN
 	return data, err
 }
 
-// ImageBefore returns the newest image that is not after a commit. It reads the control item and the
-// head of the image. It returns an error if there is no such image or it cannot be read.
+// ImageBefore returns the newest image that is not after a commit. It reads the control item and
+// the head of the image. It returns an error if there is no such image or it cannot be read.
 func (l *Log[S]) ImageBefore(ctx context.Context, seq uint64) (*OpenImage, error) {
 	c, err := l.Control(ctx)
 	if err != nil {
@@ -317,8 +319,8 @@ func (l *Log[S]) ImageBefore(ctx context.Context, seq uint64) (*OpenImage, error
 	return l.baseOf(ctx, i)
 }
 
-// ImageMemory returns how many bytes of memory the compressed sections take that came with the image
-// from which the state was read. It does no I/O.
+// ImageMemory returns how many bytes of memory the compressed sections take that came with the
+// image from which the state was read. It does no I/O.
 func (l *Log[S]) ImageMemory() int64 {
 	if from := l.base.Load(); from != nil {
 		return from.rest.size()

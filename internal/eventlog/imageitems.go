@@ -20,10 +20,10 @@ import (
 // pieces (one byte), the CRC-32C of all pieces together (32 bits) and the time of writing in Unix
 // milliseconds (64 bits), in little-endian order; the piece follows.
 //
-// A packed image consists of its front (the head and the state), its keys, the SearchSection and, if
-// there is one, the MemoriesSection. Each is compressed with zstd separately and preceded by its
-// length. All are read with one Query; all but the front are kept compressed in memory until they are
-// needed.
+// A packed image consists of its front (the head and the state), its keys, the SearchSection and,
+// if there is one, the MemoriesSection. Each is compressed with zstd separately and preceded by its
+// length. All are read with one Query; all but the front are kept compressed in memory until they
+// are needed.
 
 const (
 	// mostImage is the largest size, in bytes, of an image that is stored in items, and mostPacked

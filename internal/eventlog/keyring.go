@@ -26,6 +26,11 @@ func hashKey(principal, key string) []byte {
 
 // A keyring contains the idempotency keys of the last day, and the places of their answers. It is
 // safe for concurrent use.
+//
+// It is filled from the commits as they become known. After a start from an image, the keys of the
+// commits before the image are missing until need reads them, because a process that only reads the
+// log does not need them. A key may be used again after a day; order then has an entry for each
+// use, and byHash contains the newest one.
 type keyring struct {
 	mu     sync.Mutex
 	byHash map[string]usedKey

@@ -18,6 +18,11 @@ import (
 
 // A Log is the log of a vault or of a tenant, and the state that is derived from it. It is safe for
 // concurrent use.
+//
+// The head is immutable and is replaced as a whole, so readers load it without a lock. Only the
+// holder of advancing replaces it, with a head that is not older. Applied is called under the same
+// lock, so that it gets the commits of all readers and writers once and in order. A compaction pass
+// holds folding and takes advancing after it, never the other way round.
 type Log[S any] struct {
 	opt      Options[S]
 	start    S // the state of an empty log
@@ -61,9 +66,10 @@ type Options[S any] struct {
 	Listed table.Key
 
 	// Apply returns the state after a commit. It must be pure: it must not change the state before.
-	// at is the place of the commit's first part. Apply may keep values from the commit, but not the
-	// commit itself. It must not use the commit's key, nor the events and the ids of traits of its
-	// notes, because these are derived from the state.
+	// at is the place of the commit's first part. Apply may keep values from the commit, but not
+	// the commit itself. It must not use the commit's key, nor the events of its notes. The ids of
+	// traits and nodes in a note may be set after a Draft has called Apply, to those that the state
+	// then has: with them, Apply must return an equal state.
 	Apply func(before S, c *Commit, at PartRef) S
 
 	// Step returns the state after some notes of a commit, given by their indices, if the other
@@ -208,10 +214,11 @@ func (h *head[S]) snapshot() Snapshot[S] {
 	return Snapshot[S]{h.state, h.seq, h.time, h.status, h.control, h}
 }
 
-// catchUp moves the head to the end of the log. It reads a long tail in pieces, to bound memory. A
-// Query is not atomic: it may miss a run and return the next one. Such a gap is read again. If it
-// persists, runs are missing, unless they have left the table because the head is far behind; skipAhead
-// handles that. It returns ErrNoLog if the log was erased meanwhile.
+// catchUp moves the head to the end of the log: to a state that includes every commit that was
+// acknowledged before the call. It reads a long tail in pieces, to bound memory. A Query is not
+// atomic: it may miss a run and return the next one. Such a gap is read again. If it persists, runs
+// are missing, unless they have left the table because the head is far behind; skipAhead handles
+// that. It returns ErrNoLog if the log was erased meanwhile.
 func (l *Log[S]) catchUp(ctx context.Context) (*head[S], error) {
 	h, err := l.forward(ctx)
 	return h, l.orErased(ctx, err)
@@ -334,7 +341,8 @@ func (l *Log[S]) take(before, after S, c *Commit, at PartRef) {
 }
 
 // load reads and unpacks the payload of a run, if that was not done yet. If the payload is missing
-// or damaged, load looks for it in a segment.
+// or damaged, load looks for it in a segment. Its errors are UNAVAILABLE, INDEX_ERROR, and that of
+// an ended context.
 func (l *Log[S]) load(ctx context.Context, r *Run) error { return l.loadBy(ctx, l.code, r) }
 
 // loadBy is load with this codec.
@@ -391,8 +399,8 @@ func Damaged(first uint64, err error) error {
 		OnServer("doctor --full").Because(err)
 }
 
-// Part returns the part at a position. Its errors are those of RunAt; there is another one if the run
-// has no such part. The caller must not change the data of the part.
+// Part returns the part at a position. Its errors are those of RunAt; there is another one if the
+// run has no such part. The caller must not change the data of the part.
 func (l *Log[S]) Part(ctx context.Context, at PartRef) (Part, error) {
 	r, err := l.RunAt(ctx, at.Run)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 )
 
 // SeqAt returns the last commit up to last that is not after t; 0 if there is none. Times never
-// decrease, so it uses a binary search, with one Query for each step. It returns INDEX_ERROR if a run
-// is damaged, and UNAVAILABLE if the log cannot be read.
+// decrease, so it uses a binary search, with one Query for each step. It returns INDEX_ERROR if a
+// run is damaged, and UNAVAILABLE if the log cannot be read.
 func (l *Log[S]) SeqAt(ctx context.Context, last uint64, t time.Time) (uint64, error) {
 	low, high := uint64(1), last+1 // every run that begins before low begins at t or earlier
 	var in *Run                    // the newest known one of these runs

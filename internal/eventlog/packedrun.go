@@ -28,17 +28,18 @@ func (r PackedRun) First() uint64 { return r.first }
 // Size returns the size of the packed payload in bytes.
 func (r PackedRun) Size() int { return len(r.packed) }
 
-// Frames returns the number of frames that can be unpacked on their own; 0 if there is a single one.
+// Frames returns the number of frames that can be unpacked on their own; 0 if there is a single
+// one.
 func (r PackedRun) Frames() int { return len(r.frames) }
 
-// FrameOf returns the index of the frame that contains a part; Frames if none does, and if there is a
-// single one.
+// FrameOf returns the index of the frame that contains a part; Frames if none does, and if there is
+// a single one.
 func (r PackedRun) FrameOf(part int) int {
 	return sort.Search(len(r.frames), func(i int) bool { return part < r.frames[i].first+r.frames[i].parts })
 }
 
-// Unpack unpacks the parts of a frame. first is the number of its first part in the run. If there is a
-// single frame, its index is 0.
+// Unpack unpacks the parts of a frame. first is the number of its first part in the run. If there
+// is a single frame, its index is 0.
 func (r PackedRun) Unpack(frame int) (parts []Part, first int, err error) {
 	if r.frames == nil {
 		parts, err = r.code.unpack(r.packed)

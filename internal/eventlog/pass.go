@@ -18,15 +18,15 @@ type Pass[S any] struct {
 	// beside the log. With an error the erasure is repeated by the next pass. Nil: nothing.
 	Erased func(context.Context) error
 
-	// Published is called with the image that was written of a snapshot, before the image is in use.
-	// Nil: it is not called.
+	// Published is called with the image that was written of a snapshot, before the image is in
+	// use. Nil: it is not called.
 	Published func(context.Context, Snapshot[S], *BuiltImage) error
 }
 
-// Compact makes one compaction pass, which does all work that is due. Each step is idempotent and has
-// a cursor of its own, so a pass may be interrupted at any point, and several processes may run passes
-// at once (log.md §4). A log that is being erased, and one without Imaging, is left alone. Passes of
-// one process run one after the other. The errors of all steps are joined.
+// Compact makes one compaction pass, which does all work that is due. Each step is idempotent and
+// has a cursor of its own, so a pass may be interrupted at any point, and several processes may run
+// passes at once (log.md §4). A log that is being erased, and one without Imaging, is left alone.
+// Passes of one process run one after the other. The errors of all steps are joined.
 func (l *Log[S]) Compact(ctx context.Context, f Compaction) error {
 	return l.CompactWith(ctx, f, Pass[S]{})
 }
@@ -69,9 +69,9 @@ func (l *Log[S]) CompactDue(f Compaction) bool {
 	return l.outwardDue(h, f) || h.control.trims(f, l.opt.Now().UTC())
 }
 
-// DueNow reports whether a pass is due because of what was appended: an erasure, a segment or an image.
-// Other than CompactDue it does not count what the passing of time makes due. It waits for a running
-// pass to end.
+// DueNow reports whether a pass is due because of what was appended: an erasure, a segment or an
+// image. Other than CompactDue it does not count what the passing of time makes due. It waits for a
+// running pass to end.
 func (l *Log[S]) DueNow(f Compaction) bool {
 	l.folding.Lock()
 	defer l.folding.Unlock()
@@ -84,7 +84,11 @@ func (l *Log[S]) outwardDue(h *head[S], f Compaction) bool {
 	return l.segmentsDue(h) || h.control.Waiting != nil || l.imageDue(h, f)
 }
 
-// makePass makes one pass.
+// makePass makes one pass. The order of its steps: erasures first, because an image or a segment
+// that is written after them does not contain the erased parts; segments before images, because an
+// image names the segments; the removal of items last, because it needs both. A step that fails
+// does not stop the later ones. Steps that delete by age are skipped while the clock is not known
+// to be right.
 func (l *Log[S]) makePass(ctx context.Context, f Compaction, p Pass[S]) error {
 	l.folding.Lock()
 	defer l.folding.Unlock()

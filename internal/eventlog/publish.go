@@ -19,6 +19,12 @@ const (
 	publishBytes = 16 << 20
 )
 
+// The life of an image: publish writes it; name records it in the control item, first as waiting if
+// a follower has not passed its commit; supersede puts it in use. When the next image comes into
+// use, it expires an hour later, except for the first image of a month, which is kept. dropImages
+// deletes the expired ones. An image that was written but never named, because the process ended,
+// is an orphan that sweepLeftovers deletes. An erasure deletes all images before it.
+
 // imageDue reports whether an image is due (log.md §4): foldCommits commits or foldBytes bytes
 // after the one in use, and also either a tenth of its size or some minutes after it was written.
 // It depends only on stored data, so that processes that start for each pass do not write more
@@ -51,9 +57,9 @@ func (l *Log[S]) imageDue(h *head[S], f Compaction) bool {
 }
 
 // imageHeld reports whether the image in use must not be replaced, because another release still
-// needs it: a later release wrote it within the last hour, or an earlier one did and Compaction.Hold
-// returns true. Two releases that run at once would otherwise replace each other's images again and
-// again (docs/design/0066).
+// needs it: a later release wrote it within the last hour, or an earlier one did and
+// Compaction.Hold returns true. Two releases that run at once would otherwise replace each other's
+// images again and again (docs/design/0066).
 func (l *Log[S]) imageHeld(h *head[S], f Compaction) bool {
 	i, own := h.control.Image, l.opt.Imaging.Format
 	switch {
@@ -121,7 +127,9 @@ func (l *Log[S]) publish(ctx context.Context, h *head[S], all Sections) (i Image
 	return i, m, nil
 }
 
-// draw builds an image of a head.
+// draw builds an image of a head. The sizes of all sections are known before the buffer is
+// allocated. The head of the image names the segments up to the segments cursor, so that a start
+// need not list the bucket.
 func (l *Log[S]) draw(ctx context.Context, h *head[S], all Sections) (*BuiltImage, error) {
 	m := &BuiltImage{imageHead: imageHead{
 		Format: imageFormat, Seq: h.seq, Time: h.time, Hash: h.hash, Status: h.status, Weight: h.weight,

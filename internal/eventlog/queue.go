@@ -59,7 +59,13 @@ func ended(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// A writer is one Update in the queue.
+// A writer is one Update in the queue. The worker runs its function and delivers the result; the
+// goroutine of the call waits for that, and may give up at any time. The worker may take a writer
+// several times, because a run that loses a race puts its writers back.
+//
+// The two sides agree by means of sent. The worker sets it before the append, unless the call has
+// given up; then the run is composed again without the call. A call that gives up before that
+// knows that nothing was written; after that, the outcome is unknown.
 type writer[S any] struct {
 	ctx  context.Context
 	call Call
@@ -183,7 +189,8 @@ func (l *Log[S]) Queue() (waiting int, working bool) {
 	return len(l.queue.waiting), l.queue.working
 }
 
-// giveBack puts writers back at the front.
+// giveBack puts writers back at the front, in order: those whose run lost a race, and those that
+// did not fit into one. The worker calls it, so the queue is served already.
 func (q *queue[S]) giveBack(ws []*writer[S]) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

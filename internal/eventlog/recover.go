@@ -14,9 +14,9 @@ import (
 )
 
 // Recover creates a log whose table is lost from its segments, up to the last commit in them, and
-// returns that commit. Later commits are lost. It returns INDEX_ERROR if the segments do not continue each other,
-// ErrNoLog if there are none, and ErrLogExists if the log exists. Nothing is copied into the table,
-// because a log need not have runs there.
+// returns that commit. Later commits are lost. It returns INDEX_ERROR if the segments do not
+// continue each other, ErrNoLog if there are none, and ErrLogExists if the log exists. Nothing is
+// copied into the table, because a log need not have runs there.
 func (l *Log[S]) Recover(ctx context.Context) (uint64, error) {
 	last, made, err := l.segments.chained(ctx)
 	if err != nil {
@@ -36,7 +36,8 @@ func (l *Log[S]) Recover(ctx context.Context) (uint64, error) {
 }
 
 // chained returns the last commit in the segments and the time of the first commit. The segments
-// must form one chain from the first commit.
+// must form one chain from the first commit; otherwise it returns INDEX_ERROR. It reads only their
+// directories. last is 0 if there are no segments.
 func (s *segments) chained(ctx context.Context) (last uint64, made time.Time, err error) {
 	s.forget()
 	var hash []byte

@@ -13,6 +13,20 @@ import (
 	"github.com/rookeryhq/rookery/internal/table"
 )
 
+// Erasing the history of a note or item, without its log (log.md §2.8):
+//
+// 1. BeginErasing sets Control.Erasing, so that a pass looks for the commit even if the process
+// ends right after writing it. 2. A commit lists the parts to be emptied in a record (Draft.Erase).
+// Readers drop them from their state when they apply it. 3. Erases sets Control.Erasing again, in
+// case a pass has cleared it in between. 4. When all consumers have passed the commit, a pass
+// (eraseDue) takes images with the parts out of use and deletes them, empties the parts in the
+// table, payload objects and segments, calls Pass.Erased, and sets Control.Anew for files that
+// contain the texts. 5. A pass after SweepAgain does the same once more, and clears
+// Control.Erasing.
+//
+// The headers are not changed, so the chain of hashes still verifies. Verify accepts an empty part
+// only if a later commit lists it.
+
 // An Erasing records in the control item that histories are being erased.
 type Erasing struct {
 	From uint64    `json:"from"`           // the commits that erase come after this one
@@ -58,8 +72,9 @@ func (c *Commit) ErasedParts() []PartRef {
 // Erases returns how many parts of the log this commit erases.
 func (c *Commit) Erases() int { return len(c.ErasedParts()) }
 
-// Erase stages the record which lists the parts of the log that the commit erases. They are emptied by
-// a pass of Compact after every consumer has passed the commit. It must be called once for a draft.
+// Erase stages the record which lists the parts of the log that the commit erases. They are emptied
+// by a pass of Compact after every consumer has passed the commit. It must be called once for a
+// draft.
 func (d *Draft[S]) Erase(parts []PartRef) error {
 	var value erasedParts
 	for _, p := range parts {

@@ -34,11 +34,11 @@ func (l *Log[S]) Replay(ctx context.Context, verify bool) (Snapshot[S], error) {
 	return h.snapshot(), nil
 }
 
-// Renew replaces the state of the log by an equal one that is based on state, which is equal to that of
-// a snapshot of the log: it applies the commits after the snapshot to it. It reports whether it
-// replaced the state. It does not if these commits are very large, because applying them takes as long
-// as writing them; if other calls write faster than it applies; if the log was erased; or if the head
-// is not the expected one at the end.
+// Renew replaces the state of the log by an equal one that is based on state, which is equal to
+// that of a snapshot of the log: it applies the commits after the snapshot to it. It reports
+// whether it replaced the state. It does not if these commits are very large, because applying them
+// takes as long as writing them; if other calls write faster than it applies; if the log was
+// erased; or if the head is not the expected one at the end.
 func (l *Log[S]) Renew(ctx context.Context, at Snapshot[S], state S) (renewed bool, err error) {
 	from := *at.head
 	from.state = state
@@ -64,8 +64,8 @@ func (l *Log[S]) Renew(ctx context.Context, at Snapshot[S], state S) (renewed bo
 }
 
 // renewRounds is how many times Renew applies new commits before it blocks writers, renewLarge how
-// many bytes, as stored, it applies at most, and renewLast how many while writers are blocked. So the
-// writes of many clients are applied again, but not imports.
+// many bytes, as stored, it applies at most, and renewLast how many while writers are blocked. So
+// the writes of many clients are applied again, but not imports.
 const (
 	renewRounds = 4
 	renewLarge  = 1 << 20
@@ -90,9 +90,10 @@ func (l *Log[S]) foldFrom(ctx context.Context, from head[S], most int64) (head[S
 // grow to twice that before it runs.
 const manyRead = 32 << 20
 
-// StateAt builds the state after a commit that exists, from the newest image before it and the commits
-// after that image. build is as Options.Build, but must not change anything outside of the state. It
-// returns INDEX_ERROR if the log is damaged, and ErrNoLog if it does not exist or was erased.
+// StateAt builds the state after a commit that exists, from the newest image before it and the
+// commits after that image. build is as Options.Build, but must not change anything outside of the
+// state. It returns INDEX_ERROR if the log is damaged, and ErrNoLog if it does not exist or was
+// erased.
 func (l *Log[S]) StateAt(
 	ctx context.Context, seq uint64, build func(from S, commits iter.Seq2[*Commit, PartRef]) S,
 ) (S, error) {
@@ -189,7 +190,9 @@ func (l *Log[S]) learn(c *Commit, at PartRef) {
 	}
 }
 
-// A replay builds a state from the beginning of a log, or from the position of its head.
+// A replay builds a state from the beginning of a log, or from the position of its head. It checks
+// the hash chain in any case, and with verify every part too. It ends with whole or err set, or
+// with neither if it stopped before the end of the log, for example at upTo.
 type replay[S any] struct {
 	// log, verify and upTo are set by the caller; the replay updates head.
 	log    *Log[S]
@@ -341,9 +344,9 @@ type stretch struct {
 	until  uint64 // the run of this commit is the last; 0: all runs, and the control item
 }
 
-// ahead yields all runs of a stretch, oldest first, and then the control item if it goes to the end. It
-// reads and decodes up to two items in advance while the caller uses one. It ends with the first error,
-// or with the context.
+// ahead yields all runs of a stretch, oldest first, and then the control item if it goes to the
+// end. It reads and decodes up to two items in advance while the caller uses one. It ends with the
+// first error, or with the context.
 func (l *Log[S]) ahead(ctx context.Context, s stretch) iter.Seq[decoded] {
 	return func(yield func(decoded) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -371,6 +374,8 @@ func (l *Log[S]) ahead(ctx context.Context, s stretch) iter.Seq[decoded] {
 }
 
 // decodeAll passes all items of a stretch to send, until there is an error or send returns false.
+// It reads whole segments up to s.folded, and the table from there. If a segment is missing or
+// damaged whose runs are still in the table, it goes on with the table from that run.
 func (l *Log[S]) decodeAll(ctx context.Context, s stretch, send func(decoded) bool) {
 	for r, err := range l.segments.from(ctx, l.code, s.from, s.folded) {
 		if l.stillInTable(ctx, s.from, err) {

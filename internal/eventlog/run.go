@@ -41,7 +41,10 @@ type Header struct {
 	Size    int          `json:"size"`             // bytes of the payload, not compressed
 }
 
-// A CommitHead is the entry of one commit in a header.
+// A CommitHead is the entry of one commit in a header. It is never erased, so it contains nothing
+// from notes or items: only who made the commit, when and how, and the digests of its parts.
+// See Commit and Key for its other fields. Took is in milliseconds; KeyHash and KeyReq are nil if
+// the call had no key.
 type CommitHead struct {
 	Call    string    `json:"call"`
 	Time    time.Time `json:"time"`
@@ -70,7 +73,17 @@ type Part struct {
 	Data []byte // first byte: the kind; empty: erased
 }
 
-// The kinds of parts.
+// The kinds of parts. A payload contains the parts of all commits of the run one after the other:
+// for each commit its notes, its items, its records if it has any, and the answer if it has a key.
+// A part is stored as its salt, the length of its data as a varint, and its data:
+//
+//	'n', length of the head (varint), head (JSON), text, Theirs
+//	'i', length of the head (varint), head (JSON), value (JSON)
+//	'r', records (JSON array)
+//	'a', answer (JSON)
+//
+// An erased part has no data and a salt of zeros. Its digest in the header stays, but without the
+// salt a guess of the text cannot be tested against it.
 const (
 	partNote    = 'n'
 	partItem    = 'i'
@@ -126,8 +139,8 @@ func (p Part) NoteHead() ([]byte, error) {
 	return p.Head()
 }
 
-// Note decodes the part of a note. It shares memory with the part. It returns an error for a part of
-// another kind.
+// Note decodes the part of a note. It shares memory with the part. It returns an error for a part
+// of another kind.
 func (p Part) Note() (Note, error) {
 	if !p.IsNote() {
 		return Note{}, errors.New("a part is not a note")
@@ -216,8 +229,8 @@ func (c *Commit) AnswerPart() int {
 	return n
 }
 
-// NewRun returns a run of consecutive commits. prev is the hash of the header before; empty: there is
-// none. The payload is not packed yet. It returns an error if a commit cannot be encoded.
+// NewRun returns a run of consecutive commits. prev is the hash of the header before; empty: there
+// is none. The payload is not packed yet. It returns an error if a commit cannot be encoded.
 func NewRun(commits []*Commit, prev []byte) (*Run, error) {
 	r := &Run{Header: Header{
 		Format: format, First: commits[0].Seq, Last: commits[len(commits)-1].Seq, Prev: prev,
@@ -258,8 +271,9 @@ func (r *Run) Bare(i int) *Commit {
 // Decode decodes the commits of the run. The payload must be loaded.
 func (r *Run) Decode() ([]*Commit, error) { return r.DecodeOnly(func(Part) bool { return true }) }
 
-// DecodeOnly is commits, but decodes only the parts for which wanted returns true. Other notes and
-// items are zero values.
+// DecodeOnly is Decode, but decodes only the parts for which wanted returns true. Other notes and
+// items are zero values, so that the numbers of parts still match. Other records are missing, and
+// other answers are nil.
 func (r *Run) DecodeOnly(wanted func(Part) bool) ([]*Commit, error) {
 	var all []*Commit
 	rest := r.Parts
@@ -280,9 +294,9 @@ func (r *Run) DecodeOnly(wanted func(Part) bool) ([]*Commit, error) {
 	return all, nil
 }
 
-// Alone returns the commit that contains a part of the run, with that part alone decoded. If the part
-// is the answer of a call or empty, the commit has no changes. It returns an error if the payload has
-// no such part, or if the part cannot be decoded.
+// Alone returns the commit that contains a part of the run, with that part alone decoded. If the
+// part is the answer of a call or empty, the commit has no changes. It returns an error if the
+// payload has no such part, or if the part cannot be decoded.
 func (r *Run) Alone(part int) (*Commit, error) {
 	if part < 0 || part >= len(r.Parts) {
 		return nil, ErrFewParts
@@ -298,7 +312,9 @@ func (r *Run) Alone(part int) (*Commit, error) {
 // ErrFewParts is the error of a run whose payload has fewer parts than its header.
 var ErrFewParts = errors.New("its payload lacks parts")
 
-// fill decodes the parts of the commit. Erased parts have no bytes.
+// fill decodes the parts of the commit. Erased parts have no bytes, so their kind follows from the
+// header: the range of the items, and the last part of a commit with a key is the answer. Any other
+// empty part was a note; records are not erased.
 func (c *Commit) fill(h *CommitHead, parts []Part, wanted func(Part) bool) error {
 	for i, p := range parts {
 		answers := c.Key != nil && i == len(parts)-1
@@ -421,9 +437,10 @@ func (h *noteHead) note() Note {
 	return note
 }
 
-// TextOf returns the text of a note, or the value of an item, from its part; nil if it is deleted. It
-// shares memory with the part. It decodes only the necessary fields of the head, which may be larger
-// than the text. It returns an error, which names the position at, for a part of another kind.
+// TextOf returns the text of a note, or the value of an item, from its part; nil if it is deleted.
+// It shares memory with the part. It decodes only the necessary fields of the head, which may be
+// larger than the text. It returns an error, which names the position at, for a part of another
+// kind.
 func TextOf(p Part, at PartRef) ([]byte, error) {
 	if p.IsItem() {
 		i, err := readItemPart(p.Data[1:])

@@ -18,6 +18,11 @@ import (
 
 // A segments is the set of segments of a log, as this process knows it. Each segment is named by
 // its first commit and extends to the next segment. It is safe for concurrent use.
+//
+// What is known may be out of date: another process may write new segments, and an erasure may
+// rewrite old ones. So the bucket is listed again if no known segment contains a commit, and every
+// read compares the tag of the object with that of its cached directory. mu is held while a
+// directory is read, so that concurrent callers read it once.
 type segments struct {
 	bucket blob.Bucket
 	code   *codec

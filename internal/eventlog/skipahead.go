@@ -29,7 +29,8 @@ func (l *Log[S]) goOn(from *OpenImage) {
 }
 
 // newestImage opens the newest usable image that is not after commit upTo. If there is none, it
-// returns an empty head and false.
+// returns an empty head and false. It tries older images in turn, because no image is needed: an
+// unusable one only makes the start slower. It returns no control item in the head.
 func (l *Log[S]) newestImage(ctx context.Context, c Control, upTo uint64) (head[S], *OpenImage, bool) {
 	for ctx.Err() == nil {
 		i, ok := c.nearest(upTo)
@@ -48,8 +49,8 @@ func (l *Log[S]) newestImage(ctx context.Context, c Control, upTo uint64) (head[
 	return l.empty(), nil, false
 }
 
-// skipAhead moves the head forward, to an image or through segments, if the tail does not continue it or
-// is long. It returns true if the tail must be read again, because the head has moved or runs
+// skipAhead moves the head forward, to an image or through segments, if the tail does not continue
+// it or is long. It returns true if the tail must be read again, because the head has moved or runs
 // before the tail have left the table.
 func (l *Log[S]) skipAhead(ctx context.Context, after uint64, t *tail) (bool, error) {
 	if l.opt.Imaging == nil {

@@ -51,8 +51,9 @@ func (l *Log[S]) unpackedBy(ctx context.Context, code *codec, from uint64) iter.
 }
 
 // Runs yields the runs from the one that contains commit from to the one that contains commit upTo,
-// oldest first, with their payloads. A run is valid only until the next one is yielded, because they
-// share memory. It ends with the first error, which is ErrNoLog if the log was erased meanwhile.
+// oldest first, with their payloads. A run is valid only until the next one is yielded, because
+// they share memory. It ends with the first error, which is ErrNoLog if the log was erased
+// meanwhile.
 func (l *Log[S]) Runs(ctx context.Context, from, upTo uint64) iter.Seq2[*Run, error] {
 	return func(yield func(*Run, error) bool) {
 		code := l.code.reusing()
@@ -75,7 +76,9 @@ func (l *Log[S]) Runs(ctx context.Context, from, upTo uint64) iter.Seq2[*Run, er
 }
 
 // stillInTable reports whether the runs from commit seq on are still in the table, given the error
-// of reading them from a segment.
+// of reading them from a segment. It returns false for errors other than INDEX_ERROR, which may
+// pass. A lost segment therefore only breaks the log when its items have left the table, and trim
+// writes it again before that.
 func (l *Log[S]) stillInTable(ctx context.Context, seq uint64, err error) bool {
 	if !fault.Is(err, fault.IndexError) {
 		return false
@@ -109,7 +112,8 @@ type span struct {
 
 // inTable yields the consecutive runs of the table from the one that contains commit s.from. If
 // runs are missing or have left the table, gap is true and next is the first missing commit. Items
-// of commits up to s.folded are ignored.
+// of commits up to s.folded are ignored. After an error, and if yield returned false, gap is false,
+// so that the caller stops.
 func (l *Log[S]) inTable(
 	ctx context.Context, s span, yield func(*Run, error) bool,
 ) (next uint64, gap bool) {

@@ -12,6 +12,12 @@ import (
 // trim removes log items from the table that every cursor passed at least itemLife ago. It raises
 // the low mark first. It decides by the control item that was read last whether there is anything
 // to do.
+//
+// A log item has no time of its own at which it was passed. So each pass records a Mark of the
+// commit that all cursors have passed, at most every markEvery; when a mark is itemLife old, its
+// commit becomes the low mark. The delay protects readers that have read the control item but not
+// yet the runs, and appends that are still on their way (log.md §2.4). If removing fails after
+// the low mark has risen, readers ignore the items that remain, and a later pass removes them.
 func (l *Log[S]) trim(ctx context.Context, f Compaction) error {
 	now, low, risen := l.opt.Now().UTC(), uint64(0), false
 	if known := l.head.Load().control; !known.trims(f, now) {
@@ -107,7 +113,7 @@ func (c *Control) passed(f Compaction) uint64 {
 }
 
 // behind returns the last commit that all consumers in f.Behind have passed; MaxSeq if there are
-// none.
+// none. A consumer without a cursor has passed nothing, so it keeps the whole log in the table.
 func (c *Control) behind(f Compaction) uint64 {
 	passed := uint64(MaxSeq)
 	for _, name := range f.Behind {

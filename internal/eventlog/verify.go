@@ -10,10 +10,10 @@ import (
 	"github.com/rookeryhq/rookery/internal/table"
 )
 
-// Verify reads the whole log and calls each for every commit, oldest first. It returns the last commit
-// up to which the chain is intact. It returns INDEX_ERROR if a header does not continue the chain, if
-// the log ends before a commit that a consumer has seen and, with digests, if a part does not match its
-// digest or a part is empty that no commit erases.
+// Verify reads the whole log and calls each for every commit, oldest first. It returns the last
+// commit up to which the chain is intact. It returns INDEX_ERROR if a header does not continue the
+// chain, if the log ends before a commit that a consumer has seen and, with digests, if a part does
+// not match its digest or a part is empty that no commit erases.
 func (l *Log[S]) Verify(ctx context.Context, digests bool, each func(*Commit)) (intact uint64, err error) {
 	r := replay[S]{log: l, verify: digests, upTo: MaxSeq, head: head[S]{status: Active}}
 	r.each(ctx, func(c *Commit, _ PartRef) bool {
@@ -29,8 +29,9 @@ func (l *Log[S]) Verify(ctx context.Context, digests bool, each func(*Commit)) (
 	return r.head.seq, err
 }
 
-// CheckSegments checks that the segments contain the log up to a commit without gaps, and returns how
-// many there are. It reads their directories. It returns INDEX_ERROR if one is missing or damaged.
+// CheckSegments checks that the segments contain the log up to a commit without gaps, and returns
+// how many there are. It reads their directories. It returns INDEX_ERROR if one is missing or
+// damaged.
 func (l *Log[S]) CheckSegments(ctx context.Context, upTo uint64) (n int, err error) {
 	for seq := uint64(1); seq <= upTo; n++ {
 		d, err := l.segments.holding(ctx, seq)
@@ -54,9 +55,10 @@ func (l *Log[S]) CheckImage(ctx context.Context, i Image) error {
 // ErrHeaders is the error of a log whose headers cannot all be read.
 var ErrHeaders = errors.New("the headers of the log cannot all be read")
 
-// CheckPayloads looks for the payload objects that the headers of the runs in the table name. c is the
-// control item. It returns how many the headers name, and the first commits of the runs whose object is
-// missing. Runs that are in segments need none. It returns ErrHeaders if a header cannot be read.
+// CheckPayloads looks for the payload objects that the headers of the runs in the table name. c is
+// the control item. It returns how many the headers name, and the first commits of the runs whose
+// object is missing. Runs that are in segments need none. It returns ErrHeaders if a header cannot
+// be read.
 func (l *Log[S]) CheckPayloads(ctx context.Context, c Control) (named int, missing []uint64, err error) {
 	stored := map[string]bool{}
 	for o, err := range l.opt.Bucket.List(ctx, payloadPrefix) {
@@ -82,7 +84,8 @@ func (l *Log[S]) CheckPayloads(ctx context.Context, c Control) (named int, missi
 	return named, missing, nil
 }
 
-// headers yields the runs in the table. Only the headers are decoded.
+// headers yields the runs in the table, including those that are in segments too. Only the headers
+// are decoded. It ends with the first error.
 func (l *Log[S]) headers(ctx context.Context) iter.Seq2[*Run, error] {
 	return func(yield func(*Run, error) bool) {
 		for it, err := range l.opt.Table.Query(ctx, l.opt.Part, runKey(0), runKey(MaxSeq)) {

@@ -43,7 +43,7 @@ func noteOf(f *File) *Note {
 // A commit usually changes little of a note, and a note has many names. So the names of the file
 // before and after are computed and compared, and the entries that both have are not touched. The
 // counts are collected in the same pass. It is called at the end of With, once at the end of a
-// Builder, and before the settings change, because resettle finds notes by entries.
+// Builder, and before the settings change, because reapplySettings finds notes by entries.
 func (d *draft) applyLookups() {
 	// Changes of several files can cancel each other, so all are collected before anything is
 	// written.
@@ -107,8 +107,8 @@ func (d *draft) names(f *File) []string {
 	return all
 }
 
-// An entryDiff collects the entries that are added to and removed from the index, over several files.
-// came and went are in no particular order.
+// An entryDiff collects the entries that are added to and removed from the index, over several
+// files. came and went are in no particular order.
 type entryDiff struct {
 	added, removed []entry
 	sums           map[string]int // by name: the change of its count

@@ -97,7 +97,7 @@ func rawOf(v any) string {
 
 // define sets the values of annotations by the schema. On each line, it lets the first defined
 // trait with a pin claim the id of the pin. A claim is only a candidate: several notes can claim
-// the same id, and heir decides.
+// the same id, and pinOwner decides.
 func (d *draft) define(all []*Trait) {
 	pinned := 0 // the last line whose pin was claimed
 	for _, t := range all {
@@ -108,8 +108,8 @@ func (d *draft) define(all []*Trait) {
 	}
 }
 
-// traitValuesOf returns the values of annotations, in their order; nil if there are none. Walks that
-// filter by value read this list and not the annotations, which are spread in memory.
+// traitValuesOf returns the values of annotations, in their order; nil if there are none. Walks
+// that filter by value read this list and not the annotations, which are spread in memory.
 func traitValuesOf(all []*Trait) []*TraitValue {
 	if len(all) == 0 {
 		return nil
@@ -121,8 +121,9 @@ func traitValuesOf(all []*Trait) []*TraitValue {
 	return said
 }
 
-// typedValue returns the value of a trait under the schema. Annotations that are written alike share one
-// TraitValue; field traits do not. The cache of values is cleared when the schema changes.
+// typedValue returns the value of a trait under the schema. Annotations that are written alike
+// share one TraitValue; field traits do not. The cache of values is cleared when the schema
+// changes.
 func (d *draft) typedValue(t *Trait) *TraitValue {
 	k := traitValueKey{t.Type, t.Raw, t.Task}
 	// A field has a typed value, which its text does not determine, so fields are not shared.
@@ -188,8 +189,8 @@ func ValueText(v any) string {
 	return rawOf(v)
 }
 
-// mutableCopy returns a copy of a note to which applySchema can be applied. It copies everything that
-// applySchema and identify change; a trait of the copy points to the copy.
+// mutableCopy returns a copy of a note to which applySchema can be applied. It copies everything
+// that applySchema and identify change; a trait of the copy points to the copy.
 func (n *Note) mutableCopy() *Note {
 	c := *n
 	f := *n.File

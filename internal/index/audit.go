@@ -194,8 +194,8 @@ func (a *auditState) moveNamed(e auditEntry, name string) {
 	}
 }
 
-// reindexTrait applies the part of a reindex entry about one trait. It skips a trait that is neither known
-// nor described by the entry, because it cannot be matched with one of a note.
+// reindexTrait applies the part of a reindex entry about one trait. It skips a trait that is
+// neither known nor described by the entry, because it cannot be matched with one of a note.
 func (a *auditState) reindexTrait(id string, e auditEntry) {
 	name := "trait:" + id
 	var changes map[string]json.RawMessage
@@ -241,8 +241,8 @@ func (s *span) extend(at time.Time) {
 	}
 }
 
-// importedTimes returns the collected times by the id of the note. Traits are in the order of their first
-// line. The audit must not be used afterwards, because it is taken apart.
+// importedTimes returns the collected times by the id of the note. Traits are in the order of their
+// first line. The audit must not be used afterwards, because it is taken apart.
 func (a *auditState) importedTimes() map[string]importedTimes {
 	all := map[string]importedTimes{}
 	for id, s := range a.objects {

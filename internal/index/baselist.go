@@ -31,8 +31,8 @@ func newBaseList(all []entry) *baseList {
 	return &baseList{listOf(l.names), numbers(l.ends()), numbers(l.files), paths}
 }
 
-// A baseListBuilder builds the parts of a baseList, except for its paths. Its zero value is ready to
-// use. An imageWriter uses it too, because an image contains the same parts.
+// A baseListBuilder builds the parts of a baseList, except for its paths. Its zero value is ready
+// to use. An imageWriter uses it too, because an image contains the same parts.
 type baseListBuilder struct {
 	names []string
 	files []byte
@@ -56,8 +56,8 @@ func (l *baseListBuilder) ends() []byte {
 	return appendNumber(l.done, len(l.files)/4)
 }
 
-// isValid reports whether the list is valid: one that newBaseList could have returned. It is used on
-// lists from images.
+// isValid reports whether the list is valid: one that newBaseList could have returned. It is used
+// on lists from images.
 func (f *baseList) isValid() bool {
 	return f.names.ascend() && (f.names.len() == 0 || f.names.at(0) != "") && f.paths.ascend() &&
 		f.ends.len() == f.names.len() && f.ends.spans(f.files.len()) && f.ascends()

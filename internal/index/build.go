@@ -17,8 +17,8 @@ func Build(commits iter.Seq[Commit]) *Index {
 	return b.Index()
 }
 
-// parseAhead is how many commits a Builder parses ahead of the one that it applies. It bounds the number
-// of texts that are in memory at once.
+// parseAhead is how many commits a Builder parses ahead of the one that it applies. It bounds the
+// number of texts that are in memory at once.
 const parseAhead = 16
 
 // A Builder applies many commits, one after the other. It updates the lookups once, at the end,
@@ -60,8 +60,8 @@ func (b *Builder) applyFirst() {
 	b.draft.apply(first)
 }
 
-// A parsedCommit is a commit whose files are parsed by other goroutines. Wait waits for them; after it,
-// the fields can be read without a lock.
+// A parsedCommit is a commit whose files are parsed by other goroutines. Wait waits for them; after
+// it, the fields can be read without a lock.
 type parsedCommit struct {
 	Commit
 	sync.WaitGroup
@@ -79,8 +79,8 @@ func startParsing(c Commit) *parsedCommit {
 	return r
 }
 
-// parseCommit returns a commit with its files parsed. A commit of one change is parsed without another
-// goroutine.
+// parseCommit returns a commit with its files parsed. A commit of one change is parsed without
+// another goroutine.
 func parseCommit(c Commit) *parsedCommit {
 	// A single file is parsed on this goroutine: another one would cost more than it saves.
 	if len(c.Changes) > 1 {

@@ -20,8 +20,8 @@ type DateMention struct {
 	Line   int
 }
 
-// dateMentions returns the fields and the traits of a note that mention a day, by line. A field that is
-// a trait is in the result once, as a trait.
+// dateMentions returns the fields and the traits of a note that mention a day, by line. A field
+// that is a trait is in the result once, as a trait.
 func (x *Index) dateMentions(n *Note, day vault.Date) []DateMention {
 	// A note mentions few days, so all mentions are computed and filtered. The entry of the day has
 	// found the note.
@@ -37,8 +37,8 @@ func (x *Index) dateMentions(n *Note, day vault.Date) []DateMention {
 	return all
 }
 
-// fieldDateMentions returns the mentions of days in the fields that are not traits. A field counts if
-// the type of its object defines it as a date or a time; a text that looks like a date does not.
+// fieldDateMentions returns the mentions of days in the fields that are not traits. A field counts
+// if the type of its object defines it as a date or a time; a text that looks like a date does not.
 func (x *Index) fieldDateMentions(n *Note) []DateMention {
 	var all []DateMention
 	for i := -1; i < len(n.Sections); i++ {

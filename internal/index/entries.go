@@ -12,7 +12,7 @@ import (
 // entries is the set of the entries of a vault. Most are in an immutable list, which many states of
 // the vault share. Two trees, copied on write, have the difference to that list: the entries that
 // were added, which are not in the list, and those that were removed, which are. The set is the
-// list without went, together with came; every method merges the three in order.
+// list without removed, together with added; every method merges the three in order.
 type entries struct {
 	list           *baseList
 	added, removed btree.BTreeG[entry]
@@ -163,7 +163,7 @@ func (s *entries) change(went, came []entry) {
 // put adds sorted entries, which must not be in the set.
 func (s *entries) put(all []entry) {
 	for i := range spread(len(all)) {
-		// An entry that is in the list and was removed from it is there again without came.
+		// An entry of the list that was removed is in the set again once removed lacks it.
 		if _, again := s.removed.Delete(all[i]); !again {
 			s.added.Set(all[i])
 		}

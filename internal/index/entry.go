@@ -42,8 +42,8 @@ const (
 // name returns the name of an entry of the kind.
 func (k kind) name(s string) string { return string([]byte{byte(k)}) + s }
 
-// isCounted reports whether the index counts, by name, how often the names of the kind occur in notes.
-// Other counts are made by tally.
+// isCounted reports whether the index counts, by name, how often the names of the kind occur in
+// notes. Other counts are made by tally.
 func (k kind) isCounted() bool {
 	return k == byValue || k == byRef || k == byDay || k == isUntyped
 }

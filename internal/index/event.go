@@ -49,8 +49,8 @@ type Texts struct {
 	// text of the note at From.
 	From string
 
-	// MovedAway says that the change moves the note away from this path. The change at its new path has
-	// the events.
+	// MovedAway says that the change moves the note away from this path. The change at its new path
+	// has the events.
 	MovedAway bool
 }
 
@@ -91,8 +91,8 @@ func Events(before, after *Index, path string, t Texts) []Event {
 	return c.events
 }
 
-// A fileEvents collects the events of the change of one file. before and after are the states of the
-// vault, from which the values of traits are computed.
+// A fileEvents collects the events of the change of one file. before and after are the states of
+// the vault, from which the values of traits are computed.
 type fileEvents struct {
 	before, after *Index
 	events        []Event
@@ -107,8 +107,8 @@ func (c *fileEvents) expect(n *Note) {
 	c.events = slices.Grow(c.events, 1+len(n.Annotations))
 }
 
-// addCreated adds the events of a new file, and of the objects and traits in it. Plain sections have no
-// event, because they are text of the note.
+// addCreated adds the events of a new file, and of the objects and traits in it. Plain sections
+// have no event, because they are text of the note.
 func (c *fileEvents) addCreated(f *File) {
 	if f.Note == nil {
 		c.add(describe("create", f))
@@ -126,8 +126,8 @@ func (c *fileEvents) addCreated(f *File) {
 	}
 }
 
-// addDeleted adds the events of a deleted file, and of the objects and traits that were in it. The event
-// of an object has its fields, because they are recorded nowhere else in the audit log.
+// addDeleted adds the events of a deleted file, and of the objects and traits that were in it. The
+// event of an object has its fields, because they are recorded nowhere else in the audit log.
 func (c *fileEvents) addDeleted(f *File) {
 	e := describe("delete", f)
 	if f.Note == nil {
@@ -161,8 +161,8 @@ func describeObject(op string, o Object) Event {
 	return Event{Op: op, Entity: "object", ID: o.ID(), Type: o.Type()}
 }
 
-// deleteEvent returns the event of the deletion of an object, with the fields that it had. Those of a
-// plain section are its title and level.
+// deleteEvent returns the event of the deletion of an object, with the fields that it had. Those of
+// a plain section are its title and level.
 func deleteEvent(o Object) Event {
 	e := describeObject("delete", o)
 	e.Fields = o.Values()

@@ -45,8 +45,8 @@ const fieldText = "\x00"
 //
 // A trait has no id in the text unless it is pinned. Its id is computed when it first appears and
 // stored with the commit. After an edit, the traits of the new text are matched with those of the
-// old one (meet), so that a trait keeps its id and its time of creation when the lines around it
-// change.
+// old one (matchTraits), so that a trait keeps its id and its time of creation when the lines
+// around it change.
 type identity struct {
 	old      []*prevTrait // the traits before the change
 	givenIDs []string     // their ids, if the commit has them
@@ -101,9 +101,10 @@ func identityText(typ, text string) string {
 	return vault.TraitText(text)
 }
 
-// setTimes sets the times of a trait: now for a new one, else those that it had. If its value, parent
-// or content changed, its time of change becomes that of now; a trait from an audit log is not
-// compared. was is nil for a new trait. Times that do not change are shared with the earlier trait.
+// setTimes sets the times of a trait: now for a new one, else those that it had. If its value,
+// parent or content changed, its time of change becomes that of now; a trait from an audit log is
+// not compared. was is nil for a new trait. Times that do not change are shared with the earlier
+// trait.
 func (t *Trait) setTimes(was *prevTrait, now *Times) {
 	if t.Times = now; was == nil {
 		return
@@ -121,10 +122,10 @@ type traitMatcher struct {
 	matches []*prevTrait // by position of the annotation; nil if not matched
 }
 
-// matchTraits returns for each annotation its earlier state, or nil for a new trait. The k-th annotation
-// with a parent, type and text is the k-th with these before. Among the rest, it is the nearest of
-// its type within five lines, unless that has another parent that still exists. So a trait keeps
-// its id if its line moves or if its text is edited in place, but not if both happen.
+// matchTraits returns for each annotation its earlier state, or nil for a new trait. The k-th
+// annotation with a parent, type and text is the k-th with these before. Among the rest, it is the
+// nearest of its type within five lines, unless that has another parent that still exists. So a
+// trait keeps its id if its line moves or if its text is edited in place, but not if both happen.
 func matchTraits(n *Note, old []*prevTrait) []*prevTrait {
 	m := traitMatcher{n, make([]*prevTrait, len(n.Annotations))}
 	if len(old) == 0 || len(m.matches) == 0 {
@@ -135,8 +136,8 @@ func matchTraits(n *Note, old []*prevTrait) []*prevTrait {
 	return m.matches
 }
 
-// matchSame matches traits with the same parent, type and text, the k-th with the k-th, and returns the
-// earlier traits that are not matched.
+// matchSame matches traits with the same parent, type and text, the k-th with the k-th, and returns
+// the earlier traits that are not matched.
 func (m traitMatcher) matchSame(old []*prevTrait) []*prevTrait {
 	type kin struct{ typ, parent, text string }
 	queues := map[kin][]*prevTrait{}
@@ -164,16 +165,16 @@ func (m traitMatcher) matchSame(old []*prevTrait) []*prevTrait {
 	return left
 }
 
-// A lineKey identifies the traits of one type on one line. They have the same parent, so nearby looks
-// at the first that is left.
+// A lineKey identifies the traits of one type on one line. They have the same parent, so
+// matchNearest looks at the first that is left.
 type lineKey struct {
 	typ  string
 	line int
 }
 
-// matchNearest matches the nearest traits first, and of two at the same distance the one above. It looks
-// only at traits that same has not matched, whose text has thus changed. It takes time in
-// proportion to the number of annotations, because near is a constant.
+// matchNearest matches the nearest traits first, and of two at the same distance the one above. It
+// looks only at traits that matchSame has not matched, whose text has thus changed. It takes time
+// in proportion to the number of annotations, because near is a constant.
 func (m traitMatcher) matchNearest(old []*prevTrait) {
 	rows := map[lineKey][]*prevTrait{}
 	for _, f := range old {
@@ -205,10 +206,10 @@ func (m traitMatcher) matchNearest(old []*prevTrait) {
 	}
 }
 
-// assignIDs sets the ids of the annotations of a note that have none: first those that they claim by a
-// pin, then the ids that they had before. A new trait gets the next number that is unused in the
-// whole vault. met has the earlier state of each annotation, as from meet. No id is given twice in
-// the note.
+// assignIDs sets the ids of the annotations of a note that have none: first those that they claim
+// by a pin, then the ids that they had before. A new trait gets the next number that is unused in
+// the whole vault. met has the earlier state of each annotation, as matchTraits returns it. No id
+// is given twice in the note.
 func (d *draft) assignIDs(n *Note, met []*prevTrait) {
 	taken := map[string]bool{}
 	for _, t := range n.Annotations {
@@ -242,7 +243,7 @@ func (d *draft) assignIDs(n *Note, met []*prevTrait) {
 // which another trait got, and not if another note uses it. A note at the old path of a moved note
 // does not count as another one.
 func (d *draft) canKeepID(t *Trait, was *prevTrait) bool {
-	// If the trait were entitled to its pin, name would have given it the id before.
+	// If the trait were entitled to its pin, assignIDs would have given it the id before.
 	if was.id == t.Pin() {
 		return false
 	}

@@ -270,9 +270,9 @@ func (r *imageReader) addFiles() {
 	compactTree(&r.x.rows)
 }
 
-// compactTree frees the memory that a tree has left over after it was filled in order: a node that was
-// split keeps twice the memory that it needs. ScanMut copies every node of the copied tree, without
-// the unused memory.
+// compactTree frees the memory that a tree has left over after it was filled in order: a node that
+// was split keeps twice the memory that it needs. ScanMut copies every node of the copied tree,
+// without the unused memory.
 func compactTree[V any](t *tree[V]) {
 	*t = *t.Copy()
 	t.ScanMut(func(string, V) bool { return true })

@@ -21,9 +21,9 @@ type pool[T any] struct {
 // newPool returns an empty pool.
 func newPool[T any]() pool[T] { return pool[T]{numbers: map[string]int{}, seen: map[*T]int{}} }
 
-// writeShared writes the number of v. The function record writes the content of v; it is called only if
-// the pointer v is new to the pool. The content is written behind the present piece, moved to the
-// pool if it is new, and removed from the piece again.
+// writeShared writes the number of v. The function record writes the content of v; it is called
+// only if the pointer v is new to the pool. The content is written behind the present piece, moved
+// to the pool if it is new, and removed from the piece again.
 func writeShared[T any](w *imageWriter, p *pool[T], v *T, record func(*T)) {
 	n, known := p.seen[v]
 	if !known {

@@ -73,8 +73,8 @@ func (w *imageWriter) place(p *Place, before int) {
 	}
 }
 
-// An ownedIDs is the ids of traits or nodes, sorted, with the number of the file that contains each.
-// byFile is the same list in another order, so that find searches only the ids of one file.
+// An ownedIDs is the ids of traits or nodes, sorted, with the number of the file that contains
+// each. byFile is the same list in another order, so that find searches only the ids of one file.
 type ownedIDs struct {
 	ids    []string
 	files  []byte

@@ -27,8 +27,9 @@ type loggedTrait struct {
 	span
 }
 
-// prevTraits returns the traits of a note from the log as earlier states, for a note that is created
-// at now. A trait of the note whose text is its id is a field; its text is that of field traits.
+// prevTraits returns the traits of a note from the log as earlier states, for a note that is
+// created at now. A trait of the note whose text is its id is a field; its text is that of field
+// traits.
 func (s importedTimes) prevTraits(note string, now time.Time) []*prevTrait {
 	var all []*prevTrait
 	for _, t := range s.traits {
@@ -73,9 +74,10 @@ func auditLogs(changes []Change) [][]byte {
 	return logs
 }
 
-// importTimes imports audit logs, in addition to earlier ones, because a log can come in several files and
-// commits. It also sets the times of notes that exist already. Their traits keep their ids. It
-// reads all times that are known so far, so it takes time in proportion to these and to the logs.
+// importTimes imports audit logs, in addition to earlier ones, because a log can come in several
+// files and commits. It also sets the times of notes that exist already. Their traits keep their
+// ids. It reads all times that are known so far, so it takes time in proportion to these and to the
+// logs.
 func (d *draft) importTimes(logs [][]byte) {
 	a := &auditState{objects: map[string]span{}, traits: map[string]*loggedTrait{}, seen: map[string]bool{}}
 	d.importedTimes.Scan(func(id string, s importedTimes) bool {
@@ -110,9 +112,9 @@ func (d *draft) backdate(old *Note, s importedTimes) {
 	d.swap(old.File, n.File)
 }
 
-// backdate returns the times of creation and change of a note that was created here at came and last
-// changed here at changed. The first time of s counts if it is earlier than came. Its last time
-// counts only if the note did not change since it came.
+// backdate returns the times of creation and change of a note that was created here at came and
+// last changed here at changed. The first time of s counts if it is earlier than came. Its last
+// time counts only if the note did not change since it came.
 func (s span) backdate(came, changed time.Time) (created, modified time.Time) {
 	created, modified = came, changed
 	if s.first.Before(came) {

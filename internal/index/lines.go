@@ -16,8 +16,8 @@ type noteLines struct {
 	covered []bool // by line number from 1; the line is covered by another event
 }
 
-// newNoteLines splits the text of a note into lines. Lines with traits and declarations are covered by
-// the events of these.
+// newNoteLines splits the text of a note into lines. Lines with traits and declarations are covered
+// by the events of these.
 func newNoteLines(n *Note, text []byte) noteLines {
 	lines := slices.AppendSeq(make([][]byte, 0, n.LineCount), bytes.Lines(text))
 	l := noteLines{n, lines, make([]bool, 1+max(len(lines), n.LineCount))}
@@ -45,8 +45,8 @@ func (l noteLines) span(o Object) (first, last int) {
 	return first, min(last, len(l.lines))
 }
 
-// ownLines returns the lines of the own text of an object in two lists: those that are not covered by
-// another event, and those that are.
+// ownLines returns the lines of the own text of an object in two lists: those that are not covered
+// by another event, and those that are.
 func (l noteLines) ownLines(o Object) (plain, told [][]byte) {
 	first, last := l.span(o)
 	for i := first; i <= last; i++ {
@@ -96,16 +96,17 @@ func stripAnnotations(line []byte) string {
 	return collapseSpaces(annotation.ReplaceAll(line, []byte(" ")))
 }
 
-// collapseSpaces returns a line with each run of spaces replaced by one, and without those at its ends.
+// collapseSpaces returns a line with each run of spaces replaced by one, and without those at its
+// ends.
 func collapseSpaces(line []byte) string {
 	blank := func(r rune) bool { return r == ' ' || r == '\t' || r == '\r' || r == '\n' }
 	return strings.TrimSpace(string(bytes.Join(bytes.FieldsFunc(line, blank), []byte{' '})))
 }
 
-// dropCovered returns lines without those that are on the other side of the change with an annotation
-// that was added or removed, because the event of the trait covers them. there and here are the
-// lines with annotations on the other side and on this side. For example, if `call Freya` becomes
-// `call Freya @due(2026-12-01)`, the first line is left out of the old text.
+// dropCovered returns lines without those that are on the other side of the change with an
+// annotation that was added or removed, because the event of the trait covers them. there and here
+// are the lines with annotations on the other side and on this side. For example, if `call Freya`
+// becomes `call Freya @due(2026-12-01)`, the first line is left out of the old text.
 func dropCovered(lines, there, here [][]byte) [][]byte {
 	if there, here = trimEqualLines(there, here); len(there) == 0 {
 		return lines

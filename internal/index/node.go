@@ -269,8 +269,8 @@ func (n *Note) slugPath(i int) string {
 	return b.String()
 }
 
-// matchBy matches sections with the same key, the k-th with the k-th. Sections with an empty key are not
-// matched.
+// matchBy matches sections with the same key, the k-th with the k-th. Sections with an empty key
+// are not matched.
 func (m *sectionMatcher) matchBy(key func(*Note, int) string) {
 	queues := map[string][]int{}
 	for i, left := range m.unmatched {
@@ -370,7 +370,8 @@ type Folder struct {
 }
 
 // newFolder parses the file of a folder. It has no sections, references and traits in the index:
-// only its fields, tags and title describe the folder. Its UID and times are set by setFolderIdentity.
+// only its fields, tags and title describe the folder. Its UID and times are set by
+// setFolderIdentity.
 func newFolder(f *File, text []byte) *Folder {
 	doc := markdown.Parse(text)
 	n := &Note{File: f}

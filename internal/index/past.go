@@ -2,8 +2,9 @@ package index
 
 import "time"
 
-// A NoteTimes is the times of a note, and of everything in it, at some version. A commit that restores
-// the note with the text of that version must store them, because they are recorded nowhere else.
+// A NoteTimes is the times of a note, and of everything in it, at some version. A commit that
+// restores the note with the text of that version must store them, because they are recorded
+// nowhere else.
 type NoteTimes struct {
 	Note     Times   `json:"note"`               // of the note as a whole
 	Sections []Times `json:"sections,omitempty"` // by position
@@ -56,7 +57,7 @@ func (p *NoteTimes) Restored(before, now *Note) *NoteTimes {
 
 // restore sets the times of a note that is not in the lookups yet. It does nothing if p is nil. If
 // the number of sections or traits does not fit, for example because the schema defines other field
-// traits, these keep their times. It runs after recognise, whose times it replaces.
+// traits, these keep their times. It runs after identify, whose times it replaces.
 func (p *NoteTimes) restore(n *Note) {
 	if p == nil {
 		return

@@ -46,10 +46,10 @@ func (x *Index) claims(pin string) []*Trait {
 	return all
 }
 
-// pinOwner returns the trait that is entitled to a pin: the first by path and line that claims it. It
-// returns nil if none claims it, or if a trait without such a claim has the id already, because ids
-// that are in use do not move. The traits of the note at the path but do not count as having it,
-// because their ids are about to be assigned.
+// pinOwner returns the trait that is entitled to a pin: the first by path and line that claims it.
+// It returns nil if none claims it, or if a trait without such a claim has the id already, because
+// ids that are in use do not move. The traits of the note at the path but do not count as having
+// it, because their ids are about to be assigned.
 func (d *draft) pinOwner(pin, but string) *Trait {
 	all := d.claims(pin)
 	if len(all) == 0 {
@@ -65,7 +65,8 @@ func (d *draft) pinOwner(pin, but string) *Trait {
 // mayOwnPin reports whether a trait that is about to get its id can have the one that it claims.
 func (d *draft) mayOwnPin(t *Trait) bool { return d.pinOwner(t.Pin(), t.Note.Path) == t }
 
-// assignPins gives each pin for which something changed to its heir.
+// assignPins gives each pin for which something changed to the trait that is entitled to it
+// (pinOwner).
 //
 // Renewing a note can move other ids, which is why it takes several passes. After the last one, ids
 // that are still contested stay as they are.
@@ -80,8 +81,8 @@ func (d *draft) assignPins() {
 	clear(d.contestedPins)
 }
 
-// assignPin takes a pin from notes that are not entitled to it, and gives it to its heir. It renews
-// these notes, which assigns all their ids again under the present claims.
+// assignPin takes a pin from notes that are not entitled to it, and gives it to the one that is. It
+// renews these notes, which assigns all their ids again under the present claims.
 func (d *draft) assignPin(pin string) {
 	heir := d.pinOwner(pin, "")
 	if heir == nil {

@@ -27,7 +27,7 @@ func newFile(version uint64, ch Change) *File {
 }
 
 // newNote parses a note. It does not set the parts that depend on the schema, the times and the
-// ids; see applySchema and recognise. It does not retain text.
+// ids; see applySchema and identify. It does not retain text.
 func newNote(f *File, text []byte) *Note {
 	doc := markdown.Parse(text)
 	head := doc.Head()
@@ -109,8 +109,8 @@ func (n *Note) readFields(fm *markdown.Frontmatter) {
 	}
 }
 
-// declaredType returns the type that a note declares with this value. A value that is not a text, or
-// that contains control characters, counts as page (reference/raven.md §1.3).
+// declaredType returns the type that a note declares with this value. A value that is not a text,
+// or that contains control characters, counts as page (reference/raven.md §1.3).
 func declaredType(v any) string {
 	s, ok := v.(string)
 	if v != nil && (!ok || strings.ContainsFunc(s, unicode.IsControl)) {

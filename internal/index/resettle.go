@@ -9,8 +9,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// reapplySettings applies the new settings to each note for which they make a difference. before has the
-// old settings; d has the new ones.
+// reapplySettings applies the new settings to each note for which they make a difference. before
+// has the old settings; d has the new ones.
 //
 // It must be called before the other changes of the commit are applied. The entries find the notes
 // that are affected: each declared type that has another meaning, and each type and trait whose
@@ -75,10 +75,10 @@ func (d *draft) collectExcluded(paths map[string]bool) {
 	}
 }
 
-// typeFingerprints returns, for each type, a text with everything in it that affects notes of the type:
-// the name field, and the fields that are references, times or traits. Two schemas with the same
-// text for a type give its notes the same index, so a change of a description or of a default of a
-// field renews nothing.
+// typeFingerprints returns, for each type, a text with everything in it that affects notes of the
+// type: the name field, and the fields that are references, times or traits. Two schemas with the
+// same text for a type give its notes the same index, so a change of a description or of a default
+// of a field renews nothing.
 func typeFingerprints(s *vault.Schema) map[string]string {
 	all := map[string]string{}
 	for _, t := range s.Types {
@@ -95,8 +95,8 @@ func typeFingerprints(s *vault.Schema) map[string]string {
 	return all
 }
 
-// traitFingerprints returns, for each trait, a text with everything in it that affects annotations: its
-// type and its default. The default counts because it is the value of a bare annotation.
+// traitFingerprints returns, for each trait, a text with everything in it that affects annotations:
+// its type and its default. The default counts because it is the value of a bare annotation.
 func traitFingerprints(s *vault.Schema) map[string]string {
 	all := map[string]string{}
 	for _, t := range s.Traits {

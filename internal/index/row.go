@@ -140,7 +140,8 @@ func (d *NoteDay) CompareDay(other *NoteDay) int {
 	return cmp.Compare(d.day.length, other.day.length)
 }
 
-// unlistedFolders lists the names of folders whose notes are in no list, at any depth and in any case.
+// unlistedFolders lists the names of folders whose notes are in no list, at any depth and in any
+// case.
 var unlistedFolders = []string{"templates", "meta", "node_modules", ".git"}
 
 // IsListed reports whether a note at this path is in lists of notes.

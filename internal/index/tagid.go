@@ -14,8 +14,9 @@ const (
 	rowTags  = 4 // tags of a note that its row contains
 )
 
-// A tagNumbers numbers the tags of rows, in the order in which they are seen first, as long as there
-// are numbers. A slug thus has its number in all rows or in none. It is safe for concurrent use.
+// A tagNumbers numbers the tags of rows, in the order in which they are seen first, as long as
+// there are numbers. A slug thus has its number in all rows or in none. It is safe for concurrent
+// use.
 type tagNumbers struct {
 	mu  sync.RWMutex
 	ids map[string]TagID

@@ -105,8 +105,8 @@ func (x *Index) Tasks(value string) TraitSet {
 	return s
 }
 
-// eventTraits yields the traits that have events of their own, in reading order. A checkbox on the line of
-// another trait has none, because the event of that trait covers it.
+// eventTraits yields the traits that have events of their own, in reading order. A checkbox on the
+// line of another trait has none, because the event of that trait covers it.
 func (n *Note) eventTraits(yield func(*Trait) bool) {
 	for t := range n.Traits() {
 		if t.Task && len(t.Siblings()) > 0 {

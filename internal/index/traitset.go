@@ -165,8 +165,8 @@ func (s nameSet) count(x *Index) int {
 	return sum
 }
 
-// countedNames yields the names with counts that begin with a prefix and are not less than from, with the
-// counts.
+// countedNames yields the names with counts that begin with a prefix and are not less than from,
+// with the counts.
 func (x *Index) countedNames(prefix, from string) iter.Seq2[string, int] {
 	return func(yield func(string, int) bool) {
 		x.counts.Ascend(from, func(name string, n int) bool {

@@ -35,8 +35,8 @@ func (x *Index) clone() *Index {
 	return &y
 }
 
-// A draft is a private, mutable index. Its files, pins and importedTimes are current. Its other lookups are
-// those before the pending changes until applyLookups is called.
+// A draft is a private, mutable index. Its files, pins and importedTimes are current. Its other
+// lookups are those before the pending changes until applyLookups is called.
 //
 // It collects changes by path or id in maps and writes them at once, because each write to a tree
 // copies nodes. A reader of pending ids must look in these maps first; see ownerOf.
@@ -55,7 +55,8 @@ type draft struct {
 	ownsMemories  bool            // memories is a private copy
 }
 
-// A traitValueKey is the text of an annotation or a checkbox, as a key: equal ones share a TraitValue.
+// A traitValueKey is the text of an annotation or a checkbox, as a key: equal ones share a
+// TraitValue.
 type traitValueKey struct {
 	typ, raw string
 	task     bool
@@ -117,8 +118,8 @@ func (d *draft) applyItems(r *parsedCommit) {
 	d.memories.Apply(memory.Commit{Seq: r.Seq, Time: r.Time.UnixMilli(), Changes: r.Items})
 }
 
-// applyChange applies the change of one file. f is the parsed file, nil if it is deleted. The old note
-// gives up its claims first, so that the new one can have the same ids.
+// applyChange applies the change of one file. f is the parsed file, nil if it is deleted. The old
+// note gives up its claims first, so that the new one can have the same ids.
 func (d *draft) applyChange(ch Change, f *File) {
 	old, _ := d.files.Get(ch.Path)
 	d.unclaim(noteOf(old))

@@ -63,7 +63,9 @@ func (a *Access) UnmarshalJSON(data []byte) error {
 func (a Access) plus(b Access) Access { return Access{a.Count + b.Count, max(a.Last, b.Last)} }
 
 // An accesses contains the accesses that this process knows: those not yet written, and a cached
-// copy of the stored ones. It is safe for concurrent use.
+// copy of the stored ones. It is safe for concurrent use. The sums are approximate: during a write
+// its accesses are in neither map, and if the stored ones are read at that moment, they may count
+// twice until the next read.
 type accesses struct {
 	name string // random id of the process, used in keys
 

@@ -70,7 +70,8 @@ func (v *Vault) AuditMonths(ctx context.Context, upTo uint64) iter.Seq2[AuditMon
 
 // AuditTold reports for each of the given audit logs whether it adds nothing: whether its lines
 // appear in the audit log of the vault as one contiguous block. The result has one entry for each
-// log. It reads the whole log.
+// log. It reads the whole log once, whatever the number of logs, and keeps about twice the longest
+// of them in memory.
 func (v *Vault) AuditTold(ctx context.Context, logs [][]byte) ([]bool, error) {
 	s := lineSearch{told: make([]bool, len(logs)), window: []byte("\n")}
 	for _, log := range logs {
@@ -88,7 +89,8 @@ func (v *Vault) AuditTold(ctx context.Context, logs [][]byte) ([]bool, error) {
 }
 
 // A lineSearch searches a text that arrives in pieces for several other texts. All consist of whole
-// lines; each wanted text begins with the newline of the line before it.
+// lines; each wanted text begins with the newline of the line before it, so that it cannot be found
+// in the middle of a line. Only the end of the text that was searched already is kept in memory.
 type lineSearch struct {
 	want    [][]byte
 	told    []bool // whether each wanted text was found
@@ -119,7 +121,13 @@ func (s *lineSearch) look() {
 
 // AuditLines returns the lines that a commit adds to the audit log: first those of the audit logs
 // that it ingested, oldest first, then one line for each event (reference/raven.md §6.9). An
-// erasure adds one line that does not name the note.
+// erasure adds one line that does not name the note. The lines depend only on the commit, so every
+// process writes the same bytes, and a file can be compared with the log. A line is a JSON object:
+//
+//	{"ts":TIME,"op":…,"file":…,"entity":…,"id":…,FIELDS}
+//
+// Absent members are omitted, and FIELDS are the other fields of the event and those that all lines
+// of the commit have (principal, agent, request_id, version), sorted by name.
 func AuditLines(c *eventlog.Commit) []byte {
 	var b bytes.Buffer
 	for _, n := range broughtIn(c) {
@@ -214,7 +222,8 @@ func (v *Vault) erasedRuns(ctx context.Context, erase *eventlog.Commit) iter.Seq
 }
 
 // auditPiece returns the share of one part of a run in the audit log. The part with the answer of a
-// call has no lines. The run must be loaded.
+// call has no lines. The run must be loaded. It returns eventlog.ErrFewParts if the run has no such
+// part.
 func auditPiece(r *eventlog.Run, part int) (AuditPiece, error) {
 	// A commit with this part alone has the same lines as the part has in the whole commit.
 	alone, err := r.Alone(part)

@@ -33,9 +33,9 @@ type changes struct {
 // A sized reports about how many bytes it takes.
 type sized interface{ size() int64 }
 
-// A changeKey identifies a change of a file in a log of the deployment. With an empty path it
-// identifies the notePlaces of the run that contains the commit or, if derived is set, the value
-// that was derived from the commit.
+// A changeKey identifies an entry of the changes cache in a log of the deployment: the change of
+// the file at path by commit seq. With an empty path it identifies the notePlaces of the run that
+// contains the commit or, if derived is set, the value that was derived from the commit.
 type changeKey struct {
 	tenant, part string
 	seq          uint64
@@ -70,7 +70,8 @@ func newChanges(most int64) *changes {
 	return c
 }
 
-// get returns the cached value for a key; nil if there is none.
+// get returns the cached value for a key; nil if there is none. The value is immutable, and counts
+// as used.
 func (c *changes) get(k changeKey) sized {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -137,7 +138,9 @@ func (v *Vault) revision(ctx context.Context, path string, seq uint64) (Revision
 }
 
 // findChange reads a change that is not cached. found is nil if the commit did not change the file.
-// text is the text of the note if the run is small, and nil otherwise.
+// text is the text of the note if the run is small, and nil otherwise. Changes in small runs are
+// not cached: decoding such a run costs little more than reading it. state is that of the cache
+// before the call.
 func (v *Vault) findChange(ctx context.Context, k changeKey, state int) (found *change, text []byte, err error) {
 	// If the places of the run are cached, only the frame with the note is unpacked. Otherwise the
 	// whole run is unpacked, and its places are cached for the next lookup.

@@ -51,16 +51,19 @@ func scattered(x *index.Index, behind uint64) bool {
 }
 
 // goOnFrom replaces the state of the log and the search indexes by those decoded from the image of
-// a snapshot. If the state cannot be replaced, the new search indexes stay paired with the old state, so
-// that nothing keeps two states in memory.
+// a snapshot. If the state cannot be replaced, the new search indexes stay paired with the old
+// state, so that nothing keeps two states in memory.
 func (v *Vault) goOnFrom(ctx context.Context, s eventlog.Snapshot[*index.Index], m *eventlog.BuiltImage) error {
-	// The search indexes come first: then the memory of those before is free when the state is decoded.
+	// The search indexes come first: then the memory of those before is free when the state is
+	// decoded.
 	found, err := v.searchIn(m)
 	if err != nil {
 		return err
 	}
 	found.replace(s.State)
-	// What drawing the image needed, and the search index before, need not be there beside two states.
+	// The buffers of the image and the previous search index are garbage now. They are returned
+	// before the second state is decoded, because two states in memory are the peak of the
+	// process.
 	debug.FreeOSMemory()
 	state, err := index.ReadImage(m.State())
 	if err != nil {
@@ -101,7 +104,8 @@ func (v *Vault) searchIn(m *eventlog.BuiltImage) (imageSearch, error) {
 	return all, nil
 }
 
-// replace installs the search indexes in place of equal ones, paired with a state.
+// replace installs the search indexes in place of equal ones, paired with a state. A searcher that
+// has advanced to a later version meanwhile keeps its own.
 func (s imageSearch) replace(x *index.Index) {
 	for by, found := range s {
 		by.replace(Searchable{x, found})
@@ -139,7 +143,8 @@ func (v *Vault) searchedHead(
 }
 
 // searchSectionOf returns the search index of a state as a section of an image. The caller holds
-// the turn of the searcher.
+// the turn of the searcher. It builds the search index first if it is not that of the state, so the
+// first search after a start from the image has nothing to read.
 func (v *Vault) searchSectionOf(
 	ctx context.Context, by *searcher, idx *index.Index,
 ) (eventlog.Section, error) {
@@ -153,7 +158,8 @@ func (v *Vault) searchSectionOf(
 	return eventlog.Section{Size: s.Search.ImageSize(), Append: s.Search.AppendImage}, nil
 }
 
-// A Compactor runs compaction passes for a vault in the background.
+// A Compactor runs compaction passes for a vault in the background. Passes of several processes may
+// overlap; see eventlog.Log.Compact. It makes one pass at a time.
 type Compactor struct {
 	vault *Vault
 	opt   CompactorOptions
@@ -176,8 +182,8 @@ const (
 	sweepEvery = time.Minute
 )
 
-// StartCompactor starts a Compactor, which runs until its Close. Failures are logged, and retried by a later
-// pass.
+// StartCompactor starts a Compactor, which runs until its Close. Failures are logged, and retried
+// by a later pass.
 func (v *Vault) StartCompactor(o CompactorOptions) *Compactor {
 	if o.Folding == nil {
 		o.Folding = func() eventlog.Compaction { return eventlog.Compaction{} }
@@ -187,15 +193,16 @@ func (v *Vault) StartCompactor(o CompactorOptions) *Compactor {
 	return k
 }
 
-// Close makes a last pass if one is due, and stops the Compactor. The followers of the vault must be
-// closed before, so that their cursors do not move any more. A second Close does nothing.
+// Close makes a last pass if one is due, and stops the Compactor. The followers of the vault must
+// be closed before, so that their cursors do not move any more. A second Close does nothing.
 func (k *Compactor) Close() {
 	k.closing.Do(func() { close(k.stop) })
 	<-k.done
 }
 
 // run makes passes until stop is closed. After a failed pass it waits for the next tick of
-// sweepEvery.
+// sweepEvery. It makes a pass at each tick of sweepEvery, even if none is due. When stop is closed,
+// it makes a last one only if something that was appended makes it due.
 func (k *Compactor) run() {
 	defer close(k.done)
 	often, seldom := time.NewTicker(foldEvery), time.NewTicker(sweepEvery)

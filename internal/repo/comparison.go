@@ -25,6 +25,11 @@ type AuditFile struct {
 
 // A comparison compares the audit log files with the lines of the commits, given to take in order.
 // It stops at the first difference.
+//
+// If the cursor has no month, all lines are in .raven/audit.log. Otherwise the lines of each month
+// before that of the cursor are in a closed file, and .raven/audit.log has those of the cursor's
+// month. A file may end early only after the commit of the cursor: its writer adds the rest later.
+// take and end do nothing for a nil comparison.
 type comparison struct {
 	AuditFile
 	month string          // of the current file; "" before the first line

@@ -24,7 +24,9 @@ type Control struct {
 }
 
 // A FileState describes the files in the folder of a vault, relative to the log. The processes that
-// compare the files with the log write it.
+// compare the files with the log write it. It is in the control item and not in the memory of a
+// process, so that a process without the folder can report the state of the files too. Its lists
+// are bounded (see MaxNamed), because every read of the vault reads the control item.
 type FileState struct {
 	Sweep     *Sweep          `json:"sweep,omitempty"`     // the result of the last sweep
 	Noticed   *Noticed        `json:"noticed,omitempty"`   // outside edits not in the log yet
@@ -35,7 +37,9 @@ type FileState struct {
 	Lease     *eventlog.Lease `json:"lease,omitempty"`     // of a running reindex
 }
 
-// withFiles returns a control item with its FileState decoded.
+// withFiles returns a control item with its FileState decoded. The log keeps the members of the
+// FileState in Extra, because it does not know them. An item without such members has the zero
+// FileState, which means that the files were not compared with the log yet.
 func withFiles(c eventlog.Control) (Control, error) {
 	all := Control{Control: c}
 	if len(c.Extra) == 0 {
@@ -66,8 +70,9 @@ func (c *Control) log() (eventlog.Control, error) {
 	return stored, nil
 }
 
-// changeFiles returns a change of the control item of a log that makes a change of a Control. Its
-// error is set in failed, and nothing is written then.
+// changeFiles returns a change of the control item of a log that makes a change of a Control. If
+// the FileState cannot be decoded or encoded, it sets failed, and nothing is written. The caller
+// must check failed before the error of the write. It may be called several times.
 func changeFiles(change func(*Control) bool, failed *error) func(*eventlog.Control) bool {
 	return func(stored *eventlog.Control) bool {
 		c, err := withFiles(*stored)

@@ -11,7 +11,9 @@ import (
 
 // A Derivations caches values that readers derive from large commits of a vault, so that the next
 // reader need not decode the whole commit. The entries share the limit of the changes cache, and
-// all of them are dropped when something in the vault is erased.
+// all of them are dropped when something in the vault is erased. It is safe for concurrent use, and
+// is for one reading of the log: a value that was derived before an erasure is not added after it.
+// A commit has at most one value.
 type Derivations struct {
 	v     *Vault
 	state int // of the changes cache, before the reader reads the log
@@ -48,8 +50,8 @@ func (d Derivations) Of(seq uint64) (c *eventlog.Commit, value any, ok bool) {
 	return found.commit, found.value, true
 }
 
-// Fits reports whether a value of this many bytes can be cached: whether it takes at most half of the
-// cache.
+// Fits reports whether a value of this many bytes can be cached: whether it takes at most half of
+// the cache.
 func (d Derivations) Fits(bytes int64) bool { return bytes <= d.v.texts.changes.most/2 }
 
 // Add caches a value for a commit. The value takes about this many bytes, and must not be changed

@@ -23,8 +23,8 @@ func (v *Vault) Erase(ctx context.Context, c eventlog.Call) (eventlog.Erased, er
 	return gone, errors.Join(err, v.searcher.forget(ctx), v.memories.forget(ctx))
 }
 
-// orNone maps the errors of a log to those of the vault: ErrNoLog and ErrTrashed become NOT_FOUND. If
-// the log is gone, it drops the state and the caches of the vault from memory.
+// orNone maps the errors of a log to those of the vault: ErrNoLog and ErrTrashed become NOT_FOUND.
+// If the log is gone, it drops the state and the caches of the vault from memory.
 func (v *Vault) orNone(err error) error {
 	if errors.Is(err, eventlog.ErrTrashed) {
 		return fault.NoVault(v.Name)

@@ -18,6 +18,12 @@ import (
 // A history contains the parts of the log that must be emptied to erase a note, or to erase a
 // memory and the items that quote it. They include the answers of calls that changed nothing but
 // returned the note or the memory.
+//
+// The search begins with one path. Commits reveal others: a move to a known path reveals the path
+// before, which counts as the note's up to that commit, and a deletion reveals the copy in the
+// trash. Parts at such a path may be in commits that were read already, so the log is read again
+// from its first commit, until no such path is found. Most of it is read before the Update; the
+// function of the Update reads only the commits since.
 type history struct {
 	path string // of the note; empty: it is the history of items
 	// own contains the paths of the note and of its copies in the trash, each with the last commit
@@ -154,7 +160,9 @@ func spelled(text string) (spelt []byte, plain bool) {
 	return spelt, string(spelt) == text
 }
 
-// take adds the parts of one commit. at is the place of its first part.
+// take adds the parts of one commit. at is the place of its first part. These are the notes at the
+// paths of the history, its items, and the answer of the call if the commit has one of them or
+// the answer names one. Parts that are erased already are omitted.
 func (h *history) take(c *eventlog.Commit, at eventlog.PartRef) {
 	found := false
 	for i, n := range c.Notes {

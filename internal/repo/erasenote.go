@@ -16,9 +16,9 @@ import (
 // EraseNote removes a note, if it exists, and erases its history: the contents of every commit that
 // changed it, its copies in the trash, and the answers of calls that name it. A commit that lists
 // the erased parts, but does not name the note, is written first. The parts are emptied by a pass
-// of Compact after every consumer has passed that commit; the caller should run one, but a later pass
-// does it too. It returns NOT_FOUND if no version has the note, and PERMISSION_DENIED if it is not
-// under the prefix of the call.
+// of Compact after every consumer has passed that commit; the caller should run one, but a later
+// pass does it too. It returns NOT_FOUND if no version has the note, and PERMISSION_DENIED if it is
+// not under the prefix of the call.
 func (v *Vault) EraseNote(ctx context.Context, c eventlog.Call, path vault.Path) (ErasedNote, error) {
 	if err := reaches(c, path); err != nil {
 		return ErasedNote{}, err
@@ -49,7 +49,9 @@ type ErasedNote struct {
 }
 
 // eraseBy writes the commit that stage stages. After a replay of an idempotent call it returns the
-// answer of the first one.
+// answer of the first one. It does not use Vault.Update, so the commit has no audit events: they
+// would name the note. The function may run several times, also after its caller has given up;
+// the channel passes only the answer of the last run, without a race.
 func (v *Vault) eraseBy(
 	ctx context.Context, c eventlog.Call, stage func(context.Context, *Tx) (ErasedNote, error),
 ) (ErasedNote, error) {
@@ -115,7 +117,8 @@ func (h *history) erase(ctx context.Context, tx *Tx) (ErasedNote, error) {
 	return now.record(tx, done)
 }
 
-// record stages the record of the erased parts.
+// record stages the record of the erased parts. The parts of the commit itself are among them: it
+// removes the note, so it contains the path.
 func (h *history) record(tx *Tx, done ErasedNote) (ErasedNote, error) {
 	parts := make([]eventlog.PartRef, 0, len(h.parts))
 	for _, p := range h.parts {
@@ -127,6 +130,8 @@ func (h *history) record(tx *Tx, done ErasedNote) (ErasedNote, error) {
 
 // withErased returns the changes of a commit, plus the removal of the files and items whose
 // contents it erases. Commits that removed them may be erased too, so a reader may still have them.
+// For a commit that erases parts it looks at all files of the index; for any other, only at the
+// records of the commit.
 func withErased(before *index.Index, c *eventlog.Commit, at eventlog.PartRef) index.Commit {
 	all, parts := changed(c, at), map[index.Body]bool{}
 	all.Items = append(all.Items, erasedItems(before, c)...)
@@ -149,7 +154,10 @@ func withErased(before *index.Index, c *eventlog.Commit, at eventlog.PartRef) in
 	return all
 }
 
-// forgetErased removes the contents that a commit erases from the caches and the search indexes.
+// forgetErased removes the contents that a commit erases from the caches and the search indexes. It
+// is called with every commit that is applied, in every process that has the vault open. If the
+// removed paths or ids are known, the search index is purged of their words; otherwise it is built
+// again.
 func (v *Vault) forgetErased(c *eventlog.Commit) {
 	runs := map[uint64]bool{}
 	for _, p := range c.ErasedParts() {

@@ -33,7 +33,8 @@ type examined struct {
 }
 
 // vaultChecks are the checks of Examine, in order. To add a check, write a function and add it
-// here.
+// here. A check gets the state that open has read, returns at least one finding, also if it found
+// no problem, and changes nothing. An error becomes a finding and does not stop the other checks.
 var vaultChecks = []func(context.Context, *examined) []Finding{
 	checkChain, checkPayloads, checkSegments, checkImage, checkCursors, checkClock,
 	checkFiles, checkConflicts, checkNotes,

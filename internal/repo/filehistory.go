@@ -42,7 +42,8 @@ type tracked struct {
 }
 
 // A fileHistory is a priority queue of the files to follow, newest commit first. It implements
-// heap.Interface.
+// heap.Interface. Files whose next commit is the same are adjacent in that order, so the commit is
+// read once for all of them.
 type fileHistory struct{ next []tracked }
 
 // follow adds a file, unless its first commit was visited.

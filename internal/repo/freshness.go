@@ -65,7 +65,9 @@ type Left struct {
 	Twins int        `json:"twins,omitempty"` // how many of them have a colliding name
 }
 
-// A Late lists the files that do not have the text in the log yet, or got it only a moment ago.
+// A Late lists the files that do not have the text in the log yet, or got it only a moment ago. A
+// program that reads such a file may work on an old text, and its next edit is then based on that
+// text. Had and After of a file limit which text that was.
 type Late struct {
 	Files []LateFile `json:"files,omitempty"` // at most 100; those that are behind come first
 	Count int        `json:"count"`           // total

@@ -83,7 +83,8 @@ func (tx *Tx) RemoveItem(kind, id string) error {
 	return tx.stageItem(eventlog.Item{Kind: kind, ID: id, Gone: true, Prev: prev})
 }
 
-// versionOf returns the commit that changed an item last, and whether the item exists.
+// versionOf returns the commit that changed an item last, and whether the item exists, both before
+// the changes of the Tx. For an item that does not exist the commit is 0.
 func (tx *Tx) versionOf(kind, id string) (uint64, bool) {
 	_, version, ok := tx.Before().Memories().Place(kind, id)
 	return version, ok
@@ -99,7 +100,8 @@ func (tx *Tx) stageItem(i eventlog.Item) error {
 	return nil
 }
 
-// newMemories returns how many memories the Tx adds.
+// newMemories returns how many memories the Tx adds. Memories that it removes make no room for
+// them.
 func (tx *Tx) newMemories() (n int) {
 	for _, i := range tx.draft.Commit().Items {
 		if i.Kind == memory.KindMemory && !i.Gone && i.Prev == 0 {

@@ -52,7 +52,8 @@ func (l *ledger) known() []runNames {
 }
 
 // add adds the runs after the first seen ones. It does nothing if another reader has added runs
-// meanwhile, and stops at maxLedger.
+// meanwhile, and stops at maxLedger. The runs must have no gaps, so nothing is evicted: a full
+// ledger covers the beginning of the log.
 func (l *ledger) add(seen int, more []runNames) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -68,7 +69,8 @@ func (l *ledger) add(seen int, more []runNames) {
 	}
 }
 
-// namesOf returns the filter of a run whose payload is loaded.
+// namesOf returns the filter of a run whose payload is loaded. A run without notes and items has an
+// empty filter, for which mayHave is always false. It returns an error if a head cannot be read.
 func (l *ledger) namesOf(r *eventlog.Run) (runNames, error) {
 	var hashes []uint64
 	for _, p := range r.Parts {

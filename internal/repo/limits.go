@@ -41,7 +41,8 @@ func (l Limits) OrDefault() Limits {
 // file.
 type size struct{ notes, bytes, things int }
 
-// room returns QUOTA_EXCEEDED if the vault has no room for a change that makes it grow.
+// room returns QUOTA_EXCEEDED if the vault has no room for a change that makes it grow. A change
+// that shrinks the vault is always allowed, also in a vault over its limits.
 func (tx *Tx) room(path vault.Path, more size) error {
 	if !counted(path) {
 		return nil
@@ -73,7 +74,7 @@ func counted(path vault.Path) bool {
 
 // A stock counts the indexed things of the notes that a Tx changes. The counts are upper bounds,
 // computed quickly from the bytes of the texts, unless exact is set; exact counts are used only if
-// the vault is nearly full.
+// the vault is nearly full. Once exact is set, it stays set.
 type stock struct {
 	of    map[vault.Path]int // number of things by path
 	grown int                // by how many things the vault grows
@@ -129,7 +130,7 @@ func (tx *Tx) fitsThings(path vault.Path, has int) bool {
 	return more <= 0 || tx.Before().Totals().Things+tx.stock.grown+more <= tx.v.limits.Things
 }
 
-// countExactly replaces the counts of the staged files by exact ones.
+// countExactly replaces the counts of the staged files by exact ones. It parses all of them.
 func (tx *Tx) countExactly() {
 	tx.stock = stock{exact: true}
 	for _, n := range tx.staged() {

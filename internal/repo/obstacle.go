@@ -81,6 +81,11 @@ type step struct {
 }
 
 // A way traces the files from their current contents back to those that a commit gave them.
+//
+// First follow reads the later changes of these files. Then first simulates undos: as long as some
+// file differs from the contents that the commit gave it, it takes the newest of the commits that
+// made these contents, checks that the commit itself could be undone, and puts the contents before
+// it into now. Contents are compared by their digests.
 type way struct {
 	// of is the commit to be undone, and head the index that its undo would be based on.
 	v      *Vault
@@ -257,7 +262,8 @@ func (w *way) maker(n eventlog.Note) *eventlog.Commit {
 	return nil
 }
 
-// undo simulates the undo of a commit, and reports whether the undo would succeed.
+// undo simulates the undo of a commit, and reports whether the undo would succeed. It does not
+// simulate checks that depend on the caller or the settings, such as protected paths and limits.
 func (w *way) undo(ctx context.Context, c *eventlog.Commit) (bool, error) {
 	r, err := w.v.reversal(ctx, c)
 	switch {

@@ -11,6 +11,10 @@ import (
 
 // A pick reads single texts. It unpacks only the frames that it needs, each once, and caches them.
 // It is not safe for concurrent use.
+//
+// A text is looked for in the cache, in a cached packed run, in the table and in a segment, in this
+// order. The state of the cache is read before the log is: a text that an erasure empties in
+// between is returned to the caller that was reading it, but never cached.
 type pick struct {
 	v   *Vault
 	run eventlog.PackedRun // the run that was read last
@@ -97,8 +101,8 @@ func (p *pick) unpack(ctx context.Context, k textKey) ([]byte, error) {
 	return text, nil
 }
 
-// unpackWith unpacks the frame of a run that contains a text. first is the number of its first part,
-// and key is the cache key of its texts. parts is empty if no frame contains the part.
+// unpackWith unpacks the frame of a run that contains a text. first is the number of its first
+// part, and key is the cache key of its texts. parts is empty if no frame contains the part.
 func unpackWith(r eventlog.PackedRun, k textKey) (parts []eventlog.Part, first int, key textKey, err error) {
 	i := r.FrameOf(k.at.Part)
 	if r.Frames() == 0 {
@@ -111,7 +115,8 @@ func unpackWith(r eventlog.PackedRun, k textKey) (parts []eventlog.Part, first i
 }
 
 // blockOf returns the texts of consecutive parts, the first of which is at a place. It copies the
-// texts, because a part may be much larger than its text.
+// texts, because a part may be much larger than its text. All texts share one piece of memory. A
+// part without a text, such as records or a deleted note, has nil.
 func blockOf(parts []eventlog.Part, at eventlog.PartRef) block {
 	b := block{at.Part, make([][]byte, len(parts))}
 	size := 0

@@ -45,7 +45,8 @@ func (v *Vault) PrefetchFiles(ctx context.Context, files iter.Seq[*index.File], 
 	v.Prefetch(ctx, bodies)
 }
 
-// missing returns the places of the texts that are not cached, grouped by run.
+// missing returns the places of the texts that are not cached, grouped by run. Both the runs and
+// the places in a run are in the order of the log, and no place occurs twice.
 func (v *Vault) missing(bodies []index.Body) [][]eventlog.PartRef {
 	var places []eventlog.PartRef
 	for _, b := range bodies {
@@ -66,7 +67,8 @@ func (v *Vault) missing(bodies []index.Body) [][]eventlog.PartRef {
 	return runs
 }
 
-// fetch reads texts of one run into the cache. It stops at the first error.
+// fetch reads texts of one run into the cache. It stops at the first error. The packed run is read
+// once for all of them.
 func (v *Vault) fetch(ctx context.Context, of []eventlog.PartRef) {
 	p := pick{v: v}
 	for _, at := range of {

@@ -8,9 +8,12 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// PutBack stages that a file is as it was at an earlier version, which then names: the text, the ids of what is in it,
-// and, if there is no such file now, its times. changes reports whether the call changes another file too: the ids of
-// what is in that may go elsewhere, but those that a file has which stays are not taken from it.
+// PutBack stages a file as it was at an earlier version: its text, the ids of its traits and nodes
+// and, if there is no such file now, its times. then is the file in the index of that version.
+//
+// An id that another file has now is not taken from it, unless changes returns true for that file:
+// then the call changes it too, and it may lose the id. If one id cannot be restored, no id of its
+// kind (trait or node) is, and the index assigns new ones. The errors are those of Put.
 func (tx *Tx) PutBack(ctx context.Context, then *index.File, changes func(path string) bool) error {
 	text, err := tx.text(ctx, then.Body)
 	if err != nil {

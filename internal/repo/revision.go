@@ -87,14 +87,17 @@ func (v *Vault) Trace(
 	return path, seq, nil
 }
 
-// inJSON returns a text as encoded in the JSON of the log, without quotes.
+// inJSON returns a text as encoded in the JSON of the log, without quotes. A search for these bytes
+// in an encoded head finds the text without decoding the head. It may also find it inside a longer
+// string, so the caller must compare the decoded values.
 func inJSON(text string) []byte {
 	data, _ := json.Marshal(text) // a string is always valid
 	return data[1 : len(data)-1]
 }
 
 // eachNote calls do with each note of a run whose head contains one of some words, and with its
-// commit. do may change words.
+// commit. do may change words. The words are encoded as in JSON. Heads without any of them are not
+// decoded, which saves most of the work. The payload of the run must be loaded.
 func eachNote(r *eventlog.Run, words *[][]byte, do func(n *eventlog.Note, seq uint64)) error {
 	rest := r.Parts
 	for i, c := range r.Commits {

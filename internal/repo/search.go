@@ -25,6 +25,12 @@ type Searchable struct {
 // A searcher keeps a search index up to date. Commits cost almost nothing: the searcher records the
 // keys that they changed, and the next search updates the index for all of them at once. It is safe
 // for concurrent use.
+//
+// A search index is built from the newest base that there is: the current one; else that of the
+// image from which the state was read; else all texts. The holder of the turn builds it without a
+// lock, from the keys changed until then, and forward installs it. Keys of later commits stay
+// recorded. begin, drop and erased count up epoch, so that a result which is based on older
+// documents is returned to its caller, but not installed.
 type searcher struct {
 	of   searched
 	turn chan struct{} // full while a caller updates the index
@@ -142,6 +148,7 @@ func (s *searcher) at(idx *index.Index) (Searchable, bool) {
 }
 
 // A due describes how to build a search index: from an older one and the keys that changed since.
+// epoch is that of the searcher when the due was made, and is passed to forward.
 type due struct {
 	from  *search.Index
 	keys  []string
@@ -266,7 +273,8 @@ func (v *Vault) bringForward(ctx context.Context, by *searcher, idx *index.Index
 	return now, nil
 }
 
-// searchWith returns a search index with some changes applied.
+// searchWith returns a search index with some changes applied; from stays as it is. It reads the
+// texts of the changed documents. It returns the error of the first text that cannot be read.
 func (v *Vault) searchWith(
 	ctx context.Context, from *search.Index, list []searchChange,
 ) (*search.Index, error) {
@@ -279,7 +287,9 @@ func (v *Vault) searchWith(
 	return x, s.err
 }
 
-// inLogOrder returns the changes for some keys, in the order of their texts in the log.
+// inLogOrder returns the changes for some keys, in the order of their texts in the log, so that
+// each run is read once. Documents that no longer exist come first. Equal inputs have equal
+// results, whatever the order of keys.
 func (of searched) inLogOrder(idx *index.Index, keys []string) []searchChange {
 	list := make([]searchChange, len(keys))
 	for i, key := range keys {
@@ -310,7 +320,8 @@ func (s *sweep) collect() {
 	if s.read < s.most {
 		return
 	}
-	// In proportion to the live heap, so that the number of collections does not grow with the vault.
+	// In proportion to the live heap, so that the number of collections does not grow with the
+	// vault.
 	s.most = s.read + max(manySwept, int(s.v.log.Known().State.Size()/8))
 	debug.FreeOSMemory()
 }

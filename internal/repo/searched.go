@@ -110,8 +110,9 @@ func SearchMemory(c *memory.Card, m *memory.Memory) *search.Note {
 	return n
 }
 
-// isRecord reports whether a memory says both what was intended and what came of it. A turn of a conversation that was
-// imported has one text, as its goal or as its summary.
+// isRecord reports whether a memory is the record of some work: whether it has a goal, and a
+// summary or failure reason that differs from the goal. An imported turn of a conversation is not a
+// record: it has one text, as its goal or as its summary.
 func isRecord(c *memory.Card) bool {
 	o := &c.Outcome
 	cameOfIt := cmp.Or(o.Summary, o.FailureReason)

@@ -38,7 +38,8 @@ func (v *Vault) sizeDue() bool {
 }
 
 // noteSize records the size of the vault in the control item, if that is due, so that a process
-// knows the size before it opens the vault.
+// knows the size before it opens the vault (see Foreseen). Small changes of the size are not
+// recorded, because each record is a write of the control item. Its errors are those of Change.
 func (v *Vault) noteSize(ctx context.Context) error {
 	if !v.sizeDue() {
 		return nil

@@ -31,11 +31,11 @@ const (
 	pastPatience = 5 * time.Minute
 )
 
-// A SnapshotCache caches recently used states of vaults at earlier versions. A state is built by applying
-// the log to the image before it. Only one state is built at a time; callers that ask for the same
-// one share it. A state is built to the end even if no caller waits any more, because that may take
-// longer than a call for a large vault. A SnapshotCache is shared by the vaults of a process, bounded in
-// bytes, and drops states that are not used. It is safe for concurrent use.
+// A SnapshotCache caches recently used states of vaults at earlier versions. A state is built by
+// applying the log to the image before it. Only one state is built at a time; callers that ask for
+// the same one share it. A state is built to the end even if no caller waits any more, because that
+// may take longer than a call for a large vault. A SnapshotCache is shared by the vaults of a
+// process, bounded in bytes, and drops states that are not used. It is safe for concurrent use.
 type SnapshotCache struct {
 	most int64         // limit in bytes
 	turn chan struct{} // full while a state is built
@@ -54,16 +54,16 @@ type snapshot struct {
 	memories *search.Index // search index of the memories; nil until the first search of them
 }
 
-// A snapshotKey identifies a state. The vault is one incarnation, so that a later one does not get its
-// states.
+// A snapshotKey identifies a state. The vault is one incarnation, so that a later one does not get
+// its states.
 type snapshotKey struct {
 	vault   *Vault
 	version uint64
 }
 
-// NewSnapshotCache returns an empty SnapshotCache with a limit in bytes. The state that was built last may exceed
-// the limit, and is kept until the next one is built. While a state is built, one more is in
-// memory, because states share no data.
+// NewSnapshotCache returns an empty SnapshotCache with a limit in bytes. The state that was built
+// last may exceed the limit, and is kept until the next one is built. While a state is built, one
+// more is in memory, because states share no data.
 func NewSnapshotCache(most int64) *SnapshotCache {
 	return &SnapshotCache{most: most, turn: make(chan struct{}, 1)}
 }
@@ -119,7 +119,8 @@ func (p *SnapshotCache) forget(gone *snapshot) {
 	}
 }
 
-// dropAll drops all states of a vault.
+// dropAll drops all states of a vault, because they may contain erased data. A state that is being
+// built at that time is not affected.
 func (p *SnapshotCache) dropAll(v *Vault) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -131,8 +132,12 @@ func (p *SnapshotCache) dropAll(v *Vault) {
 	})
 }
 
-// snapshot returns a state of the vault, with its search index if searched is set. If the context ends
-// before the state is built it returns UNAVAILABLE, and building continues.
+// snapshot returns a state of the vault, with its search index if searched is set. If the context
+// ends before the state is built it returns UNAVAILABLE, and building continues.
+//
+// The turn belongs to the goroutine that builds, not to the caller, so it is released when the
+// state is cached, whether the caller still waits or not. A caller that gets the turn looks into
+// the cache again first: it may have waited for the very state that it needs.
 func (v *Vault) snapshot(ctx context.Context, version uint64, searched bool) (Searchable, error) {
 	p, k := v.pasts, snapshotKey{v, version}
 	if s, ok := p.get(k, searched); ok {
@@ -166,13 +171,16 @@ func (v *Vault) snapshot(ctx context.Context, version uint64, searched bool) (Se
 	}
 }
 
-// notYetMade returns the error of a call that ended before its state was built.
+// notYetMade returns the error of a call that ended before its state was built: UNAVAILABLE, with
+// the cause of the context, to be repeated after a few seconds.
 func notYetMade(ctx context.Context, version uint64) error {
 	return fault.New(fault.Unavailable, "the vault as of %s is still being read from the log",
 		eventlog.Version(version)).After(5 * time.Second).Because(context.Cause(ctx))
 }
 
-// makePast builds and caches a state. If only its search index is missing, it builds that.
+// makePast builds and caches a state. If only its search index is missing, it builds that. The
+// caller holds the turn. After pastPatience it gives up with the error of the context, so that a
+// store that does not answer does not block the cache.
 func (v *Vault) makePast(ctx context.Context, version uint64, searched bool) (Searchable, error) {
 	ctx, cancel := context.WithTimeout(ctx, pastPatience)
 	defer cancel()
@@ -302,7 +310,9 @@ func (v *Vault) buildUpTo(ctx context.Context, version uint64) (*index.Index, er
 	return v.log.StateAt(ctx, version, build)
 }
 
-// searchableOf returns an index of an earlier version with its search index.
+// searchableOf returns an index of an earlier version with its search index. It reads the texts of
+// the notes that changed since the image before that version, or of all notes if there is no usable
+// image.
 func (v *Vault) searchableOf(ctx context.Context, idx *index.Index) (Searchable, error) {
 	from, paths := v.searchBefore(ctx, idx)
 	x, err := v.searchWith(ctx, from, v.searcher.of.inLogOrder(idx, paths))

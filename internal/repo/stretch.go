@@ -19,10 +19,10 @@ type Stretch struct {
 	Control Control
 }
 
-// CommitsAfter reads the commits after a version. It makes one Query for each MB of items and one read
-// for each payload that is an object; commits that have left the table are read from segments. It
-// reads nothing else and builds no index. It returns ErrNoLog if the log does not exist or is being
-// erased, and INDEX_ERROR if the log has a gap.
+// CommitsAfter reads the commits after a version. It makes one Query for each MB of items and one
+// read for each payload that is an object; commits that have left the table are read from segments.
+// It reads nothing else and builds no index. It returns ErrNoLog if the log does not exist or is
+// being erased, and INDEX_ERROR if the log has a gap.
 func (v *Vault) CommitsAfter(ctx context.Context, after uint64, most eventlog.Most) (*Stretch, error) {
 	read, err := v.log.CommitsAfter(ctx, after, most)
 	if err != nil {
@@ -74,5 +74,6 @@ func (v *Vault) Was(ctx context.Context, n eventlog.Note) (was index.Digest, the
 }
 
 // Gone reports whether err means that the log of a vault does not exist or is being erased. It
-// returns true for every NOT_FOUND error.
+// returns true for every NOT_FOUND error, so it is only for errors of calls that read the vault as
+// a whole. For nil it returns false.
 func Gone(err error) bool { return errors.Is(err, eventlog.ErrNoLog) || fault.Is(err, fault.NotFound) }

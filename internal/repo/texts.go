@@ -45,7 +45,9 @@ type oldText struct {
 	size int64
 }
 
-// A textKey identifies a text in one log of a tenant.
+// A textKey identifies a text in one log of a tenant. The part of at says which kind of entry it
+// is: a number from 0 is that of a single text, -1 stands for the run (see runKey), and -2-n for
+// frame n of a run of several frames (see frameKey).
 type textKey struct {
 	part string
 	at   eventlog.PartRef
@@ -175,7 +177,9 @@ func (t *Texts) put(k textKey, state int, c cached) {
 const oldShare = 16
 
 // replaced records that a text was replaced by a newer one. If the replaced texts exceed their
-// share, the oldest are evicted.
+// share, the oldest are evicted. Without that, a note that is edited often would fill the cache
+// with its own earlier texts. Texts in blocks are not counted: they stay until their block is
+// evicted.
 func (t *Texts) replaced(k textKey) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -201,7 +205,8 @@ func (t *Texts) drop(k textKey) {
 	t.lru.Remove(placed{t.tenant, k})
 }
 
-// dropRuns removes all texts of some runs of a log after an erasure.
+// dropRuns removes all texts of some runs of a log after an erasure, including those of parts that
+// are not erased: they are in the same blocks.
 func (t *Texts) dropRuns(part string, runs map[uint64]bool) {
 	t.dropWhere(part, func(k textKey) bool { return runs[k.at.Run] })
 }

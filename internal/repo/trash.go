@@ -29,5 +29,6 @@ func (tx *Tx) Trash(ctx context.Context, path vault.Path, text []byte) (vault.Pa
 	}
 }
 
-// maxTwins is how many paths in the trash Bin tries that exist in the folder but not in the log.
+// maxTwins is how many paths in the trash Tx.Trash tries that exist in the folder but not in the
+// log.
 const maxTwins = 100

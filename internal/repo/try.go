@@ -9,7 +9,9 @@ import (
 )
 
 // Try runs a function that stages a part of the commit. If it returns an error, Try discards the
-// changes that the function staged, and returns the error. Calls of Try and Part may be nested.
+// changes that the function staged, and returns the error. Calls of Try and Part may be nested. It
+// copies the draft first, which costs time in proportion to the notes that are staged already, and
+// computes the index.
 func (tx *Tx) Try(part func() error) error {
 	draft, rest := tx.draft.Mark(), *tx
 	rest.names, rest.stock.of = maps.Clone(tx.names), maps.Clone(tx.stock.of)
@@ -45,8 +47,8 @@ func (tx *Tx) Start() *index.Index {
 func (tx *Tx) Touched() bool { return tx.staging > tx.from }
 
 // settle normalizes the commit before it is written, so that it is the one that a single step would
-// have made. It drops notes that are unchanged in the end. The ids of traits stay those that earlier
-// steps saw.
+// have made. It drops notes that are unchanged in the end. The ids of traits stay those that
+// earlier steps saw.
 func (tx *Tx) settle() { tx.draft.Settle(adoptIDs, tx.isSame) }
 
 // adoptIDs sets the ids of traits and nodes in a staged note to those in the index.

@@ -18,6 +18,10 @@ import (
 // size and limits, name collisions, the version that the call is based on, protected paths, and the
 // state of the file in the folder. It is valid only during the function of an Update, and not safe
 // for concurrent use.
+//
+// The checks are made when a change is staged, against the index before the call and the changes
+// staged so far; they do not compute the index after the call, which costs more. A change that is
+// refused leaves the Tx as it was.
 type Tx struct {
 	draft *eventlog.Draft[*index.Index]
 	v     *Vault
@@ -75,7 +79,8 @@ func (tx *Tx) Record(kind, id string, value any) error { return tx.draft.Record(
 func (tx *Tx) staged() []eventlog.Note { return tx.draft.Commit().Notes }
 
 // Update runs fn on a Tx on top of the newest state, adds the audit events, and appends the commit;
-// see eventlog.Log.Update. Errors of a missing or trashed vault are NOT_FOUND.
+// see eventlog.Log.Update. Errors of a missing or trashed vault are NOT_FOUND. fn may run several
+// times, each time with a new Tx, and must not use a Tx after it has returned.
 func (v *Vault) Update(
 	ctx context.Context, c eventlog.Call, fn func(context.Context, *Tx) (any, error),
 ) (Receipt, error) {
@@ -210,8 +215,8 @@ func (tx *Tx) Expect(paths []vault.Path) error {
 	return nil
 }
 
-// RestoreFile is PutNodes for a deleted file that is restored as it was: with its text, its ids and its
-// times. prev is the commit that deleted it.
+// RestoreFile is PutNodes for a deleted file that is restored as it was: with its text, its ids and
+// its times. prev is the commit that deleted it.
 func (tx *Tx) RestoreFile(ctx context.Context, path vault.Path, was eventlog.Note, prev uint64) error {
 	return tx.place(ctx, path, eventlog.Note{
 		Text: was.Text, Traits: was.Traits, Nodes: was.Nodes, Past: was.Past, Prev: prev,
@@ -237,7 +242,9 @@ func (tx *Tx) TakeIn(ctx context.Context, path vault.Path, o Outside) error {
 	return tx.place(ctx, path, n)
 }
 
-// place checks and stages the new state of a file.
+// place checks and stages the new state of a file. It reads the current text first: a file that has
+// the new text already is not staged, unless an outside edit must be recorded. If a check fails,
+// nothing is staged.
 func (tx *Tx) place(ctx context.Context, path vault.Path, n eventlog.Note) error {
 	text := n.Text
 	if len(text) > MaxNote {
@@ -292,7 +299,10 @@ func (tx *Tx) Remove(ctx context.Context, path vault.Path) error {
 	return nil
 }
 
-// stage stages a change, after the checks that apply to every change.
+// stage stages a change, after the checks that apply to every change: the prefix of the call, the
+// paths that the configuration protects, the version that the call is based on, and the file in the
+// folder. It sets Prev and Was of the note, which link the change to the one before: histories, and
+// followers that keep no index, use these links.
 func (tx *Tx) stage(ctx context.Context, path vault.Path, n eventlog.Note) error {
 	n.Path = string(path)
 	if err := reaches(tx.draft.Call(), path); err != nil {
@@ -374,7 +384,7 @@ func (tx *Tx) Folded(path vault.Path) (at string, ok bool) {
 }
 
 // free returns DUPLICATE_ID if the name of a new file collides with that of another file, which the
-// Tx does not remove.
+// Tx does not remove. Two such names would be one file on a disk that ignores case.
 func (tx *Tx) free(path vault.Path) error {
 	other, ok := tx.Folded(path)
 	if !ok || other == string(path) {
@@ -385,7 +395,10 @@ func (tx *Tx) free(path vault.Path) error {
 		With("id", vault.Path(other).ID()).Fix("use the name %s", other)
 }
 
-// log adds the audit events, and the ids of traits and nodes, to the staged notes.
+// log adds the audit events, and the ids of traits and nodes, to the staged notes. It is the last
+// step before a commit is written. Both depend on the index before and after the call, so they are
+// stored: a reader of the log cannot compute them from the text alone. It reads the text before of
+// each changed note. A silent call gets ids, but no events.
 func (tx *Tx) log(ctx context.Context) error {
 	tx.settle()
 	before, after := tx.Before(), tx.Index()
@@ -420,7 +433,9 @@ func (tx *Tx) log(ctx context.Context) error {
 }
 
 // moves returns the notes that the Tx moves: from maps the new path to the old one, and left
-// contains the old paths.
+// contains the old paths. In a commit a move is two notes: one that deletes the old path, and one
+// at the new path with From and without Prev. A file that replaces another one is not a move, nor
+// is one whose old path has a note again in the end.
 func (tx *Tx) moves() (from map[string]string, left map[string]bool) {
 	from, left = map[string]string{}, map[string]bool{}
 	for _, n := range tx.staged() {
@@ -452,8 +467,8 @@ func (tx *Tx) tell(n *eventlog.Note, events []index.Event) (err error) {
 // eventSize is about how many bytes the JSON of an event takes.
 const eventSize = 192
 
-// encodeEvents returns the same JSON as encode. It encodes one event at a time, because there may
-// be 20,000 of them.
+// encodeEvents returns the same JSON as eventlog.Encode. It encodes one event at a time, because
+// there may be 20,000 of them.
 func encodeEvents(events []index.Event) ([]byte, error) {
 	if len(events) == 0 {
 		return eventlog.Encode(events)

@@ -18,6 +18,11 @@ import (
 // A Reversal contains the data to undo a commit: each file and item that it changed, as it was
 // before. A commit can be undone if each of its files has the contents that the commit gave it,
 // whatever happened in between, and none of its items has changed since.
+//
+// It is made in two steps. Before the Update, Vault.Reversal reads the earlier texts: each change
+// names the commit before it, so that costs one read for each such commit. Times are only in the
+// index before the commit, which is built if a note, trait or section comes back. In the Update,
+// Tx.Reverse compares and stages; it may run several times.
 type Reversal struct {
 	Of *eventlog.Commit
 
@@ -268,7 +273,8 @@ func (tx *Tx) putBack(ctx context.Context, r *Reversal, n eventlog.Note) error {
 	return nil
 }
 
-// redate sets the times of traits and sections that are restored in a note.
+// redate sets the times of traits and sections that are restored in a note. past contains the times
+// of the note as it was. Parts that the note has had without a break keep the times that they have.
 func (tx *Tx) redate(path vault.Path, past *index.NoteTimes) {
 	n, staged := tx.draft.StagedNote(string(path))
 	before, existed := tx.Before().Kept(string(path))
@@ -280,7 +286,7 @@ func (tx *Tx) redate(path vault.Path, past *index.NoteTimes) {
 }
 
 // mayHave reports whether none of these ids is the id of a trait in a file that the undo does not
-// change.
+// change. An id must not be in two files.
 func (tx *Tx) mayHave(ids []string, r *Reversal) bool {
 	for _, id := range ids {
 		holder, _ := tx.Before().Trait(id)
@@ -314,7 +320,9 @@ type changedSince struct {
 // maxChanged is how many files a CONFLICT error lists.
 const maxChanged = 50
 
-// asLeft returns CONFLICT if a file is not as the commit left it.
+// asLeft returns CONFLICT if a file is not as the commit left it. It compares contents, not
+// versions, so a file that was changed and changed back is as the commit left it. The error lists
+// the files.
 func (r *Reversal) asLeft(ctx context.Context, tx *Tx) error {
 	var changed []changedSince
 	latest, before := uint64(0), 0

@@ -21,6 +21,11 @@ import (
 
 // A Vault is one incarnation of a vault: a log of notes and items, and the index that is derived
 // from it. It is safe for concurrent use.
+//
+// The index is immutable: a caller that has read one works with it as long as it likes, and never
+// sees a later commit. Several processes may have a Vault for the same log; each has its own caches
+// and learns the commits of the others when it reads. A vault that is created again under the same
+// name is another incarnation, with another partition and bucket.
 type Vault struct {
 	Name string
 
@@ -29,7 +34,7 @@ type Vault struct {
 	table  table.Table // of the tenant
 	part   string
 	follow Follower
-	from   uint64 // the follower is not told of commits up to here
+	from   uint64 // the follower does not get the commits up to here
 	limits Limits
 	named  int // most paths of each list of files in the control item
 
@@ -43,8 +48,8 @@ type Vault struct {
 	onePiece atomic.Uint64           // the last commit of a state that was built at once, from an image; 0: none
 }
 
-// VaultOptions are the options of a Vault. All but Listed, Limits, SnapshotCache, MaxNamed and ImageItems
-// are required.
+// VaultOptions are the options of a Vault. All but Listed, Limits, SnapshotCache, MaxNamed and
+// ImageItems are required.
 type VaultOptions struct {
 	Name  string
 	Part  string      // the partition of its log
@@ -68,7 +73,8 @@ type VaultOptions struct {
 }
 
 // A Follower keeps something in step with the log: the files of a checkout. It gets every commit
-// after the one given to Vault.Follow once, in order.
+// after the one given to Vault.Follow once, in order. Its methods must be safe for concurrent use.
+// Applied is called while the log cannot advance, so it must not read the vault, except by Known.
 type Follower interface {
 	// Guard returns an error if the call must not write to this path, because the file in the
 	// folder is not as the log says. durable is the file in the log; nil if there is none.
@@ -90,7 +96,8 @@ func (alone) Applied(_, _ *index.Index, _ *eventlog.Commit)        {}
 func (alone) Settled(context.Context)                              {}
 func (alone) Unread(string) (LeftFile, bool)                       { return LeftFile{}, false }
 
-// NewVault returns a Vault. It reads nothing.
+// NewVault returns a Vault. It reads nothing, and does not create the log. It returns an error only
+// if the codec of the log cannot be created.
 func NewVault(o VaultOptions) (*Vault, error) {
 	v := &Vault{
 		Name: o.Name, texts: o.Texts, table: o.Table, part: o.Part, follow: alone{}, from: eventlog.MaxSeq,
@@ -128,7 +135,9 @@ func NewVault(o VaultOptions) (*Vault, error) {
 func (v *Vault) Follow(f Follower, from uint64) { v.follow, v.from = f, from }
 
 // build returns the index after many commits, beginning with an index. Only the texts that are
-// current in the end stay in the cache.
+// current in the end stay in the cache. It is used instead of foldNotes when a process starts or
+// rebuilds: one mutable builder takes all commits, which is much faster than a new index for each.
+// Followers are not called.
 func (v *Vault) build(
 	from *index.Index, commits iter.Seq2[*eventlog.Commit, eventlog.PartRef],
 ) *index.Index {
@@ -171,7 +180,9 @@ func (v *Vault) searchers() map[eventlog.SectionName]*searcher {
 	return map[eventlog.SectionName]*searcher{eventlog.SearchSection: v.searcher, eventlog.MemoriesSection: v.memories}
 }
 
-// searchOf reads a search index of an image.
+// searchOf reads a search index of an image. The result may share memory with the data that was
+// read. It returns an error if the image is gone or the section is damaged; the caller then builds
+// the search index from the texts.
 func (v *Vault) searchOf(
 	ctx context.Context, from *eventlog.OpenImage, name eventlog.SectionName,
 ) (*search.Index, error) {
@@ -182,12 +193,14 @@ func (v *Vault) searchOf(
 	return search.ReadImage(data)
 }
 
-// foldNotes returns the index after a commit.
+// foldNotes returns the index after a commit: with its notes and items, and without the files and
+// items whose contents it erases. It depends only on its arguments.
 func foldNotes(before *index.Index, c *eventlog.Commit, at eventlog.PartRef) *index.Index {
 	return before.With(withErased(before, c, at))
 }
 
-// stepNotes returns the index after some notes of a commit; see eventlog.Options.Step.
+// stepNotes returns the index after some notes of a commit; see eventlog.Options.Step. notes are
+// their indices. Items and erased parts of the commit are ignored.
 func stepNotes(before *index.Index, c *eventlog.Commit, notes []int, at eventlog.PartRef) *index.Index {
 	step := index.Commit{Seq: c.Seq, Time: c.Time}
 	for _, i := range notes {
@@ -246,7 +259,8 @@ func (v *Vault) remember(c *eventlog.Commit, at eventlog.PartRef) {
 	}
 }
 
-// replaced tells the cache which texts a commit has replaced.
+// replaced reports the texts that a commit has replaced to the cache, which evicts them earlier
+// than others. before is the index before the commit.
 func (v *Vault) replaced(before *index.Index, c *eventlog.Commit) {
 	for i := range c.Notes {
 		if f, ok := before.File(c.Notes[i].Path); ok {
@@ -307,9 +321,9 @@ func (v *Vault) SetStatus(ctx context.Context, c eventlog.Call, s eventlog.Statu
 	return v.orNone(err)
 }
 
-// Read returns the index at the end of the log; see eventlog.Log.Read. For a vault in the trash it returns
-// the same NOT_FOUND error as for one that does not exist: a process that knows the vault from the
-// tenant's log returns that error without reading the vault's log.
+// Read returns the index at the end of the log; see eventlog.Log.Read. For a vault in the trash it
+// returns the same NOT_FOUND error as for one that does not exist: a process that knows the vault
+// from the tenant's log returns that error without reading the vault's log.
 func (v *Vault) Read(ctx context.Context) (*index.Index, error) {
 	s, err := v.log.Read(ctx)
 	switch {

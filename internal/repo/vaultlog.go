@@ -7,7 +7,9 @@ import (
 	"time"
 )
 
-// The methods of this file are those of the log, for the log of a vault.
+// The methods of this file are those of the log, for the log of a vault. LastAt, Back and VersionAt
+// return NOT_FOUND for a vault that does not exist. The others are for the server and not for
+// callers of tools, and return the errors of the log unchanged.
 
 var _ eventlog.History = (*Vault)(nil)
 

@@ -41,8 +41,8 @@ func (c *noteData) references() map[int][]*index.Ref {
 	return c.refs
 }
 
-// firstWithTitle returns the position of the first section with each folded title, among the sections that
-// are nodes.
+// firstWithTitle returns the position of the first section with each folded title, among the
+// sections that are nodes.
 func (c *noteData) firstWithTitle() map[string]int {
 	if c.firstByTitle == nil {
 		c.firstByTitle = map[string]int{}

@@ -232,8 +232,9 @@ const (
 	removed = "removed"
 )
 
-// addSubtree records that a node and everything below it were added or removed. op is added or removed;
-// the node is in the second subtree or in the first. Every node counts on its own in the summary.
+// addSubtree records that a node and everything below it were added or removed. op is added or
+// removed; the node is in the second subtree or in the first. Every node counts on its own in the
+// summary.
 //
 // It does not follow transclusions, because the nodes of a Source are elsewhere in the tree.
 func (d *Differ) addSubtree(op string, n, parent Node, index int) {

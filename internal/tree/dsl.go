@@ -404,8 +404,8 @@ func (x *Expr) operandText(op Op) string {
 	return x.String()
 }
 
-// comparisonText returns a comparison as a query. The first of several names is quoted if it is ancestor,
-// which would otherwise be an operator.
+// comparisonText returns a comparison as a query. The first of several names is quoted if it is
+// ancestor, which would otherwise be an operator.
 func (x *Expr) comparisonText() string {
 	names := make([]string, len(x.Path))
 	for i, name := range x.Path {

@@ -9,8 +9,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
-// A folderInfo is the description of a folder in its own file (`_folder.md`). It is zero for a folder
-// without one.
+// A folderInfo is the description of a folder in its own file (`_folder.md`). It is zero for a
+// folder without one.
 type folderInfo struct {
 	Type   string
 	Title  string
@@ -18,7 +18,8 @@ type folderInfo struct {
 	Order  []string
 }
 
-// folderInfo returns the description of a folder. A field title takes precedence over a title heading.
+// folderInfo returns the description of a folder. A field title takes precedence over a title
+// heading.
 //
 // It is read from the index each time, which costs a few lookups.
 func (t *Tree) folderInfo(dir string) folderInfo {
@@ -148,10 +149,10 @@ func (t *Tree) Reference(n Node) *Reference {
 	return &Reference{TargetID: source.ID()}
 }
 
-// ChangedAddresses returns the new addresses by the old ones of the nodes in some notes whose address is
-// different after a change. was and is are these notes before and after it. Nodes match by their
-// UIDs, in any of the notes. Nodes that were deleted are not in the result. It walks all nodes of
-// the notes.
+// ChangedAddresses returns the new addresses by the old ones of the nodes in some notes whose
+// address is different after a change. was and is are these notes before and after it. Nodes match
+// by their UIDs, in any of the notes. Nodes that were deleted are not in the result. It walks all
+// nodes of the notes.
 func ChangedAddresses(before, after *Tree, was, is []*index.Note) map[string]string {
 	now := map[string]Node{}
 	for _, n := range is {

@@ -58,7 +58,8 @@ func isUnder(path, top string) bool {
 	return path == top || strings.HasPrefix(path, top) && path[len(top)] == '.'
 }
 
-// alwaysShown lists the properties that are shown even if they are not included. They can be excluded.
+// alwaysShown lists the properties that are shown even if they are not included. They can be
+// excluded.
 var alwaysShown = []string{"payloadtype", "isexpanded", "childrencount", "version"}
 
 // Shows reports whether the filter shows the property at a path. It always shows nodeId and

@@ -19,8 +19,8 @@ type Property struct {
 	Value any // a type of index.Field.Value
 }
 
-// isOutsidePayload reports whether a field of the node is not in its payload: the title and tags, which are
-// shown separately, the id of a section, and the order of a folder.
+// isOutsidePayload reports whether a field of the node is not in its payload: the title and tags,
+// which are shown separately, the id of a section, and the order of a folder.
 func (n Node) isOutsidePayload(name string) bool {
 	switch strings.ToLower(name) {
 	case "title", "tags":
@@ -135,8 +135,8 @@ func Text(v any) string {
 // exactly.
 const maxWhole = 1 << 53
 
-// AnswerValue returns a value in the form of answers: with references as texts with brackets, also in
-// lists. Mappings stay JSON.
+// AnswerValue returns a value in the form of answers: with references as texts with brackets, also
+// in lists. Mappings stay JSON.
 func AnswerValue(v any) any {
 	switch v := v.(type) {
 	case markdown.Ref:

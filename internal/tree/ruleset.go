@@ -171,9 +171,9 @@ func (k *Checker) structure(n Node, text []byte) []Violation {
 	return all
 }
 
-// cycles reports whether the transclusions from a node are endless, because they lead to a node that
-// they have passed. The result is kept for each node of the chain, so that the nodes of a long chain
-// are walked once.
+// cycles reports whether the transclusions from a node are endless, because they lead to a node
+// that they have passed. The result is kept for each node of the chain, so that the nodes of a long
+// chain are walked once.
 func (k *Checker) cycles(n Node) bool {
 	var passed []Node
 	endless := false
@@ -197,9 +197,9 @@ func (k *Checker) cycles(n Node) bool {
 	return endless
 }
 
-// duplicateHeading returns the line of an earlier heading of the note with the same text, if this section has
-// no id of its own; 0 if there is none. The addresses of such headings differ only in a number,
-// which can change when another one is removed.
+// duplicateHeading returns the line of an earlier heading of the note with the same text, if this
+// section has no id of its own; 0 if there is none. The addresses of such headings differ only in a
+// number, which can change when another one is removed.
 func (k *Checker) duplicateHeading(n Node) int {
 	s := n.section()
 	// The slug of a repeated heading has a number at its end. Any other slug is unique, or an id
@@ -372,9 +372,9 @@ func (k *Checker) ownRules(n Node, text []byte) []Violation {
 	return all
 }
 
-// violations returns the violations of one rule of the vault by a node to which the rule applies: one
-// for each required property that is missing, forbidden property that exists, and pattern that does
-// not match. A pattern does not require that the property exists.
+// violations returns the violations of one rule of the vault by a node to which the rule applies:
+// one for each required property that is missing, forbidden property that exists, and pattern that
+// does not match. A pattern does not require that the property exists.
 func (k *Checker) violations(n Node, r ownRule) []Violation {
 	severity := SeverityError
 	if r.Warning {

@@ -87,9 +87,9 @@ func (e *Evaluator) Sort(nodes []Node, by Sorting) []SortedNode {
 	return all
 }
 
-// FirstAfter returns the position of the first node in a sorted list that comes after the given key and
-// position; len(all) if there is none. It is for the next page of a list: the node with that key
-// and position can be gone or have another key.
+// FirstAfter returns the position of the first node in a sorted list that comes after the given key
+// and position; len(all) if there is none. It is for the next page of a list: the node with that
+// key and position can be gone or have another key.
 func (e *Evaluator) FirstAfter(all []SortedNode, by Sorting, key SortKey, at Position) int {
 	i, _ := slices.BinarySearchFunc(all, at, func(s SortedNode, at Position) int {
 		if c := cmp.Or(s.Key.compare(key, by.Descending), e.tree.Compare(s.Position(), at)); c != 0 {

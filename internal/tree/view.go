@@ -51,7 +51,7 @@ type Viewer struct {
 	rules    map[string][]int // positions in the list, by uid
 	list     Rules
 	fallback bool               // result for nodes to which no rule applies
-	matches  map[Node]ruleMatch // cache of of
+	matches  map[Node]ruleMatch // cache of match
 }
 
 // A ruleMatch is the newest recursive rule that applies to a node, and the depth of the node below

@@ -86,7 +86,7 @@ type child struct {
 }
 
 // child parses and checks the properties of the new node. It returns INVALID_PARAMETER for a
-// property that cannot be set.
+// property that cannot be set. It reads no text and stages nothing.
 //
 // Names of properties are accepted in any case and with the prefix payload. The property title sets
 // the title; body is a text without headings, content one whose headings become nodes; all others
@@ -304,9 +304,9 @@ func (c child) note() ([]byte, error) {
 	return text, c.plain(d.Headings[0])
 }
 
-// plain returns a fault if the text of a heading differs from the title, because the title contains
-// markup. Markup in a title would make its text differ from the one that the caller gave, and later
-// calls by title would not find it.
+// plain returns a fault if the text of the heading h differs from the title, because the title
+// contains markup. Markup in a title would make its text differ from the one that the caller gave,
+// and later calls by title would not find it.
 func (c child) plain(h markdown.Heading) error {
 	if h.Text != oneLine(c.title) {
 		return invalidParameter(typeMismatch, "a title must be plain text without markup").With("property", "title")
@@ -329,7 +329,8 @@ func (c child) folder() ([]byte, error) {
 // heading.
 //
 // The level of the heading follows from the parent and its existing children. The identities of the
-// other sections of the note are passed to the log together with the new text.
+// other sections of the note are passed to the log together with the new text. The line is that in
+// the drafted text, from which the caller gets the address of the section when all is staged.
 func (in addChildIn) toNote(ctx context.Context, e *edit, parent tree.Node) (path string, line int, _ error) {
 	typ, err := in.typeOf(e, vault.Page, vault.Daily, string(tree.Folder), string(tree.Vault))
 	if err != nil {

@@ -105,8 +105,8 @@ type listBookmarksIn struct {
 	tool.Vault
 }
 
-// A bookmarked is a bookmark in an answer. Stale reports that its node does not exist; the address
-// and name are then those at its creation.
+// A bookmarked is a bookmark in an answer. Stale reports that its node does not exist at the
+// version of the answer; the address and name are then those at the creation of the bookmark.
 type bookmarked struct {
 	Label     string    `json:"label"`
 	NodeID    string    `json:"nodeId"`
@@ -146,7 +146,8 @@ func (f tools) listBookmarks() *tool.Tool {
 }
 
 // bookmarked returns a bookmark with the current address and name of its node. If the node does not
-// exist, the bookmark is stale and has the stored ones.
+// exist, the bookmark is stale and has the stored ones. It is not removed, because its node may be
+// restored with the same uid.
 func (r *treeView) bookmarked(b kept.Bookmark) bookmarked {
 	n, ok := r.Find(b.UID)
 	if !ok {

@@ -27,6 +27,10 @@ type request struct {
 // Trash. tree is the state before the change and does not change while files are staged; the
 // addresses, positions and identities that the functions of this package pass around all belong to
 // it. An edit is for one run of the draft.
+//
+// ids, blocks and passages are collected for finish, because only the function that moves a text
+// knows where it came from: ids for nodes that are not matched by uid, blocks for references to
+// single lines (#^id), and passages for the references in the text itself.
 type edit struct {
 	*repo.Tx
 	tree  *tree.Tree // before the change
@@ -48,7 +52,8 @@ type settler[Out any] interface {
 
 // change runs fn, which drafts a change of the vault and fills the output. The version token is
 // checked first: it returns CONFLICT if the token is missing or not valid. fn must call edit.covers
-// for the nodes that it changes.
+// for the nodes that it changes. It may run several times, each time with a new edit and a new
+// output, so it must keep nothing from an earlier run. If it returns an error, nothing is written.
 //
 // The log's own check of if_version is not used: which nodes a call affects is known only inside
 // the draft. The answer of a CONFLICT names the agent whose commit changed the node. For a repeated
@@ -163,7 +168,8 @@ func (e *edit) coversAll() error {
 	}
 }
 
-// node returns the node that an argument names, or NOT_FOUND.
+// node returns the node that an argument names, or NOT_FOUND. It is a node of e.tree, the state
+// before the change, whatever is staged already.
 func (e *edit) node(arg, id string) (tree.Node, error) { return nodeIn(e.tree, arg, id) }
 
 // source returns the node to change in place of n: n itself, or the node that it represents. It

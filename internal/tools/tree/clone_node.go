@@ -28,7 +28,8 @@ type cloneNodeOut struct {
 // cloneNode returns the tool that copies a node without its children.
 //
 // For a note or section the copy has its own text, up to its first section; for a folder it has the
-// folder's own file.
+// folder's own file, without the order of its children. It is copy_subtree with the mode duplicate
+// for a single node; see copier.single.
 func (f tools) cloneNode() *tool.Tool {
 	s := spec("clone_node", "Copy a node without its children", cloneNodeDoc)
 	s.Role, s.Kind = auth.Editor, tool.Write

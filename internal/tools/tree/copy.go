@@ -78,8 +78,9 @@ func (f tools) copySubtree() *tool.Tool {
 // A copier is a copy of a node to a position below another node.
 //
 // The steps are: draft the text at its new place (duplicate or reference), then done. References
-// inside the copy to something that is copied too must lead to the copy; arrivals carry the map of
-// addresses for that. The nodes of a copy get new uids.
+// inside the copy to something that is copied too must lead to the copy; insertions carry the map
+// of addresses for that (insertion.ids). The nodes of a copy get new uids, and the ids that the
+// text declares are removed from a copied section, because an id must be unique.
 type copier struct {
 	*edit
 	ctx      context.Context
@@ -116,8 +117,8 @@ func (c *copier) duplicate() error {
 // section drafts a copy of a section, and records the new addresses of its sections for the
 // references in it.
 //
-// The ids of the arrival are filled only after the section was placed, when the new addresses are
-// known. The references themselves are rewritten in settle.
+// The ids of the insertion are filled only after the section was placed, when the new addresses are
+// known. The references themselves are rewritten in finish.
 func (c *copier) section() error {
 	text, err := c.noteText(c.ctx, c.from)
 	if err != nil {
@@ -190,7 +191,8 @@ func (c *copier) freeName(name string) (vault.Path, error) {
 // note drafts a copy of a note.
 //
 // A single copy is cut at the first section. Its references to sections of the source stay
-// references to the source, because the copy does not have these sections.
+// references to the source, because the copy does not have these sections: each address is mapped
+// to itself for them, and that of the note to the copy.
 func (c *copier) note() error {
 	text, err := c.noteText(c.ctx, c.from)
 	if err != nil {
@@ -317,7 +319,8 @@ func (c *copier) reference(out *copySubtreeOut) error {
 	return c.place(&insertion{Subtree: s})
 }
 
-// stubNote drafts a note that represents the source.
+// stubNote drafts a note that represents the source: a title, and line, which is a transclusion of
+// the source. It has no frontmatter.
 func (c *copier) stubNote(title, line string) (err error) {
 	if c.made, err = c.freeName(vault.FileName(title)); err != nil {
 		return err

@@ -79,7 +79,8 @@ func (f tools) diffSubtree() *tool.Tool {
 }
 
 // comparable returns a node that can be compared with all its descendants. It returns
-// BATCH_TOO_LARGE if there are more than maxCompared.
+// BATCH_TOO_LARGE if there are more than maxCompared, and NOT_FOUND if arg names no node. It counts
+// by a walk that ends at the limit.
 func (r *treeView) comparable(arg, id string) (tree.Node, error) {
 	n, err := r.node(arg, id)
 	if err != nil {
@@ -155,7 +156,8 @@ func (in diffOptions) shown(out tree.Diff) tree.Diff {
 	return out
 }
 
-// hash returns a digest of a text, for the output.
+// hash returns a digest of a text, for the output: the first 64 bits of its SHA-256. A caller can
+// only compare it with other digests of this family.
 func hash(text []byte) string {
 	sum := sha256.Sum256(text)
 	return "sha256:" + hex.EncodeToString(sum[:8])

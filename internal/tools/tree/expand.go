@@ -182,7 +182,7 @@ func expansion(expanded bool, levels *int) tree.Rule {
 }
 
 // all drafts a rule for a node and all its descendants. The descendants are counted by a walk;
-// their rules are not read.
+// their rules are not read. out.Affected counts nodes whose state was right already too.
 func (t *sessionEdit) all(arg, id string, r tree.Rule, out *expandAllOut) error {
 	n, err := t.node(arg, id)
 	if err != nil {

@@ -113,7 +113,11 @@ func tooLargeExport() error {
 // An exportNode is one node in an export, in the format that import_merge reads. A node that
 // represents another one is exported with its own text.
 //
-// Level is 0 except for sections. Body is the own text of the node without its heading.
+// Level is 0 except for sections. Body is the own text of the node without its heading. An example
+// in JSON:
+//
+//	{"nodeId": "projects/website#goals", "uid": "…", "kind": "section", "payloadType": "section",
+//	 "title": "Goals", "level": 2, "payload": {"owner": "freya"}, "body": "Fast.", "children": []}
 type exportNode struct {
 	XMLName     xml.Name      `json:"-" xml:"node"`
 	NodeID      string        `json:"nodeId" xml:"nodeId"`
@@ -221,7 +225,8 @@ func (e *exporter) whole(ctx context.Context, top tree.Node) (*exportNode, error
 	return e.nodes[top], ctx.Err()
 }
 
-// ahead prefetches the texts of the first notes.
+// ahead prefetches the texts of the first notes, as many as state.View.Prefetch loads at once. The
+// others are read one by one.
 //
 // It is called before a walk reads the texts one by one.
 func (e *exporter) ahead(ctx context.Context, top tree.Node) {
@@ -283,7 +288,7 @@ func (x *exportNode) csv() (string, error) {
 	return b.String(), failed
 }
 
-// each calls do with the node and all its descendants.
+// each calls do with the node and all its descendants, each after its parent.
 func (x *exportNode) each(do func(*exportNode)) {
 	do(x)
 	for _, child := range x.Children {

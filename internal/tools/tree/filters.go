@@ -51,7 +51,8 @@ func (f tools) setFilters() *tool.Tool {
 	})
 }
 
-// checkLists returns a fault if a list has too many entries. An empty list is valid.
+// checkLists returns a fault if a list has more than maxBatch entries. An empty list is valid, and
+// means that all properties are shown or that none is excluded.
 func checkLists(arg string, list []string) error {
 	if len(list) == 0 {
 		return nil
@@ -86,7 +87,8 @@ func (t *sessionEdit) setFilters(in setFiltersIn, out *setFiltersOut) error {
 	return t.set(v)
 }
 
-// joined returns the texts of both lists without duplicates.
+// joined returns the texts of both lists without duplicates, in the order of their first
+// occurrence. It does not change the lists.
 func joined(a, b []string) []string {
 	all := slices.Clone(a)
 	for _, s := range b {

@@ -15,7 +15,9 @@ import (
 //go:embed get_node.md
 var getNodeDoc string
 
-// A nodeArg is the part of an input that names one node.
+// A nodeArg is the part of an input that names one node, by its address or uid. Addresses are
+// accepted in all forms of tree.Tree.Find, so a caller need not know the exact spelling that an
+// answer would have, for example whether a note ends with .md.
 type nodeArg struct {
 	tool.Vault
 	NodeID string `json:"nodeId" complete:"id" size:"id" names:"target" alias:"node_id,id" jsonschema:"address or uid: /, projects/, projects/website, projects/website#goals"`
@@ -56,7 +58,9 @@ func (f tools) getNode() *tool.Tool {
 
 // A treeView is a call that reads the tree of a vault.
 //
-// It is for one call and one goroutine. The tree does not change while the call runs.
+// It is for one call and one goroutine. The tree does not change while the call runs, because it is
+// of one immutable state of the index. Nodes of two treeViews must not be mixed, even if they are
+// of the same version, since a node refers to one state; compare addresses or uids instead.
 type treeView struct {
 	*tree.Tree
 	view    state.View
@@ -77,8 +81,8 @@ func (f tools) read(ctx context.Context, c auth.Caller, name tool.Vault, at tool
 	return r, err
 }
 
-// A nodeRef is the vault, the version and the node that a call reads. arg is the argument that names
-// the node.
+// A nodeRef is the vault, the version and the node that a call reads. arg is the argument that
+// names the node.
 type nodeRef struct {
 	vault tool.Vault
 	at    tool.AsOf
@@ -133,7 +137,8 @@ func (r *treeView) viewer(otherwise bool) *tree.Viewer {
 }
 
 // text returns the text of the file that contains a node, or nil if it has none. Of a folder this
-// is its own file.
+// is its own file. The caller must not change it. The text of each file may be read several times;
+// use r.texts for several nodes of one file.
 func (r *treeView) text(ctx context.Context, n tree.Node) ([]byte, error) {
 	if n.Note != nil {
 		return r.view.Vault.Text(ctx, n.Note.Body)

@@ -72,7 +72,7 @@ type commonAncestorOut struct {
 }
 
 // commonAncestor returns the tool that returns the nearest common ancestor of nodes. If one of the
-// nodes contains all others, it is the answer itself.
+// nodes contains all others, it is the answer itself. References are not followed.
 func (f tools) commonAncestor() *tool.Tool {
 	s := spec("get_common_ancestor", "Get the nearest common ancestor", commonAncestorDoc)
 	s.Role, s.Kind = auth.Reader, tool.Read

@@ -135,7 +135,8 @@ func (g *growing) add(v *tree.Visit, shape *tree.Shape) {
 	parent.Children = append(parent.Children, shape)
 }
 
-// shape returns the shape of a node. A node of an earlier page is added as a skeleton.
+// shape returns the shape of a node. A node of an earlier page is added as a skeleton, and with it
+// all its ancestors that are not in the tree yet.
 func (g *growing) shape(v *tree.Visit) *tree.Shape {
 	shape, ok := g.shapes[v]
 	if !ok {

@@ -75,7 +75,8 @@ func (f tools) getView() *tool.Tool {
 // A viewBuilder is the view of a subtree.
 //
 // A view shows a node, and the children of nodes that are expanded. It is used to fill one page or
-// one export.
+// one export. Whether a node is expanded follows from the nearest rule of the session above it and
+// from otherwise; see tree.Viewer.
 type viewBuilder struct {
 	*treeView
 	shaper    tree.Shaper
@@ -91,8 +92,8 @@ type viewBuilder struct {
 // is not nil, replaces the default of the session.
 //
 // Property lists are taken from the call, then from those of the session for views, then from those
-// of the session. depth and exports have their defaults; a caller changes them before it fills the
-// view.
+// of the session: the first that is not empty is used alone, and lists are not combined. depth and
+// exports have their defaults; a caller changes them before it fills the view.
 func (r *treeView) viewing(top tree.Node, l lists, expanded *bool) *viewBuilder {
 	s := r.session
 	if !s.shown.IsEmpty() {

@@ -93,7 +93,11 @@ func (f tools) importMerge() *tool.Tool {
 //
 // The nodes of the JSON are matched with those of the vault first, and nothing is staged before all
 // of them are matched, checked and planned. Texts are changed in files, in memory; stage passes
-// them to the transaction at the end. A merging is for one run of the draft.
+// them to the transaction at the end. A merger is for one run of the draft.
+//
+// Positions of sections are those of e.tree, the state before the merge. They stay right because
+// the properties of all sections of a note are set in one step, which keeps the headings, and the
+// structure is changed afterwards, from the last section of a note to the first.
 type merger struct {
 	*edit
 	in     importMergeIn
@@ -185,7 +189,9 @@ func (m *merger) coversBelow(ctx context.Context, root *mergeNode) error {
 // matchAll matches the nodes of the JSON with those of the vault.
 //
 // Children are matched even below a node that is not matched: by nodeId they can be anywhere in the
-// target.
+// target. The root must match, or be of a kind that can be created below the target; otherwise
+// nothing else is matched. A node of the vault is matched at most once, by the first node of the
+// JSON that names it; another one that names it counts as new.
 func (m *merger) matchAll(root *mergeNode) {
 	m.matchRoot(root)
 	if !root.matched && !mayContain(m.target.Kind(), root.Kind) {
@@ -195,8 +201,8 @@ func (m *merger) matchAll(root *mergeNode) {
 	m.matchBelow(root)
 }
 
-// markHolding records the matched nodes and all their ancestors. Such nodes must not be removed by the
-// strategy replace.
+// markHolding records the matched nodes and all their ancestors. Such nodes must not be removed by
+// the strategy replace.
 func (m *merger) markHolding() {
 	m.holding = map[tree.Node]bool{}
 	for n := range m.taken {
@@ -362,7 +368,8 @@ func (m *merger) list(id, status string) {
 	}
 }
 
-// address adds the addresses of created nodes to the id map, by their addresses in the JSON.
+// address adds the addresses of created nodes to the id map, by their addresses in the JSON. It
+// must be called when everything is staged and the references are rewritten.
 //
 // A created node has the address that follows from its place and title, which can differ from the
 // one in the JSON. Created sections are found by their position among the children of their parent,

@@ -233,7 +233,8 @@ func (i *viewImporter) run(v *givenView) error {
 }
 
 // checkTypes returns a fault if the type of a node does not exist in the vault, neither by its own
-// name nor by the one that payloadTypes maps it to.
+// name nor by the one that payloadTypes maps it to. It also checks the descendants. The types have
+// no other effect: a view does not contain the properties of nodes.
 func (i *viewImporter) checkTypes(n *givenNode) error {
 	name := n.payloadType
 	if given, ok := i.in.PayloadTypes[name]; ok {
@@ -313,8 +314,8 @@ const maxIgnored = 100
 // restore adds the rules for a node and its descendants from the JSON. n is the node that given
 // matches.
 //
-// Children of the JSON that the vault does not have are listed as ignored, and so are their
-// descendants, without being looked up.
+// Children of the JSON that the vault does not have are listed as ignored; their descendants are
+// neither looked up nor listed. A node whose state is the default gets no rule.
 func (i *viewImporter) restore(n tree.Node, given *givenNode) {
 	i.out.Restored++
 	children, nodes := i.found(n, given)

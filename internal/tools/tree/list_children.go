@@ -67,7 +67,8 @@ type nodeList struct {
 
 // page returns one page of a list of nodes in the order of the tree. A page begins after the
 // position of the last node of the previous page, by binary search, so it is right also if that
-// node was removed in the meantime.
+// node was removed in the meantime. The comparison never reports equality: the search then ends at
+// the first node after the position.
 func (r *treeView) page(ctx context.Context, out *pageOut, l nodeList) ([]*tree.Shape, error) {
 	after, err := l.page.after()
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 //
 // Every change needs a version token, so that an agent never overwrites what it has not read. The
 // token is that of any answer; the change is refused if one of the nodes that it affects changed
-// after it.
+// after it. Changes of other nodes do not matter, so several agents can work in one vault with
+// tokens of different ages, unless the vault is configured to be strict.
 type nodeMutation struct {
 	VersionToken   string `json:"versionToken,omitempty" means:"version" digest:"-" size:"token" alias:"version_token,if_version" jsonschema:"versionToken of an answer (v42); required: CONFLICT if an affected node changed since"`
 	IdempotencyKey string `json:"idempotencyKey,omitempty" means:"key" rare:"true" max:"255" alias:"idempotency_key" jsonschema:"any text; a repeated call has one effect"`
@@ -19,9 +20,9 @@ type nodeMutation struct {
 	tool.Marked
 }
 
-// A loggedMutation is a mutation in the form in which it is logged. The idempotency key is specific to the
-// agent. The version is empty: the version token is compared later, when the changed nodes are
-// known.
+// A loggedMutation is a nodeMutation in the form in which it is logged. The idempotency key is
+// specific to the agent. The version is empty: the version token is compared later, when the
+// changed nodes are known.
 //
 // It implements mutation.Mutation. The agent and the key are separated by a NUL byte.
 type loggedMutation struct {

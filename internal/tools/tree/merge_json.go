@@ -14,9 +14,11 @@ import (
 // A mergeNode is a node of the JSON that is merged. Names of members ignore case. A missing member
 // changes nothing.
 //
-// The exported members are parsed; the others are set by the merge. A pointer that is nil means
-// that the JSON does not have the member, which differs from an empty one: an empty list of
-// children removes all children with the strategy replace, and no list leaves them alone.
+// The exported members are parsed; the others are set by the merge: match and matched by matchAll,
+// status and path while the texts are changed, and final with the children of a note or section. A
+// pointer that is nil means that the JSON does not have the member, which differs from an empty
+// one: an empty list of children removes all children with the strategy replace, and no list leaves
+// them alone.
 type mergeNode struct {
 	NodeID      string         `json:"nodeId"`
 	UID         string         `json:"uid"`
@@ -133,7 +135,8 @@ func kindOf(id string) tree.Kind {
 	return tree.Note
 }
 
-// mayContain reports whether a node of the kind below can be a child of a node of the kind above.
+// mayContain reports whether a node of the kind below can be a child of a node of the kind above:
+// folders and notes below the vault and folders, sections below notes and sections.
 func mayContain(above, below tree.Kind) bool {
 	inFolder := above == tree.Vault || above == tree.Folder
 	return inFolder && (below == tree.Folder || below == tree.Note) || !inFolder && below == tree.Section

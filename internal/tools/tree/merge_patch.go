@@ -86,7 +86,9 @@ func (m *merger) patchAll(ctx context.Context, root *mergeNode) error {
 	return nil
 }
 
-// patchSections applies the patches of the sections of a file.
+// patchSections applies the patches of the sections of a file, together and in the order of the
+// text. A property that cannot be set is a problem of its section; if a new text would change the
+// sections around it, that is a problem, and the file stays as it is.
 func (m *merger) patchSections(ctx context.Context, f *mergedFile) error {
 	if len(f.sections) == 0 {
 		return nil
@@ -116,7 +118,8 @@ func (m *merger) patchSections(ctx context.Context, f *mergedFile) error {
 	return nil
 }
 
-// changed sets the result of a node whose properties changed.
+// changed sets the result of a node whose properties changed: replaced with that strategy, and
+// updated otherwise.
 func (m *merger) changed(g *mergeNode) {
 	if g.status = "updated"; m.in.Strategy == byReplace {
 		g.status = "replaced"
@@ -281,7 +284,8 @@ func (m *merger) typeNamed(g *mergeNode) *vault.Type {
 }
 
 // setType returns the text of a file in which the section at a position has another type; 0: the
-// note or the folder. A section without a declaration gets one, in the line after its heading.
+// note or the folder. A section without a declaration gets one, in the line after its heading, with
+// the line break of the file.
 func setType(section int, text []byte, typ string) ([]byte, error) {
 	if section == 0 {
 		out, err := markdown.SetType(text, typ)

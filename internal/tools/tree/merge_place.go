@@ -45,7 +45,8 @@ func (m *merger) placeAll(ctx context.Context) error {
 	return nil
 }
 
-// replaces reports whether the children of a matched node are replaced by those in the JSON.
+// replaces reports whether the children of a matched node are replaced by those in the JSON. The
+// target itself keeps its other children: only the root of the JSON is merged below it.
 func (m *merger) replaces(g *mergeNode) bool {
 	return m.in.Strategy == byReplace && g.Children != nil && g != m.top
 }
@@ -280,8 +281,8 @@ func (m *merger) removeSections(ctx context.Context, gone []tree.Node) error {
 	return err
 }
 
-// trashItemsOf returns sections of a note in the form in which the trash stores them. text is the text
-// of the note; it is parsed once.
+// trashItemsOf returns sections of a note in the form in which the trash stores them. text is the
+// text of the note; it is parsed once.
 func trashItemsOf(text []byte, gone []tree.Node) (all []trashItem, err error) {
 	extents := tree.Extents(text, markdown.Parse(text))
 	for _, n := range gone {
@@ -411,7 +412,8 @@ func (m *merger) composed(g *mergeNode, fields []markdown.Field, body []byte) ([
 }
 
 // createFolder drafts a new folder with its descendants. It writes the folder's own file if that
-// has content, or if nothing else is in the folder.
+// has content, or if the JSON has no children of the folder. dir is the path of the folder, with a
+// slash at its end. Problems are recorded for the folder and for each of its descendants.
 //
 // A folder exists if a file is in it, so its own file is written only if it is needed.
 func (m *merger) createFolder(ctx context.Context, g *mergeNode, dir string) error {
@@ -483,7 +485,8 @@ func (m *merger) stage(ctx context.Context) error {
 	return nil
 }
 
-// removeFiles stages the removal of a note, or of a folder with all its files, to the trash.
+// removeFiles stages the removal of a note, or of a folder with all its files, to the trash. Files
+// that are not notes are removed without a copy in the trash.
 func (m *merger) removeFiles(ctx context.Context, n tree.Node) error {
 	for f := range filesBelow(m.tree.Index, n) {
 		text, _, err := m.Text(ctx, vault.Path(f.Path))
@@ -533,7 +536,8 @@ func (m *merger) sortFolders(ctx context.Context, root *mergeNode) error {
 }
 
 // sortFolder stages the order of a folder, if it differs from the current one. Children that want
-// does not contain follow in their present order.
+// does not contain follow in their present order. after is the tree with everything that the merge
+// has staged.
 func (m *merger) sortFolder(ctx context.Context, after *tree.Tree, dir string, want []string) error {
 	var has []string
 	for _, n := range after.OwnChildren(tree.Node{Folder: dir}) {

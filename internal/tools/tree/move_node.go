@@ -82,7 +82,8 @@ func (in moveNodeIn) run(ctx context.Context, e *edit, n tree.Node, out *moveNod
 	return e.extract(ctx, n, to)
 }
 
-// notOfKind returns the fault for a node that cannot be below another one.
+// notOfKind returns the fault for a node that cannot be below another one. For a note or section,
+// it says how the node can be converted.
 func notOfKind(n, to tree.Node) error {
 	f := invalidParameter(kindMismatch, "a %s cannot be below a %s", n.Kind(), to.Kind()).With("nodeId", n.ID())
 	if n.Kind() == tree.Folder {
@@ -253,8 +254,8 @@ func (e *edit) destinations(ctx context.Context, n, to tree.Node) ([]destination
 	return all, e.covers(touched...)
 }
 
-// checkKeepsType returns a fault if a note would lose its type in another folder: the type of a daily
-// note follows from its path.
+// checkKeepsType returns a fault if a note would lose its type in another folder: the type of a
+// daily note follows from its path.
 func (e *edit) checkKeepsType(n, to tree.Node) error {
 	config := e.tree.Index.Config()
 	if _, was := config.IsDaily(vault.Path(n.Note.Path)); n.Note.Type != vault.Daily || !was {
@@ -414,7 +415,8 @@ func (e *edit) sectionOf(n tree.Node, text []byte, level int) (markdown.Subtree,
 	return c.section(level)
 }
 
-// recordOrigin records that all lines of a note come from another note.
+// recordOrigin records that all lines of the note with this id come from another note, so that its
+// references are resolved as they were there.
 func (e *edit) recordOrigin(id string, a *insertion) {
 	e.passages[id] = append(e.passages[id], relinkPassage(everyLine, a))
 }

@@ -47,7 +47,9 @@ func (f tools) moveAfter() *tool.Tool {
 }
 
 // moveSibling returns a tool that moves a node next to a sibling: before it (behind 0) or after it
-// (behind 1). A node that is moved next to itself stays where it is.
+// (behind 1). A node that is moved next to itself stays where it is. The address of the node
+// changes only if it is a section with the same heading as another one, because the slugs of such
+// sections are numbered in the order of the text.
 func (f tools) moveSibling(s tool.Spec, behind int) *tool.Tool {
 	s.Role, s.Kind, s.Idempotent = auth.Editor, tool.Destroy, true
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in moveSiblingIn) (moveSiblingOut, error) {
@@ -72,7 +74,8 @@ func (f tools) moveSibling(s tool.Spec, behind int) *tool.Tool {
 	})
 }
 
-// siblings returns the node and its parent. It returns a fault if the sibling has another parent.
+// siblings returns the node and its parent. It returns a fault if the sibling has another parent,
+// and CONFLICT if the order that the call changes has changed after the version token.
 //
 // Nodes are moved among their siblings only; the fault names the tool that moves between parents.
 func (in moveSiblingIn) siblings(e *edit) (n, above tree.Node, err error) {

@@ -10,7 +10,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// entries returns the names of the children of a folder, in order, as the field order lists them.
+// entries returns the names of the children of a folder, in order, as the field order lists them:
+// `website` for a note, `archive/` for a folder. They are those before the call.
 func (e *edit) entries(folder tree.Node) []string {
 	children := e.tree.Children(folder)
 	all := make([]string, len(children))
@@ -31,7 +32,7 @@ func (e *edit) insertEntry(ctx context.Context, folder tree.Node, entry string, 
 }
 
 // putOrder drafts the field order in the folder's own file. An empty order removes the field. The
-// file is created if it does not exist.
+// file is created if it does not exist. A note or folder that the order names need not exist.
 func (e *edit) putOrder(ctx context.Context, folder tree.Node, entries []string) error {
 	file := vault.Path(folder.Folder + vault.FolderFile)
 	text, _, err := e.Text(ctx, file)
@@ -74,7 +75,8 @@ func (e *edit) joinOrder(ctx context.Context, folder tree.Node, entry string) er
 	return e.putOrder(ctx, folder, append(all, entry))
 }
 
-// entryOf returns the name of a path as the field order of its folder lists it.
+// entryOf returns the name of a path as the field order of its folder lists it. The path is that of
+// a note, with or without .md, or that of a folder, with a slash at its end.
 func entryOf(path string) string {
 	id, isFolder := strings.CutSuffix(path, "/")
 	id = strings.TrimSuffix(id, ".md")

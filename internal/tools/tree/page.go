@@ -12,7 +12,10 @@ import (
 // A mark is the position at which a page ends: a node, and the key by which it is sorted. It is
 // valid even after the node was removed.
 //
-// Its JSON is the content of page tokens, so the names of its members must stay the same.
+// Its JSON is the content of page tokens, so the names of its members must stay the same. It names
+// the node by its place and not by its uid, because a place can still be compared with others after
+// the node is gone. A list in the order of the tree has only the Position, a sorted list the Key
+// too, and a walk that follows references Via.
 type mark struct {
 	tree.Position
 	Key *tree.SortKey   `json:"k,omitempty"`
@@ -58,7 +61,7 @@ func (p page) after() (*mark, error) {
 // A listing is a sequence that is returned in pages.
 //
 // It is used for lists whose nodes are all known; walks through a tree have pages of their own, see
-// paged.endWalk.
+// pageOut.endWalk.
 type listing[T any] struct {
 	all  []T                          // the whole list
 	from int                          // index at which the page begins

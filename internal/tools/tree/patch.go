@@ -39,6 +39,7 @@ var internal = []string{
 //
 // A patch is made once for a call and applied to one or more nodes. Names of properties are
 // accepted in any case and with the prefix payload. It does not stage anything: it changes texts.
+// Values are checked by the type that each node has in the state before the call, or by typ.
 type patch struct {
 	index  *index.Index
 	clock  vault.Clock

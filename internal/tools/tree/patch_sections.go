@@ -89,7 +89,8 @@ func (p piece) alone(text []byte) (before, section, after []byte) {
 // linesBefore is the number of lines of the first part of piece.alone.
 const linesBefore = 2
 
-// apply sets the properties in the section's own text.
+// apply sets the properties in the section's own text, and sets span, text and faults. If the patch
+// would change the lines around the section, the text stays as it is and that is a fault.
 func (s *sectionPatch) apply(t *tree.Tree, text []byte, at piece) {
 	before, section, after := at.alone(text)
 	s.span, s.text = at.own, section
@@ -135,7 +136,8 @@ func spliced(text []byte, all []*sectionPatch) []byte {
 
 // sameSections reports whether a note has the same sections as before. Patched ones can have
 // another title and another declaration. The last section can have more headings that are not
-// nodes.
+// nodes. This is checked for the whole note in addition to each section, because patches together
+// can have an effect that none of them has alone.
 func sameSections(was, now *markdown.Doc, patched []*sectionPatch) bool {
 	if len(now.Headings) < len(was.Headings) || was.Body != now.Body {
 		return false

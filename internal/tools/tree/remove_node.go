@@ -132,6 +132,8 @@ func (e *edit) dangling(ctx context.Context, n tree.Node, out *removeNodeOut) er
 // former address.
 //
 // Definitions that only the removed text had, and that the rest of the note uses, stay in the note.
+// The note in the trash has the frontmatter that mutation.TrashText adds, from which raven_restore
+// knows where the section was.
 func (e *edit) removeSection(ctx context.Context, n tree.Node, out *removeNodeOut) error {
 	text, err := e.noteText(ctx, n)
 	if err != nil {
@@ -151,7 +153,8 @@ func (e *edit) removeSection(ctx context.Context, n tree.Node, out *removeNodeOu
 	return e.moveToTrash(ctx, vault.Path(mutation.TrashName(n.Object())), kept, out)
 }
 
-// moveToTrash drafts a file in the trash, and lists its path.
+// moveToTrash drafts a file in the trash, and lists its path there, which contains the version too
+// if the name is taken. At most maxNamed paths are listed.
 func (e *edit) moveToTrash(ctx context.Context, path vault.Path, text []byte, out *removeNodeOut) error {
 	at, err := e.Trash(ctx, path, text)
 	if len(out.TrashPaths) < maxNamed {

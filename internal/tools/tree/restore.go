@@ -109,7 +109,8 @@ func (f tools) restore(ctx context.Context, c auth.Caller, in snapshotRestoreIn)
 const safetyOf = "safety"
 
 // isRefused reports whether an error means that nothing was written and nothing will be: the
-// function of the call has ended.
+// function of the call has ended. For other errors the outcome may be unknown, so the automatic
+// snapshot is kept; it expires.
 func isRefused(err error) bool {
 	return err != nil && (fault.Is(err, fault.Conflict) || fault.Of(err).Status() == fault.StatusInvalidArgument)
 }
@@ -118,6 +119,11 @@ func isRefused(err error) bool {
 //
 // Everything but the label and the owner is read by lookBack. It does not depend on the current
 // state, so it can be used in several runs of the draft.
+//
+// A restored file gets its former text, and its former uids and ids unless another file has them
+// now (repo.Tx.PutBack), so that bookmarks, views and references by id lead to it again. Notes are
+// recognized by uid: a note of the snapshot that was moved since is removed at its present path and
+// created at the former one.
 type restorer struct {
 	store  kept.Store
 	owner  kept.Owner // the caller, who owns the automatic snapshot
@@ -242,8 +248,8 @@ func (r *restorer) now(t *tree.Tree) map[string]*index.File {
 // later go to the trash, even if a file of the snapshot replaces them at their path. A note that
 // the snapshot has at another path is removed without a copy in the trash.
 //
-// The copy in the trash is what makes a restore safe for notes that nobody has seen since; a note
-// that is only moved back has its text in the snapshot.
+// Without the copy in the trash, a restore would remove notes that were created after the snapshot
+// and that its caller may not know. A note that is only moved back has its text in the snapshot.
 func (r *restorer) takeAway(ctx context.Context, e *edit, now map[string]*index.File, out *snapshotRestoreOut) error {
 	for _, path := range slices.Sorted(maps.Keys(now)) {
 		f, then := now[path], r.files[path]

@@ -47,7 +47,8 @@ func (r *restorer) restoreSection(ctx context.Context, e *edit, dry bool, out *s
 	return err
 }
 
-// isThere reports whether the section, or the note that it has become, exists.
+// isThere reports whether the section, or the note that it has become, exists in the state before
+// the call.
 func (s *sectionRestorer) isThere() bool { return s.now.Note != nil }
 
 // findPlace finds the node below which the section goes: its former parent or, if that does not
@@ -205,7 +206,9 @@ func (s *sectionRestorer) place(
 	return s.put(ctx, m, text, r, block)
 }
 
-// cut returns the note without the section, and the position of the parent in it.
+// cut returns the note without the section, and the position of the parent in it. m are the
+// identities in the rest. It drafts sections that the snapshot does not have into the trash, but
+// not the note: place adds the section first.
 func (s *sectionRestorer) cut(ctx context.Context, text []byte) (m marks, rest []byte, position int, err error) {
 	if err := s.binLater(ctx, text); err != nil {
 		return m, nil, 0, err
@@ -283,7 +286,8 @@ func (s *sectionRestorer) binLater(ctx context.Context, text []byte) error {
 	return ctx.Err()
 }
 
-// later returns the topmost sections below a node whose uids are not known.
+// later returns the topmost sections below a node whose uids are not known. What is below such a
+// section goes to the trash with it, even if the snapshot has it; its text is in the snapshot too.
 func (s *sectionRestorer) later(n tree.Node, known map[string]bool) (all []tree.Node) {
 	for _, child := range s.tree.OwnChildren(n) {
 		if known[s.tree.UID(child)] {
@@ -330,8 +334,8 @@ func (s *sectionRestorer) put(
 	return nil
 }
 
-// insertion returns the section with the former identities of its nodes and annotations. An identity
-// that exists elsewhere stays there, and the node gets a new one.
+// insertion returns the section with the former identities of its nodes and annotations. An
+// identity that exists elsewhere stays there, and the node gets a new one.
 //
 // An annotation whose id exists elsewhere makes the ids of all annotations be found from the text.
 func (s *sectionRestorer) insertion(block markdown.Subtree) *insertion {

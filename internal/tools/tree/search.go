@@ -138,7 +138,8 @@ func parseQuery(arg, query string) (*tree.Expr, error) {
 	return x, err
 }
 
-// sortingOf parses sortBy. nil means the order of the tree.
+// sortingOf parses sortBy, which is a JSON string with a path or an object with path and direction.
+// nil means the order of the tree. Other JSON is a fault with the reason sort.
 func sortingOf(raw tool.JSON) (*tree.Sorting, error) {
 	if len(raw) == 0 {
 		return nil, nil
@@ -216,7 +217,8 @@ type finder struct {
 // with the reason too_broad if it would have to read more than maxTexts texts.
 //
 // It evaluates the query in two passes. The first reads only the index; the answer for a node is
-// unknown if it depends on the text. The second reads the texts of those nodes.
+// unknown if it depends on the text. The second reads the texts of those nodes. For example, the
+// query `type = project AND body contains launch` reads only the texts of projects.
 func (f finder) find(ctx context.Context, x *tree.Expr, top tree.Node) ([]tree.Node, error) {
 	var all []tree.Node
 	var open []int // positions in all of the nodes whose texts decide
@@ -292,7 +294,8 @@ func (f finder) byText(ctx context.Context, x *tree.Expr, all []tree.Node, open 
 	return kept, nil
 }
 
-// visible returns the nodes that the view of the session shows.
+// visible returns the nodes that the view of the session shows below top. It reuses the memory of
+// all. Nodes without a rule are expanded here, also if the default of the session is collapsed.
 func (r *treeView) visible(all []tree.Node, top tree.Node) []tree.Node {
 	v := r.viewer(true)
 	kept := all[:0]

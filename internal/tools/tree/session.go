@@ -93,7 +93,9 @@ type settled[Out any] interface {
 //
 // The changed items, the idempotency key and the audit entry are written in one commit of the
 // table, so none of them exists without the others. fn may run several times, if the items changed
-// in between. A vault that is read-only or in the trash refuses the call.
+// in between. A vault that is read-only or in the trash refuses the call. Unlike change, alter does
+// not compare the token with nodes, but with the last change of the view. The version of the answer
+// is that of the vault, which the call does not advance.
 func alter[Out any, P settled[Out]](
 	ctx context.Context, f tools, in sessionCall, fn func(context.Context, *sessionEdit, *Out) error,
 ) (out Out, err error) {
@@ -131,7 +133,8 @@ func alter[Out any, P settled[Out]](
 	return out, err
 }
 
-// call returns the call in the form that the store expects, with its audit entry.
+// call returns the call in the form that the store expects, with its audit entry. x is the state of
+// the vault that the call reads; its version is in the entry, since the call makes no commit.
 func (in sessionCall) call(v *repo.Vault, x *index.Index) (kept.Call, error) {
 	digest := in.sessionMutation.Request()
 	version := eventlog.Version(x.Version())
@@ -190,7 +193,7 @@ func (t *sessionEdit) set(v kept.View) error {
 }
 
 // rule drafts an additional rule for a node. A recursive rule replaces those of the node's
-// descendants.
+// descendants, and those of nodes that no longer exist, so that these do not fill the view.
 func (t *sessionEdit) rule(n tree.Node, r tree.Rule) error {
 	r.UID = t.UID(n)
 	v := t.view.View

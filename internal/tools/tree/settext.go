@@ -61,7 +61,9 @@ func hasHeading(text string, level int) bool {
 // replace returns a text in which a part is replaced. The blank lines around the part are kept.
 //
 // There are three cases: a text is replaced by another, removed, or inserted where there was none.
-// Only the last two change the blank lines around it.
+// Only the last two change the blank lines around it. at is the whole part, including blank lines;
+// the text in it without these is called core. A part at the end of a file that did not end with a
+// line break gets one.
 func replace(text []byte, at markdown.Span, with string) []byte {
 	eol := lineBreak(text)
 	with = string(bytes.TrimRight([]byte(normal(with, eol)), " \t\r\n"))
@@ -92,8 +94,8 @@ func replace(text []byte, at markdown.Span, with string) []byte {
 	return b.Bytes()
 }
 
-// withBlankLines returns a text that is inserted where none was, with blank lines between it and its
-// surroundings.
+// withBlankLines returns a text that is inserted where none was, with blank lines between it and
+// its surroundings.
 func withBlankLines(text []byte, at markdown.Span, with, eol string) []byte {
 	var b bytes.Buffer
 	if at.Start > 0 && text[at.Start-1] != '\n' {
@@ -119,7 +121,8 @@ func lineBreak(text []byte) string {
 	return "\n"
 }
 
-// normal returns a text with eol as its only line break.
+// normal returns a text with eol as its only line break, which must be "\n" or "\r\n". A single
+// carriage return stays.
 func normal(s, eol string) string {
 	s = string(bytes.ReplaceAll([]byte(s), []byte("\r\n"), []byte("\n")))
 	if eol == "\n" {

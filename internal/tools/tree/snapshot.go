@@ -41,7 +41,8 @@ type snapshot struct {
 	Automatic  bool      `json:"automatic,omitempty" jsonschema:"created by a restore; kept for 30 days"`
 }
 
-// snapshotOf converts a stored snapshot for an answer.
+// snapshotOf converts a stored snapshot for an answer. Its address and name are those at its
+// version, not the current ones.
 func snapshotOf(s kept.Snapshot) snapshot {
 	return snapshot{
 		s.ID, s.Label, s.NodeID, s.Name, eventlog.Version(s.Seq), s.NodeCount, s.CreatedAt, s.Owner.Agent, s.Automatic,
@@ -94,7 +95,8 @@ func (f tools) snapshotCreate() *tool.Tool {
 }
 
 // labelOf returns a snapshot of a node with its descendants at the version of the tree, without
-// label and owner. It counts the nodes by a walk.
+// label and owner. It counts the nodes by a walk, and does not follow references. If the call ends
+// before the walk does, it returns the error of the context.
 func labelOf(ctx context.Context, t *tree.Tree, n tree.Node) (kept.Snapshot, error) {
 	label := kept.Snapshot{Seq: t.Index.Version(), UID: t.UID(n), NodeID: n.ID(), Name: t.Name(n)}
 	going := state.KeepGoing(ctx)

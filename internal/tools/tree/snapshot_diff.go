@@ -137,7 +137,8 @@ func (in snapshotDiffIn) compare(ctx context.Context, r *treeView, sides [2]subt
 	return in.shown(out), *changes
 }
 
-// withTree returns a reading of another version of the vault.
+// withTree returns a treeView of another version of the vault. It has no session, because a
+// comparison shows all properties.
 func (r *treeView) withTree(t *tree.Tree) *treeView {
 	other := &treeView{Tree: t, view: r.view}
 	other.view.Index = t.Index

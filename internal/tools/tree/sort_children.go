@@ -81,7 +81,7 @@ func (in sortChildrenIn) sorting() (tree.Sorting, error) {
 }
 
 // sorted returns the children in their new order. Without stable, children that compare as equal
-// are sorted by address.
+// are sorted by address. Children without the property are last in both directions.
 func (in sortChildrenIn) sorted(e *edit, all []tree.Node, by tree.Sorting) []tree.Node {
 	from := slices.Clone(all)
 	if in.Stable != nil && !*in.Stable {

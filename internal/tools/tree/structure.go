@@ -21,7 +21,8 @@ import (
 const maxWritten = 1000
 
 // maxCommit is the approximate maximum of bytes of text that a call moves, copies or removes,
-// because they must fit into one commit.
+// because they must fit into one commit. A commit that is too large in spite of it, for example
+// because of rewritten references, is refused by the log, and nothing is written.
 const maxCommit = 32 << 20
 
 // The reasons for which a structure cannot be changed.
@@ -109,6 +110,10 @@ func displaced[ID any](all []lineID[ID], from, to markdown.Span) (some []lineID[
 // Sections are those that are nodes, annotations are all of the note. Both are sorted by line.
 // Without marks, the index would match the nodes of the old and the new text by their headings,
 // which fails if two sections with the same heading change places.
+//
+// For example, a note has sections with uids u1 in line 3 and u2 in line 7. If the second one moves
+// before the first, the parts of the result say that the lines from 7 on are now the lines from 3
+// on, and the other way round. moved follows them, and the new order of the uids is u2, u1.
 type marks struct {
 	sections []lineID[index.UID]
 	traits   []lineID[string]
@@ -131,7 +136,8 @@ func marksOf(n *index.Note) (m marks) {
 // news are the inserted sections.
 //
 // Parts of the result that come from the old text take the marks of their old lines along; new
-// parts have those of the arrivals. If the first section became the title, it is no longer a node.
+// parts have those of the insertions. If the first section became the title, it is no longer a
+// node.
 func (m marks) moved(text []byte, r markdown.ReorderResult, news []*insertion) (now marks) {
 	at := linesOf(text)
 	for _, p := range r.Parts {
@@ -160,7 +166,8 @@ func shifted[ID any](ids []ID, at markdown.Span) (all []lineID[ID]) {
 	return all
 }
 
-// insertionOf returns a section of a note as an arrival with its identities, for a move.
+// insertionOf returns a section of a note as an insertion with its identities, for a move. text
+// must be the text of the note from which s was cut.
 func insertionOf(n tree.Node, text []byte, s markdown.Subtree) *insertion {
 	at, m := linesOf(text).span(s.At), marksOf(n.Note)
 	return &insertion{Subtree: s, from: n.Note, uids: idsIn(m.sections, at), traits: idsIn(m.traits, at)}
@@ -230,7 +237,8 @@ func (e *edit) noteText(ctx context.Context, n tree.Node) ([]byte, error) {
 	return text, err
 }
 
-// parentOf returns the parent of a node. The root of the vault is a fault.
+// parentOf returns the parent of a node, which contains it: references are not followed. The root
+// of the vault is a fault with the reason root. arg is the argument that names the node.
 func (e *edit) parentOf(arg string, n tree.Node) (tree.Node, error) {
 	above, ok := e.tree.Parent(n)
 	if !ok {
@@ -321,7 +329,8 @@ func (e *edit) written(n tree.Node) (count int) {
 	return cmp.Or(count, 1)
 }
 
-// relinkPassage returns the passage of lines that come from the note of an arrival.
+// relinkPassage returns the passage of lines that come from the note of an insertion, which must
+// have one.
 func relinkPassage(at markdown.Span, a *insertion) relink.Passage {
 	return relink.Passage{Lines: at, From: a.from.ID, IDs: a.ids}
 }

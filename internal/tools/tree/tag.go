@@ -95,7 +95,8 @@ func checkTags(given []string) ([]string, error) {
 	return tags, nil
 }
 
-// hasTag reports whether a list contains a tag, compared by index.TagKey. The key ignores case.
+// hasTag reports whether a list contains a tag, compared by index.TagKey. The key ignores case, so
+// a node never gets a tag twice in different spellings.
 func hasTag(tags []string, tag string) bool {
 	key := index.TagKey(tag)
 	return slices.ContainsFunc(tags, func(t string) bool { return index.TagKey(t) == key })
@@ -146,7 +147,8 @@ func (f tools) retag(ctx context.Context, r retagging) (tagNodeOut, error) {
 	})
 }
 
-// setTags drafts the tags of a node. Without any, the field is removed.
+// setTags drafts the tags of a node. Without any, the field is removed. The field is in the
+// declaration of a section, which is added if there is none, or else in the frontmatter.
 func (e *edit) setTags(ctx context.Context, n tree.Node, tags []string) error {
 	text, _, err := e.Text(ctx, fileOf(n))
 	if err != nil {

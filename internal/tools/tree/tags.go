@@ -150,7 +150,8 @@ func (r *treeView) inline(ctx context.Context, top tree.Node, want wantedTag) (m
 	return found, nil
 }
 
-// near reports whether a note can contain nodes of the subtree of top.
+// near reports whether a note can contain nodes of the subtree of top: whether the note is in that
+// subtree, or top is one of its sections.
 func (r *treeView) near(n *index.Note, top tree.Node) bool {
 	return top.Note == n || r.Within(tree.Node{Note: n}, top)
 }

@@ -10,7 +10,8 @@ import (
 // A texts reads the texts of nodes. It caches the last file, so a file is read once if its nodes
 // are requested one after the other. It is not safe for concurrent use.
 //
-// The zero value with read set is ready for use.
+// The zero value with read set is ready for use. A caller should visit nodes in the order of the
+// tree: then the sections of a note follow each other, and each note is parsed once.
 type texts struct {
 	read    func(context.Context, tree.Node) ([]byte, error) // the text of the file of a node
 	file    string                                           // the file of text and extents

@@ -4,13 +4,31 @@
 // The package internal/tree reads one state of the index as a tree; this package adds what needs a
 // vault: calls, texts, drafts and sessions. There are three kinds of tools:
 //
-//   - Tools that read begin with tools.read or tools.readNode, which return a reading: the tree at
+//   - Tools that read begin with tools.read or tools.readNode, which return a treeView: the tree at
 //     the version of the call with the settings of the caller's session.
 //   - Tools that change nodes call change with a function that drafts the change in an edit. The
 //     function checks with edit.covers that no affected node changed after the version token,
-//     stages texts, and ends with edit.settle, which rewrites references. It may run several times.
+//     stages texts, and ends with edit.finish, which rewrites references. It may run several times.
 //   - Tools that change a session (the view, bookmarks, snapshots) call alter with a function that
 //     drafts the change in a sessionEdit. This data is stored beside the log, so no note changes.
+//
+// Identities. A node has an address, which follows from its place and title, and a uid, which it
+// keeps. The uids of sections are not in the text: the log stores them beside it, in the order of
+// the sections. So a change that moves text computes the new order of the uids too (marks in
+// structure.go), and passes both to the transaction. A copy gets new uids.
+//
+// References. The text of a reference is a name, so a move or a new title can make it lead
+// elsewhere or nowhere. edit.finish compares the addresses of the nodes before and after the draft,
+// and rewrites the references of the whole vault to those that changed. For text that comes from
+// another note, edit.passages records where it was, because short names are resolved from there.
+//
+// Nodes that represent others. A node whose text is one transclusion shows the children of its
+// source. Tools that change such a node, or add a child to it, change the source (edit.source).
+//
+// Larger parts: import_merge.go, merge_json.go, merge_patch.go and merge_place.go merge an export;
+// restore.go and restore_section.go restore a snapshot; patch.go and patch_sections.go set
+// properties; copy.go and move_node.go copy and move, structure.go has what they share; page.go has
+// the pages of lists, and get_subtree.go and get_view.go those of trees.
 //
 // Each tool has a file with its input (xIn), its output (xOut) and a method of tools that returns
 // it. Numbers of sections count the headings of a note without its title, from 1; lines count from
@@ -70,8 +88,8 @@ func extraMembers(f *fault.Fault) map[string]any {
 	return nil
 }
 
-// invalidParameter returns an INVALID_PARAMETER fault with a reason, which is more specific than the code. The
-// reason is stable and meant for programs; the message is for people.
+// invalidParameter returns an INVALID_PARAMETER fault with a reason, which is more specific than
+// the code. The reason is stable and meant for programs; the message is for people.
 func invalidParameter(reason, format string, args ...any) *fault.Fault {
 	return fault.New(fault.InvalidParameter, format, args...).With("reason", reason)
 }

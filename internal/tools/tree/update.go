@@ -29,7 +29,7 @@ var updatePayloadDoc string
 
 // A changeOut is the part of the output that all changes of nodes share.
 //
-// settle fills it. In a dry run the addresses are those that the nodes would have.
+// edit.finish fills it. In a dry run the addresses are those that the nodes would have.
 type changeOut struct {
 	IDMap       map[string]string     `json:"idMap" jsonschema:"maps old addresses to new ones, for all nodes whose address changed"`
 	RefsUpdated int                   `json:"refsUpdated" jsonschema:"references that were rewritten to keep their targets"`
@@ -155,7 +155,9 @@ func fileOf(n tree.Node) vault.Path {
 	return vault.Path(n.Folder + vault.FolderFile)
 }
 
-// patchOne drafts a patch of one node.
+// patchOne drafts a patch of one node. The properties that can be set are staged even if others
+// cannot; a caller that wants all or none returns an error, and nothing is written. If no property
+// changes, it stages nothing.
 func (e *edit) patchOne(ctx context.Context, n tree.Node, p patch) (patched, error) {
 	text, _, err := e.Text(ctx, fileOf(n))
 	if err != nil {
@@ -208,6 +210,11 @@ func (e *edit) finish(ctx context.Context, n tree.Node, dry bool, out *changeOut
 //
 // Nodes without a uid of their own, such as folders without an own file, are in e.ids. New
 // references that do not resolve are warnings.
+//
+// A reference is rewritten if it led to a node whose address changed, or if it would now lead to
+// another node because a name has become ambiguous or free. For each, the Relinker compares its
+// target in the state before with the one after. The notes that can contain such references are
+// found by the index (Relinker.Sources), so the other notes are not read.
 func (e *edit) relink(ctx context.Context, out *changeOut) error {
 	after := e.Index()
 	staged, err := e.Staged(ctx)
@@ -410,7 +417,8 @@ func (e *edit) matching(ctx context.Context, x *tree.Expr) ([]tree.Node, error) 
 // apply patches nodes from the last to the first, so that a patch does not move the nodes of the
 // file that are still to be patched.
 //
-// Each file is staged once, with the patches of all its nodes.
+// Each file is staged once, with the patches of all its nodes. A patch is located in the text by
+// the position of its section, and a new content or title changes only the positions after it.
 func (in updateNodesIn) apply(ctx context.Context, e *edit, matching []tree.Node) (map[tree.Node]nodeResult, error) {
 	results, texts := map[tree.Node]nodeResult{}, map[vault.Path][]byte{}
 	p := newPatch(e, in.Patch)

@@ -58,7 +58,8 @@ func (f tools) validateTree() *tool.Tool {
 }
 
 // take adds one page of violations. The page token contains the number of violations on earlier
-// pages. It is stored in the member for the section of a mark.
+// pages. It is stored in the member for the section of a mark. If the vault changes between two
+// pages, violations may be missing or occur twice, unless the call names a version.
 func (v *validateOut) take(p page, all []tree.Violation) error {
 	after, err := p.after()
 	if err != nil {
@@ -131,7 +132,8 @@ type lintOut struct {
 	versionOut
 }
 
-// lintPayload returns the tool that checks one node by a set of rules.
+// lintPayload returns the tool that checks one node by a set of rules. It does not check the
+// descendants of the node. Its list has no pages.
 func (f tools) lintPayload() *tool.Tool {
 	s := spec("lint_payload", "Check one node by a set of rules", lintPayloadDoc)
 	s.Role, s.Kind, s.List, s.Columns = auth.Reader, tool.Read, "violations", violationColumns
