@@ -55,3 +55,16 @@ func (v *Vault) CachedTexts() int {
 	defer v.texts.mu.Unlock()
 	return v.texts.lru.Len()
 }
+
+// PutPast caches a state of the vault as one that is built before between is called, and reports
+// whether it is cached then.
+func (v *Vault) PutPast(state Searchable, between func()) bool {
+	k, since := snapshotKey{v, state.Index.Version()}, v.pasts.state()
+	between()
+	v.pasts.put(k, state, since)
+	_, kept := v.pasts.get(k, false)
+	return kept
+}
+
+// DropPasts removes all past states of the vault from the cache.
+func (v *Vault) DropPasts() { v.pasts.dropAll(v) }

@@ -40,8 +40,9 @@ type SnapshotCache struct {
 	most int64         // limit in bytes
 	turn chan struct{} // full while a state is built
 
-	mu   sync.Mutex
-	kept []*snapshot // most recently used first
+	mu    sync.Mutex
+	kept  []*snapshot // most recently used first
+	drops int         // how often dropAll was called; see state
 }
 
 // A snapshot is the state of a vault at one version.
@@ -82,10 +83,22 @@ func (p *SnapshotCache) get(k snapshotKey, searched bool) (Searchable, bool) {
 	return s.state, true
 }
 
-// put caches a state, and evicts the least recently used ones that exceed the limit.
-func (p *SnapshotCache) put(k snapshotKey, state Searchable) {
+// state returns a counter that dropAll increments. It must be read before a state is built; put and
+// keepMemories then refuse one that was built from data that were erased meanwhile.
+func (p *SnapshotCache) state() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	return p.drops
+}
+
+// put caches a state, and evicts the least recently used ones that exceed the limit. It does nothing
+// if dropAll was called since the counter was since.
+func (p *SnapshotCache) put(k snapshotKey, state Searchable, since int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.drops != since {
+		return
+	}
 	now := &snapshot{snapshotKey: k, state: state, size: state.size()}
 	now.timer = time.AfterFunc(pastLife, func() { p.forget(now) })
 	kept, held := []*snapshot{now}, now.size
@@ -120,10 +133,11 @@ func (p *SnapshotCache) forget(gone *snapshot) {
 }
 
 // dropAll drops all states of a vault, because they may contain erased data. A state that is being
-// built at that time is not affected.
+// built at that time, of any vault, is not cached.
 func (p *SnapshotCache) dropAll(v *Vault) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.drops++
 	p.kept = slices.DeleteFunc(p.kept, func(s *snapshot) bool {
 		if s.vault == v {
 			s.timer.Stop()
@@ -184,7 +198,7 @@ func notYetMade(ctx context.Context, version uint64) error {
 func (v *Vault) makePast(ctx context.Context, version uint64, searched bool) (Searchable, error) {
 	ctx, cancel := context.WithTimeout(ctx, pastPatience)
 	defer cancel()
-	k := snapshotKey{v, version}
+	k, since := snapshotKey{v, version}, v.pasts.state()
 	s, known := v.pasts.get(k, false)
 	var err error
 	if !known {
@@ -197,7 +211,7 @@ func (v *Vault) makePast(ctx context.Context, version uint64, searched bool) (Se
 			return s, err
 		}
 	}
-	v.pasts.put(k, s)
+	v.pasts.put(k, s, since)
 	return s, nil
 }
 
@@ -258,12 +272,12 @@ func (v *Vault) SearchableMemoriesAt(ctx context.Context, version uint64) (Searc
 	if x := v.pasts.memoriesOf(k); x != nil {
 		return Searchable{idx, x}, nil
 	}
-	of := v.memories.of
+	of, since := v.memories.of, v.pasts.state()
 	x, err := v.searchWith(ctx, search.New(of.profile, idx.Config().Language), of.inLogOrder(idx, of.all(idx)))
 	if err != nil {
 		return Searchable{}, err
 	}
-	v.pasts.keepMemories(k, x)
+	v.pasts.keepMemories(k, x, since)
 	return Searchable{idx, x}, nil
 }
 
@@ -279,10 +293,14 @@ func (p *SnapshotCache) memoriesOf(k snapshotKey) *search.Index {
 	return nil
 }
 
-// keepMemories stores the search index of the memories of a state, if that state is cached.
-func (p *SnapshotCache) keepMemories(k snapshotKey, x *search.Index) {
+// keepMemories stores the search index of the memories of a state, if that state is cached. It does
+// nothing if dropAll was called since the counter was since.
+func (p *SnapshotCache) keepMemories(k snapshotKey, x *search.Index, since int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.drops != since {
+		return
+	}
 	for _, s := range p.kept {
 		if s.snapshotKey == k && s.memories == nil {
 			s.memories = x

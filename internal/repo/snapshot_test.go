@@ -461,3 +461,14 @@ func (c *beginningTable) Query(
 	}
 	return c.Table.Query(ctx, part, from, to)
 }
+
+// TestPastBuiltDuringAnErasure checks that a state is not cached if states were dropped while it was
+// built, because it may contain what was erased.
+func TestPastBuiltDuringAnErasure(t *testing.T) {
+	v := newVault(t, engine(t))
+	change(t, v, edit{"a.md", "one"})
+	idx, err := v.Read(t.Context())
+	require.NoError(t, err)
+	require.False(t, v.PutPast(repo.Searchable{Index: idx}, v.DropPasts))
+	require.True(t, v.PutPast(repo.Searchable{Index: idx}, func() {}))
+}
