@@ -92,8 +92,8 @@ type Displacer interface {
 	Due(ctx context.Context) iter.Seq2[Displaced, error]
 
 	// Settle reports that a loss has been handled, and removes the file. If the file was written to
-	// since it was yielded, it stays a loss, and the error is a *Found. A file that is gone is
-	// settled. A file that an editor seems to have open is not removed yet: its time starts again,
+	// since it was yielded, it stays a loss, which had the yielded text, and the error is a *Found. A
+	// file that is gone is settled. A file that an editor seems to have open is not removed yet: its time starts again,
 	// and its current text counts as expected.
 	Settle(ctx context.Context, d Displaced) error
 }
@@ -111,5 +111,9 @@ type Displaced struct {
 	Data    []byte
 	Written time.Time // when it was last written; anything newer is not based on it
 	Foreign bool      // it is not a plain file, and Data is nil
-	File    string    // opaque; distinguishes displaced texts with the same key
+	File    string    // opaque; distinguishes displaced texts with the same key, and changes with Had
+
+	// Had is the digest of the text that the file had when it was displaced or last settled: the
+	// first 32 hexadecimal digits of its SHA-256. It is empty if that is unknown.
+	Had string
 }

@@ -161,9 +161,12 @@ func testSettle(f folder) {
 	var found *blob.Found
 	require.ErrorAs(f, f.Folder.Settle(f.Context(), one), &found)
 	require.Equal(f, "old and mine again", string(found.Data))
-	require.NoError(f, f.Folder.Settle(f.Context(), two))
+	again := lost("")
+	require.Equal(f, two.Data, again.Data)
+	require.NotEqual(f, two.Had, again.Had, "the text that was handled is known by now")
+	require.NoError(f, f.Folder.Settle(f.Context(), again))
 	f.nothingDisplaced()
-	require.NoError(f, f.Folder.Settle(f.Context(), two), "it is settled")
+	require.NoError(f, f.Folder.Settle(f.Context(), again), "it is settled")
 
 	three := lost(", and after it was settled")
 	require.Equal(f, "old and mine again, and after it was settled", string(three.Data))

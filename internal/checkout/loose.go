@@ -47,7 +47,7 @@ func (c *Checkout) ingestDisplacedText(ctx context.Context, d blob.Displaced) er
 	f := &found{
 		Path: path, Text: d.Data, Digest: index.DigestOf(d.Data), Before: before, Modified: d.Written,
 	}
-	lost, err := c.lost(ctx, f, version)
+	lost, err := c.lost(ctx, f, d, version)
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,9 @@ func (c *Checkout) ingestDisplacedText(ctx context.Context, d blob.Displaced) er
 // lost reports whether a text is in no version of a note, and sets f.Was to the nearest earlier
 // text. If the note is gone, it searches the history of the last note at the path. It first looks
 // at that history, which ends early if it has the text, and reads the whole log only if it has not.
-func (c *Checkout) lost(ctx context.Context, f *found, version uint64) (bool, error) {
+func (c *Checkout) lost(
+	ctx context.Context, f *found, d blob.Displaced, version uint64,
+) (bool, error) {
 	from := uint64(0)
 	if f.Before != nil {
 		from = f.Before.Version
@@ -78,7 +80,7 @@ func (c *Checkout) lost(ctx context.Context, f *found, version uint64) (bool, er
 		}
 		from = seq
 	}
-	near, whole := intake.NearestTo(f.Text, f.Modified), true
+	near, whole := intake.NearestToDisplaced(d), true
 	err := c.vault.Trail(ctx, map[string]uint64{f.Path: from}, func(_ string, r repo.Revision) bool {
 		whole = whole && !isPartialWrite(f.Text, r.Text)
 		return near.Take(r) && whole

@@ -2,8 +2,11 @@ package checkout_test
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -59,4 +62,44 @@ func TestDisplacedOfEarlierNotes(t *testing.T) {
 	require.Equal(t, 4, files.settled)
 	require.Equal(t, before+1, v.Known().Version(), "one of them nobody knows")
 	require.Equal(t, "anew\nand mine\n", text(t, v, "a.md"))
+}
+
+// TestEditorOfADisplacedFile checks that a late edit of an open file is merged on the base of what
+// its editor had saved in that file, even if an older text is nearer to it. Otherwise the lines that
+// were saved before would be there twice, and the removed ones would return.
+func TestEditorOfADisplacedFile(t *testing.T) {
+	const first = "# Harbour\n\none\ntwo\n"
+	for _, settled := range []bool{false, true} {
+		t.Run(fmt.Sprintf("settled=%t", settled), func(t *testing.T) {
+			p := newPlace(t, nil)
+			v, folder := p.open(t)
+			write(t, v, "a.md", first)
+			held, err := os.OpenFile(filepath.Join(p.dir, "a.md"), os.O_RDWR, 0)
+			require.NoError(t, err)
+			defer func() { require.NoError(t, held.Close()) }()
+			save := func(text string) {
+				require.NoError(t, held.Truncate(0))
+				_, err := held.WriteAt([]byte(text), 0)
+				require.NoError(t, err)
+			}
+
+			const earlier = "- moss\n- reed, lark and zephyr over the dunes\n"
+			if settled {
+				write(t, v, "a.md", "zero\n"+first) // displaces the open file
+				save(first + earlier)
+				folder.Close()
+				v, folder = p.open(t) // ingests it
+			} else {
+				save(first + earlier)
+				reindex(t, folder, "")
+				write(t, v, "a.md", "zero\n"+text(t, v, "a.md")) // displaces it
+			}
+			require.Equal(t, "zero\n"+first+earlier, text(t, v, "a.md"))
+			save(first + "- moss\n- kelp\n")
+			folder.Close()
+
+			v, _ = p.open(t)
+			require.Equal(t, "zero\n"+first+"- moss\n- kelp\n", text(t, v, "a.md"))
+		})
+	}
 }

@@ -167,6 +167,15 @@ func (a *displacedFile) tag() blob.Tag {
 	return c.tag
 }
 
+// had returns the digest of the text that the file is known to have had; "" if it may never have had
+// the expected text, because it was found in place of it, or was not compared with it yet.
+func (n displacedPath) had() string {
+	if n.stage == swapped || n.stage == settled {
+		return string(n.want)
+	}
+	return ""
+}
+
 // known reports whether a file with this tag is not a loss: it has the expected text, or it is the
 // new file itself. The new file is recognized by its inode if it was not swapped yet, and by its
 // digest if it was swapped and put aside again. Only prefixes of digests are compared, because only

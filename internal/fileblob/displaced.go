@@ -99,7 +99,7 @@ func (e *entry) displaced() time.Time {
 // place of the file.
 func (b *Bucket) examine(n displacedPath) (d blob.Displaced, lost bool, err error) {
 	defer b.lock(n.key)()
-	d = blob.Displaced{Key: n.key, File: n.path()}
+	d = blob.Displaced{Key: n.key, File: n.path(), Had: n.had()}
 	a, err := b.openDisplaced(n, walk{})
 	if err == nil {
 		defer a.close()

@@ -1,6 +1,8 @@
 package fileblob_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"os"
 	"path/filepath"
 	"strings"
@@ -92,6 +94,48 @@ func TestDisplaced(t *testing.T) {
 			require.Equal(t, []string{key}, everything(t, dir))
 		})
 	}
+}
+
+// TestDisplacedIsWrittenAgain checks that a displaced file that an editor writes to while its text is
+// handled stays a loss at once, and reports that it had the text which was handled.
+func TestDisplacedIsWrittenAgain(t *testing.T) {
+	t.Parallel()
+	for name, opener := range openers() {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			b := openWith(t, dir, opener)
+			require.NoError(t, b.Exchange(t.Context(), "a.md", []byte("old"), nil))
+			held, err := os.OpenFile(filepath.Join(dir, "a.md"), os.O_WRONLY|os.O_APPEND, 0)
+			require.NoError(t, err)
+			defer func() { require.NoError(t, held.Close()) }()
+			save := func(more string) {
+				_, err := held.WriteString(more)
+				require.NoError(t, err)
+			}
+			require.NoError(t, b.Exchange(t.Context(), "a.md", []byte("new"), []byte("old")))
+			save(" and mine")
+			b.LetTimePass()
+			require.Equal(t, []string{"old and mine"}, due(t, b))
+			first := displaced(t, b)[0]
+			require.Equal(t, digest("old"), first.Had)
+
+			save(" again")
+			var found *blob.Found
+			require.ErrorAs(t, b.Settle(t.Context(), first), &found)
+			require.Equal(t, []string{"old and mine again"}, due(t, b), "it need not wait again")
+			second := displaced(t, b)[0]
+			require.Equal(t, digest("old and mine"), second.Had)
+
+			require.NoError(t, b.Settle(t.Context(), second))
+			require.Empty(t, displaced(t, b))
+		})
+	}
+}
+
+// digest returns the digest of a text as blob.Displaced has it.
+func digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])[:32]
 }
 
 // due returns the losses that Due yields when their time is over.

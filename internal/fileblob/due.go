@@ -105,6 +105,9 @@ func (b *Bucket) removeDisplaced(n displacedPath, d blob.Displaced) error {
 		return a.folder.remove(a.name)
 	}
 	info, err := a.expect(tagOf(d.Data))
+	if found := new(blob.Found); errors.As(err, &found) {
+		return errors.Join(err, a.keepChanged(tagOf(d.Data)))
+	}
 	if err != nil {
 		return err
 	}
@@ -125,6 +128,20 @@ func (a *displacedFile) keepLonger(tag blob.Tag) error {
 	n := a.displacedPath
 	n.stage, n.want, n.mark = settled, shortTag(tag), ""
 	return a.renameTo(n)
+}
+
+// keepChanged keeps a displaced file that was written to while the caller handled its text with this
+// tag. The file is still a loss, and from now on it had that text. The caller must hold the lock of
+// the key.
+func (a *displacedFile) keepChanged(tag blob.Tag) error {
+	before := a.displacedPath
+	if err := a.keepLonger(tag); err != nil {
+		return err
+	}
+	if a.bucket.losses.remove(before) {
+		a.bucket.losses.add(a.displacedPath)
+	}
+	return nil
 }
 
 // A queue contains names in the order in which they were added, which is also the order in which
@@ -180,11 +197,13 @@ func (s *set[T]) add(all ...T) {
 	}
 }
 
-// remove removes a value from the set.
-func (s *set[T]) remove(one T) {
+// remove removes a value from the set, and reports whether the set had it.
+func (s *set[T]) remove(one T) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	had := s.has[one]
 	delete(s.has, one)
+	return had
 }
 
 // all returns the values of the set in no particular order.

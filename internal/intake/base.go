@@ -3,9 +3,12 @@ package intake
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"time"
 
+	"github.com/rookeryhq/rookery/internal/blob"
 	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/merge"
 	"github.com/rookeryhq/rookery/internal/repo"
 )
@@ -48,8 +51,9 @@ func LookBack(ctx context.Context, v *repo.Vault, all []*Found) error {
 //
 // It does not search before the newest text that was saved in this folder, because the author of
 // the present edit has read or written that text. If it were skipped, an author who reverts a
-// recent change would get it back, because the text before the change is nearer. This does not hold
-// for a displaced text, which is older than it seems.
+// recent change would get it back, because the text before the change is nearer. A displaced text
+// may be older than that one, so for it the search ends only with a text that was saved in the same
+// file, before the file was displaced.
 //
 // A text that is equal to an earlier one may come from an editor that has not read the file since,
 // or from an author who wants to return to it. So it reverts only what its author had seen, and
@@ -64,6 +68,7 @@ type Nearest struct {
 	upTo    uint64                     // later versions were not in the file; 0: all were
 	came    func(r repo.Revision) bool // reports whether the text of a version was seen; nil: unknown
 	written time.Time                  // later versions did not exist when the text was written; zero: unknown
+	had     string                     // digest of a text that the file had before, in hexadecimal; "": unknown
 	was     []byte                     // the base so far
 	apart   int                        // the distance between was and text
 	exact   bool                       // text is equal to an earlier one
@@ -74,9 +79,9 @@ type Nearest struct {
 	looked  int                        // number of texts that were compared
 }
 
-// NearestTo returns a search for the base of a text that was in the file at a time, but not later.
-func NearestTo(text []byte, written time.Time) *Nearest {
-	return &Nearest{measure: merge.NewMeasure(text), text: text, written: written}
+// NearestToDisplaced returns a search for the base of a displaced text.
+func NearestToDisplaced(d blob.Displaced) *Nearest {
+	return &Nearest{measure: merge.NewMeasure(d.Data), text: d.Data, written: d.Written, had: d.Had}
 }
 
 // Was returns the base, or nil if there is none.
@@ -119,11 +124,23 @@ func (n *Nearest) Take(r repo.Revision) bool {
 // is in whole milliseconds, rounded down. A version that was ingested from the folder within the
 // same millisecond is newer, because it was found in place of the text.
 func (n *Nearest) tooNew(r repo.Revision) bool {
-	if n.written.IsZero() {
+	if n.written.IsZero() || n.savedBefore(r) {
 		return false
 	}
 	return r.Time.After(n.written) ||
 		r.Tool == Tool && !r.Time.Before(n.written.Truncate(time.Millisecond))
+}
+
+// savedBefore reports whether the text of a version was saved in the very file that was displaced.
+func (n *Nearest) savedBefore(r repo.Revision) bool {
+	saved := savedIn(r)
+	return n.had != "" && saved != nil && n.had == digestOf(saved)
+}
+
+// digestOf returns the digest of a text as blob.Displaced has it.
+func digestOf(text []byte) string {
+	d := index.DigestOf(text)
+	return hex.EncodeToString(d[:])
 }
 
 // hasSeen reports whether the text of a version is known to have been seen.
@@ -169,7 +186,7 @@ func (n *Nearest) weigh(r repo.Revision) {
 		n.consider(r.Theirs)
 	}
 	n.consider(r.Text)
-	n.found = n.apart == 0 || saved != nil && n.written.IsZero()
+	n.found = n.apart == 0 || saved != nil && (n.written.IsZero() || n.savedBefore(r))
 }
 
 // consider makes text the base if it is nearer than the present one.
