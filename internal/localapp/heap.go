@@ -70,7 +70,7 @@ const (
 	restBytes = 16 << 20
 )
 
-// freeWhenIdle collects garbage and returns free memory to the system once after each busy
+// giveBackAtRest collects garbage and returns free memory to the system once after each busy
 // period, until done is closed. Otherwise a server would stay as large as its highest load made it.
 // The start counts as a busy period.
 //
