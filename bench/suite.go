@@ -238,7 +238,7 @@ func (s *suite) restart(when string) func(context.Context) error {
 
 // rest sends no calls for a while, so that the server releases memory that it does not use.
 func (s *suite) rest(ctx context.Context) error {
-	const alone = 25 * time.Second
+	const alone = 45 * time.Second // images and compaction after a load take a while
 	progress("%d notes: the server is left alone for %s", s.result.Notes, alone)
 	select {
 	case <-ctx.Done():
