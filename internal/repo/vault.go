@@ -108,7 +108,7 @@ func NewVault(o VaultOptions) (*Vault, error) {
 	var err error
 	v.log, err = eventlog.New(eventlog.Options[*index.Index]{
 		Table: o.Table, Bucket: o.Bucket, Part: o.Part, Listed: o.Listed, Now: o.Now, Apply: foldNotes,
-		Step: stepNotes, Build: v.build, SilentUpTo: func() uint64 { return v.from },
+		Step: stepNotes, Adopt: adoptIDs, Build: v.build, SilentUpTo: func() uint64 { return v.from },
 		Imaged: v.imaged, ImageItems: o.ImageItems,
 		Imaging: &eventlog.Imaging[*index.Index]{
 			Draw:   func(x *index.Index) eventlog.Drawing { return x.Image() },
