@@ -194,6 +194,13 @@ func (tx *Tx) PutTraits(
 	return tx.place(ctx, path, eventlog.Note{Text: text, Traits: ids})
 }
 
+// PutParsed is Put with the parsed text, so that the index need not parse it.
+func (tx *Tx) PutParsed(
+	ctx context.Context, path vault.Path, text []byte, parsed *index.Parsed,
+) error {
+	return tx.place(ctx, path, eventlog.Note{Text: text, Parsed: parsed})
+}
+
 // PutNodes is PutTraits with the UIDs of the nodes in the text, in the order of index.Note.NodeIDs;
 // zero for a new node. Nil lists, and lists that do not match the text, are ignored.
 func (tx *Tx) PutNodes(
