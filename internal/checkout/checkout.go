@@ -117,6 +117,8 @@ type change struct {
 	after    *index.File
 	found    *index.Digest // of an outside edit that a commit ingested; nil: none
 	ingested bool          // the commit ingested the text of the file, so that before has that text
+
+	text []byte // of after, if the commit is still in memory; nil: it is read from the log
 }
 
 // An inbox contains commits that were applied, until the files are written. It has its own mutex,
@@ -280,7 +282,7 @@ func (c *Checkout) await(n eventlog.Note, e entry) {
 		w = &change{before: before}
 		c.unwritten[n.Path] = w
 	}
-	w.after = after
+	w.after, w.text = after, n.Text
 	if n.Theirs != nil {
 		digest := index.DigestOf(n.Theirs)
 		w.found = &digest

@@ -3,16 +3,20 @@ package checkout_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/table"
 	"github.com/rookeryhq/rookery/internal/tabletest"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 func TestFilesFollowTheLog(t *testing.T) {
@@ -30,6 +34,43 @@ func TestFilesFollowTheLog(t *testing.T) {
 	require.Equal(t, []string{".trash", ".trash/c.md", "a.md"}, p.paths(t),
 		"folders that became empty are gone")
 	write(t, v, "deep/er/b.md", "again\n")
+	p.inStep(t, v)
+}
+
+// TestManyFiles checks that the files of a commit are there when it is answered, that they are
+// written in the order of their paths, and that the answer does not wait until they are synced: a
+// process that starts after a power loss writes them again from the log.
+func TestManyFiles(t *testing.T) {
+	p := newPlace(t, nil)
+	v, _ := p.open(t)
+	p.files.mu.Lock()
+	p.files.stuck = errFull
+	p.files.mu.Unlock()
+	var want []string
+	for i := range 300 {
+		want = append(want, fmt.Sprintf("n/%03d.md", i))
+	}
+	for _, text := range []string{"one\n", "", "two\n"} {
+		p.files.mu.Lock()
+		p.files.put = nil
+		p.files.mu.Unlock()
+		_, err := v.Update(t.Context(), eventlog.Call{Who: eventlog.Who{Principal: "ann"}, Tool: "tool"},
+			func(ctx context.Context, tx *repo.Tx) (any, error) {
+				for _, path := range slices.Backward(want) {
+					if err := tx.Put(ctx, vault.Path(path), []byte(text)); err != nil {
+						return nil, err
+					}
+				}
+				return nil, nil
+			})
+		require.NoError(t, err)
+		for _, path := range want {
+			require.Equal(t, text, p.file(t, path))
+		}
+		p.files.mu.Lock()
+		require.Equal(t, want, p.files.put)
+		p.files.mu.Unlock()
+	}
 	p.inStep(t, v)
 }
 

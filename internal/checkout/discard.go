@@ -55,7 +55,7 @@ func (b *batch) putBack(ctx context.Context, f *found) error {
 		return b.restore(ctx, f.Path)
 	}
 	now, _ := b.at.File(f.Path)
-	err := b.replace(ctx, f.Path, now, f.Text)
+	err := b.replace(ctx, f.Path, &change{after: now}, f.Text)
 	var met *blob.Found
 	if errors.As(err, &met) {
 		return nil // it was changed again, which is another edit

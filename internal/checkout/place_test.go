@@ -60,6 +60,7 @@ type files struct {
 	broken error    // returned by every call that writes
 	stuck  error    // returned by Sync
 	synced []string // keys, in order
+	put    []string // keys that were passed to Exchange, in order
 	before func()   // called once, before the next Exchange
 	missed func()   // called once, when a file is missed by the first reading
 }
@@ -91,7 +92,7 @@ func (f *files) failure() error {
 func (f *files) Exchange(ctx context.Context, key string, data, want []byte) error {
 	f.mu.Lock()
 	hook := f.before
-	f.before = nil
+	f.before, f.put = nil, append(f.put, key)
 	f.mu.Unlock()
 	if hook != nil {
 		hook()

@@ -3,6 +3,8 @@ package checkout
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/rookeryhq/rookery/internal/blob"
@@ -12,7 +14,8 @@ import (
 )
 
 // write writes every file that is behind. It removes files first, because on a file system that
-// folds case one file may block another. A file that cannot be written stays behind, and a later
+// folds case one file may block another; otherwise the order is that of the paths, in which an import
+// stores the texts, so that each block of the log is unpacked once. A file that cannot be written stays behind, and a later
 // call tries it again. If the folder is read-only, or the vault is being erased, it drops all
 // changes instead. The caller holds mu.
 //
@@ -23,12 +26,16 @@ func (c *Checkout) write(ctx context.Context) {
 		clear(c.unwritten)
 		return
 	}
+	paths := slices.Sorted(maps.Keys(c.unwritten))
 	for _, goes := range []bool{true, false} {
-		for path, w := range c.unwritten {
-			if goes == (w.after == nil) {
+		for _, path := range paths {
+			if w := c.unwritten[path]; w != nil && goes == (w.after == nil) {
 				c.writeOne(ctx, path, w)
 			}
 		}
+	}
+	for _, w := range c.unwritten {
+		w.text = nil // a file that stays behind must not keep its commit in memory
 	}
 }
 
@@ -103,20 +110,22 @@ func (c *Checkout) exchange(ctx context.Context, path string, w *change) error {
 	if err != nil {
 		return err
 	}
-	return c.replace(ctx, path, w.after, old)
+	return c.replace(ctx, path, w, old)
 }
 
-// replace replaces the old content of a file by the text of f, or removes the file if f is nil. If
-// the content is not old, the error is a *blob.Found. A nil old means that there is no file.
-func (c *Checkout) replace(
-	ctx context.Context, path string, f *index.File, old []byte,
-) error {
-	if f == nil {
+// replace replaces the old content of a file by the new text of a change, or removes the file if
+// there is none. If the content is not old, the error is a *blob.Found. A nil old means that there is
+// no file.
+func (c *Checkout) replace(ctx context.Context, path string, w *change, old []byte) error {
+	if w.after == nil {
 		return c.files.Remove(ctx, c.key(path), old)
 	}
-	text, err := c.text(ctx, f)
-	if err != nil {
-		return err
+	text := w.text
+	if text == nil {
+		var err error
+		if text, err = c.text(ctx, w.after); err != nil {
+			return err
+		}
 	}
 	key := c.key(path)
 	if key != path {
@@ -137,7 +146,7 @@ func (c *Checkout) handleFound(
 	case w.after == nil && found.Absent:
 		return nil
 	case found.Absent && (w.before == nil || w.ingested && w.found != nil):
-		return c.replace(ctx, path, w.after, nil)
+		return c.replace(ctx, path, w, nil)
 	case found.Absent, found.Foreign:
 		return found
 	}
@@ -146,7 +155,7 @@ func (c *Checkout) handleFound(
 	case w.after != nil && w.after.Digest == digest:
 		return nil
 	case w.found != nil && *w.found == digest, w.before != nil && w.before.Digest == digest:
-		return c.replace(ctx, path, w.after, found.Data)
+		return c.replace(ctx, path, w, found.Data)
 	}
 	return found
 }
@@ -189,7 +198,7 @@ func (c *Checkout) restore(ctx context.Context, path string) error {
 	if !ok || c.opt.ReadOnly {
 		return nil
 	}
-	err := c.replace(ctx, path, f, nil)
+	err := c.replace(ctx, path, &change{after: f}, nil)
 	var found *blob.Found
 	if errors.As(err, &found) {
 		return nil // another process has written the file first

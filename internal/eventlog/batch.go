@@ -145,7 +145,8 @@ func (l *Log[S]) draft(m *batch[S], w *writer[S]) *Draft[S] {
 	}
 	return &Draft[S]{
 		call: w.call, at: m.at, durable: m.head.state, before: before, after: before,
-		latest: last.Seq, status: m.status(), fold: l.opt.Apply, step: l.opt.Step,
+		latest: last.Seq, status: m.status(), fold: l.opt.Apply,
+		step: l.opt.Step, adopt: l.opt.Adopt,
 		earlier: m.drafts[:len(m.drafts):len(m.drafts)],
 		commit: Commit{
 			Seq: last.Seq + 1, Call: w.id, Time: now.Truncate(time.Millisecond),

@@ -119,6 +119,10 @@ type Note struct {
 	Since  time.Time // of a file that is read for the first time: its modification time
 	Erased bool      // its history was erased: nothing else is known of the change
 
+	// Parsed is what Options.Apply derives from Text, if the function of the call has it already. It
+	// is not stored.
+	Parsed any
+
 	// Theirs is the text that an outside edit had put into the file, if the commit ingested the
 	// edit and changed the text further. The checkout may overwrite a file with this text (log.md
 	// §4), and the next edit of the file may be based on it. Nil: there was none.

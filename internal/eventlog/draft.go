@@ -18,7 +18,7 @@ type Call struct {
 	Tool          string
 	Key           string // its idempotency key; empty: none
 	Request       []byte // the digest of the request that the key is bound to
-	IfVersion     uint64 // fail if a changed note or item is newer than this; 0: no check
+	IfVersion     uint64 // fail if a changed note or item is newer than this; 0: no check; for v0, VersionZero
 	DryRun        bool   // run the function, but write nothing
 	AllowInactive bool   // may write to a log that is not active
 	Cause         string // of a call that ingests outside edits: the program that made them, if known
@@ -32,6 +32,10 @@ type Call struct {
 	// time: their contents are as old as the files (reference/raven.md §6.9).
 	Silent bool
 }
+
+// VersionZero is the IfVersion of a call that is based on version v0, the state before the first
+// commit: it may only add things. It is not the seq of a commit.
+const VersionZero = 1 << 63
 
 // A Draft is a commit under construction. The function of an Update fills it. Ids, times and the
 // state come from the Draft, so that the function has no other input and may run again (log.md
@@ -56,12 +60,18 @@ type Draft[S any] struct {
 	earlier []*Draft[S] // earlier drafts of the same run
 	fold    func(S, *Commit, PartRef) S
 	step    func(S, *Commit, []int, PartRef) S // see Options.Step; nil: there is none
+	adopt   func(S, *Note)                     // see Options.Adopt; set if step is
 
-	places map[string]int // indices into the commit's notes, by path
-	fresh  []int          // indices of notes that after does not reflect yet
-	folds  int            // how many steps after was computed in
-	again  bool           // some note was staged more than once
+	places  map[string]int // indices into the commit's notes, by path
+	items   map[itemID]int // indices into the commit's items
+	fresh   []int          // indices of notes that after does not reflect yet
+	isFresh []bool         // of each note of the commit: it is in fresh
+	folds   int            // how many steps after was computed in
+	again   bool           // some note was staged more than once
 }
+
+// An itemID identifies an item of a vault.
+type itemID struct{ kind, id string }
 
 // Call returns the call that the draft is of.
 func (d *Draft[S]) Call() Call { return d.call }
@@ -99,46 +109,56 @@ func (d *Draft[S]) Now() time.Time { return d.commit.Time }
 func (d *Draft[S]) DryRun() bool { return d.call.DryRun }
 
 // State returns the state with the changes of the draft so far. It applies only the notes that were
-// staged since the last call of State, if the log has a Step function.
+// staged since the last call of State, if the log has a Step function and that saves work.
 func (d *Draft[S]) State() S {
 	switch {
 	// Records, items and status changes are only applied by Apply, not by Step.
-	case d.stale, len(d.fresh) > 0 && d.step == nil:
+	case d.stale, len(d.fresh) > 0 && (d.step == nil || d.savesSettling()):
+		d.adoptIDs()
 		d.whole()
 	case len(d.fresh) > 0:
 		d.after = d.step(d.after, &d.commit, d.fresh, d.at)
-		d.fresh, d.folds = nil, d.folds+1
+		d.clearFresh()
+		d.folds++
 	}
 	return d.after
 }
 
-// manyFresh is the number of staged notes from which StateWith applies the draft as a whole.
+// manyFresh is the number of staged notes from which State may apply the draft as a whole.
 const manyFresh = 32
 
-// StateWith is State, but applies the draft as a whole if that saves work: if most of the staged
-// notes are not in the state yet and earlier steps have applied the others. That costs at most
-// twice as much as another step, and Settle then need not apply everything again. adopt is that of
-// Settle.
-func (d *Draft[S]) StateWith(adopt func(after S, n *Note)) S {
-	if d.folds > 0 && !d.again && !d.stale && len(d.fresh) >= manyFresh && 2*len(d.fresh) >= len(d.commit.Notes) {
-		fresh := make(map[int]bool, len(d.fresh))
-		for _, i := range d.fresh {
-			fresh[i] = true
-		}
-		for i := range d.commit.Notes {
-			if !fresh[i] {
-				adopt(d.after, &d.commit.Notes[i])
-			}
-		}
-		d.whole()
+// savesSettling reports whether the whole draft should be applied in place of the fresh notes
+// alone: earlier steps have applied the other notes, and these are not the majority. That costs at
+// most twice as much as another step, and Settle then need not apply everything again.
+func (d *Draft[S]) savesSettling() bool {
+	return d.folds > 0 && !d.again && len(d.fresh) >= manyFresh && 2*len(d.fresh) >= len(d.commit.Notes)
+}
+
+// adoptIDs calls Options.Adopt for the notes that earlier steps have applied.
+func (d *Draft[S]) adoptIDs() {
+	if d.folds == 0 || d.adopt == nil {
+		return
 	}
-	return d.State()
+	for i := range d.commit.Notes {
+		if !d.isFresh[i] {
+			d.adopt(d.after, &d.commit.Notes[i])
+		}
+	}
+}
+
+// clearFresh records that after reflects all staged notes.
+func (d *Draft[S]) clearFresh() {
+	for _, i := range d.fresh {
+		d.isFresh[i] = false
+	}
+	d.fresh = nil
 }
 
 // whole applies all that the draft contains in one step, as a reader of the log does.
 func (d *Draft[S]) whole() {
 	d.after, d.stale = d.fold(d.before, &d.commit, d.at), false
-	d.fresh, d.folds = nil, 1
+	d.clearFresh()
+	d.folds = 1
 }
 
 // Before returns the state that the commit is based on.
@@ -170,7 +190,13 @@ func (d *Draft[S]) SetStatus(s Status) { d.commit.Status, d.stale = s, true }
 // CONFLICT if that is newer than the call's IfVersion, or if IfVersion is not in the log yet.
 func (d *Draft[S]) Touch(changed uint64) error {
 	v := d.call.IfVersion
-	if v == 0 || changed <= v && v <= d.latest {
+	if v == 0 {
+		return nil
+	}
+	if v == VersionZero {
+		v = 0
+	}
+	if changed <= v && v <= d.latest {
 		return nil
 	}
 	// A version ahead of the log is a CONFLICT too. The latest version is then that of the log.
@@ -207,20 +233,25 @@ func (d *Draft[S]) StageNote(n Note) {
 		i = len(d.commit.Notes)
 		d.places[n.Path] = i
 		d.commit.Notes = append(d.commit.Notes, n)
+		d.isFresh = append(d.isFresh, false)
 	}
-	if !slices.Contains(d.fresh, i) {
-		d.fresh = append(d.fresh, i)
+	if !d.isFresh[i] {
+		d.fresh, d.isFresh[i] = append(d.fresh, i), true
 	}
 }
 
 // StageItem stages an item. It replaces a change staged for the same item.
 func (d *Draft[S]) StageItem(i Item) {
 	d.stale = true
-	at := slices.IndexFunc(d.commit.Items, func(o Item) bool { return o.Kind == i.Kind && o.ID == i.ID })
-	if at >= 0 {
+	key := itemID{i.Kind, i.ID}
+	if at, again := d.items[key]; again {
 		d.commit.Items[at] = i
 		return
 	}
+	if d.items == nil {
+		d.items = map[itemID]int{}
+	}
+	d.items[key] = len(d.commit.Items)
 	d.commit.Items = append(d.commit.Items, i)
 }
 
@@ -255,29 +286,28 @@ func (d *Draft[S]) Mark() Draft[S] {
 	m.commit.Notes = slices.Clone(d.commit.Notes)
 	m.commit.Items = slices.Clone(d.commit.Items)
 	m.commit.Records = slices.Clone(d.commit.Records)
-	m.places, m.fresh = maps.Clone(d.places), slices.Clone(d.fresh)
+	m.places, m.items = maps.Clone(d.places), maps.Clone(d.items)
+	m.fresh, m.isFresh = slices.Clone(d.fresh), slices.Clone(d.isFresh)
 	return m
 }
 
 // Settle makes the commit the one that a single step would have made. It recomputes the state from
 // the commit alone, and drops the notes for which same returns true, if some note was staged more
-// than once. Before that it calls adopt for each note, with the state that the steps led to, so
-// that adopt can set the ids that were assigned meanwhile. It does nothing if the state was
-// computed in one step.
-func (d *Draft[S]) Settle(adopt func(after S, n *Note), same func(Note) bool) {
-	after := d.State()
+// than once. The notes keep the ids that the steps assigned; see Options.Adopt. It does nothing if
+// the state was computed in one step.
+func (d *Draft[S]) Settle(same func(Note) bool) {
+	d.State()
 	if !d.again && d.folds <= 1 {
 		return
 	}
-	for i := range d.commit.Notes {
-		adopt(after, &d.commit.Notes[i])
-	}
+	d.adoptIDs()
 	if d.again {
 		d.commit.Notes = slices.DeleteFunc(d.commit.Notes, same)
 		d.places = make(map[string]int, len(d.commit.Notes))
 		for i, n := range d.commit.Notes {
 			d.places[n.Path] = i
 		}
+		d.isFresh = d.isFresh[:len(d.commit.Notes)]
 	}
 	d.whole()
 }

@@ -77,6 +77,11 @@ type Options[S any] struct {
 	// counts in the end is the one that Apply returns for the whole commit. Nil: Apply is used.
 	Step func(before S, c *Commit, notes []int, at PartRef) S
 
+	// Adopt sets the ids of traits and nodes in a note to those in a state that includes the note. A
+	// Draft calls it for the notes that steps have applied, before it applies the whole commit, so
+	// that the notes keep the ids that the function of the call saw. Required with Step.
+	Adopt func(after S, n *Note)
+
 	// Build returns the state after all commits of a sequence, beginning with a state. The result
 	// must be equal to that of calling Apply for one commit after the other. Nil: Apply is used.
 	Build func(from S, commits iter.Seq2[*Commit, PartRef]) S

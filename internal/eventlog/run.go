@@ -1,6 +1,7 @@
 package eventlog
 
 import (
+	"bytes"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
@@ -450,8 +451,8 @@ func TextOf(p Part, at PartRef) ([]byte, error) {
 		return nil, fmt.Errorf("part %d of run %d is not a note", at.Part, at.Run)
 	}
 	head, text, err := splitNote(p.Data[1:])
-	if err != nil {
-		return nil, err
+	if err != nil || isPlain(head) {
+		return text, err
 	}
 	var h struct {
 		Deleted bool `json:"deleted"`
@@ -464,6 +465,13 @@ func TextOf(p Part, at PartRef) ([]byte, error) {
 		return nil, nil
 	}
 	return ours(text, h.Theirs)
+}
+
+// isPlain reports whether a head is certainly that of a note that is not deleted and has no Theirs,
+// as that of almost every note. It does not parse the head, which may be larger than the text.
+func isPlain(head []byte) bool {
+	return bytes.HasPrefix(head, []byte(`{"path":"`)) && bytes.HasSuffix(head, []byte{'}'}) &&
+		!bytes.Contains(head, []byte(`"deleted":`)) && !bytes.Contains(head, []byte(`"theirs":`))
 }
 
 // verify returns an error if the parts do not match the digests in the header. It ignores empty

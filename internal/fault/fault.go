@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 	"time"
 )
 
@@ -124,7 +125,8 @@ const MaxProblems = 20
 
 // Join combines the problems of one call into one fault. It returns nil for no problems, and the
 // problem itself if there is one. Otherwise it returns a fault with the given code that lists the
-// first MaxProblems of them.
+// first MaxProblems of them, and whose message contains that of the first one. The message of
+// VALIDATION_FAILED, which a document fixes, only counts them; see Summary.
 func Join(code Code, problems []*Fault) *Fault {
 	return JoinFirst(code, problems, len(problems))
 }
@@ -146,7 +148,20 @@ func JoinFirst(code Code, problems []*Fault, n int) *Fault {
 		f.Message += fmt.Sprintf("; the first %d are listed", MaxProblems)
 	}
 	f.Errors = problems[:min(n, MaxProblems)]
+	if code != ValidationFailed {
+		f.Message = f.Summary()
+	}
 	return f
+}
+
+// Summary returns the message of the fault and, if it lists several problems, that of the first one:
+// for a place where the list is not shown.
+func (f *Fault) Summary() string {
+	if len(f.Errors) == 0 {
+		return f.Message
+	}
+	first := "; first: " + f.Errors[0].Message
+	return strings.TrimSuffix(f.Message, first) + first
 }
 
 // NoVault returns the NOT_FOUND fault of a vault. It is the same, byte for byte, whether the vault

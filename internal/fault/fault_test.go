@@ -90,6 +90,11 @@ func TestJoin(t *testing.T) {
 	require.Same(t, one, fault.Join(fault.ValidationFailed, []*fault.Fault{one}))
 	two := fault.Join(fault.ValidationFailed, []*fault.Fault{one, one})
 	require.Equal(t, "2 validation errors found", two.Message)
+	require.Equal(t, "2 validation errors found; first: "+one.Message, two.Summary())
+	require.Equal(t, one.Message, one.Summary())
+	of := fault.Join(fault.InvalidParameter, []*fault.Fault{one, one})
+	require.Equal(t, "2 problems found; first: "+one.Message, of.Message)
+	require.Equal(t, of.Message, of.Summary())
 	require.Len(t, two.Errors, 2)
 }
 

@@ -158,6 +158,9 @@ type Change struct {
 	Deleted bool
 	Body    Body // where the text is stored
 
+	// Parsed is the parsed text, if the caller has it. A Parsed of another path or text is ignored.
+	Parsed *Parsed
+
 	// From is the path from which the commit moves the file; empty if it does not. Everything in
 	// the file keeps its identity. The deletion at From is a separate Change.
 	From string
@@ -317,6 +320,12 @@ func (x *Index) OfType(typ, after string) iter.Seq[*Note] {
 			}
 		}
 	}
+}
+
+// Declaring yields, by path and from a path on, the notes that declare a type or in which an object
+// does, whether the schema has the type or not.
+func (x *Index) Declaring(typ, from string) iter.Seq[*Note] {
+	return x.notesBy(byDeclared.name(typ), from)
 }
 
 // key joins two texts, of which the first must not contain NUL; see clean. Keys sort by the first,

@@ -11,14 +11,43 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// newFile parses a file that a commit changed. It does not depend on the index, so several
+// A Parsed is the parsed text of a note, so that With need not parse it again. It is immutable, and
+// does not depend on an index.
+type Parsed struct{ file *File }
+
+// NewParsed returns the parsed text of the note at a path. doc must be the result of markdown.Parse
+// for text. It returns nil, which is a valid Parsed that has nothing, if the file is not a note.
+func NewParsed(path string, text []byte, doc *markdown.Doc) *Parsed {
+	if !isNote(path) {
+		return nil
+	}
+	f := &File{Path: path, Size: len(text), Digest: DigestOf(text)}
+	f.Note = newNote(f, text, doc)
+	return &Parsed{f}
+}
+
+// of returns the file of a change if p is its parsed text, and nil otherwise. The result is a copy
+// that the caller may change.
+func (p *Parsed) of(version uint64, ch Change) *File {
+	if p == nil || p.file.Path != ch.Path || p.file.Size != len(ch.Text) || p.file.Digest != DigestOf(ch.Text) {
+		return nil
+	}
+	f := p.file.Note.mutableCopy().File
+	f.Body, f.Version = ch.Body, version
+	return f
+}
+
+// newFile returns the parsed file that a commit changed. It does not depend on the index, so several
 // goroutines can call it at once.
 func newFile(version uint64, ch Change) *File {
+	if f := ch.Parsed.of(version, ch); f != nil {
+		return f
+	}
 	f := &File{
 		Path: ch.Path, Size: len(ch.Text), Digest: DigestOf(ch.Text), Body: ch.Body, Version: version,
 	}
 	if isNote(f.Path) {
-		f.Note = newNote(f, ch.Text)
+		f.Note = newNote(f, ch.Text, markdown.Parse(ch.Text))
 	}
 	if isFolder(f.Path) {
 		f.Folder = newFolder(f, ch.Text)
@@ -26,10 +55,10 @@ func newFile(version uint64, ch Change) *File {
 	return f
 }
 
-// newNote parses a note. It does not set the parts that depend on the schema, the times and the
-// ids; see applySchema and identify. It does not retain text.
-func newNote(f *File, text []byte) *Note {
-	doc := markdown.Parse(text)
+// newNote returns the note in a text, of which doc is the parsed form. It does not set the parts
+// that depend on the schema, the times and the ids; see applySchema and identify. It does not
+// retain text.
+func newNote(f *File, text []byte, doc *markdown.Doc) *Note {
 	head := doc.Head()
 	n := &Note{
 		File: f, ID: strings.TrimSuffix(f.Path, ".md"), LineCount: doc.LineCount,

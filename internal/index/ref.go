@@ -141,12 +141,12 @@ func (o Object) Refs() []*Ref {
 	return all
 }
 
-// RefsOnLine returns the references on a line of the note, in order.
-func (n *Note) RefsOnLine(line int) []*Ref {
-	var all []*Ref
+// RefsOnLine returns the references on a line of the note, in order. They are a part of n.Refs.
+func (n *Note) RefsOnLine(line int) []Ref {
 	first := sort.Search(len(n.Refs), func(i int) bool { return n.Refs[i].Line >= line })
-	for i := first; i < len(n.Refs) && n.Refs[i].Line == line; i++ {
-		all = append(all, &n.Refs[i])
+	end := first
+	for end < len(n.Refs) && n.Refs[end].Line == line {
+		end++
 	}
-	return all
+	return n.Refs[first:end:end]
 }

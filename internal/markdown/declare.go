@@ -303,7 +303,7 @@ func (e *declarationEditor) removePatches(gone map[string]any) []patch {
 // values, where nil is a removed field. Otherwise it returns INVALID_VALUE, and the editor keeps
 // its note.
 func (e *declarationEditor) accept(text []byte, fields map[string]any) error {
-	after := e.doc.reparse(text)
+	after := e.doc.Reparse(text)
 	keys := slices.Sorted(maps.Keys(fields))
 	if !sameOutline(e.doc, after, e.index) {
 		return e.cannotEdit(keys[0])

@@ -112,9 +112,9 @@ func Parse(text []byte) *Doc {
 	return parse(text, readHead(text))
 }
 
-// reparse parses a text that was made from the one of d. If the frontmatter is the same, it is not
-// parsed again.
-func (d *Doc) reparse(text []byte) *Doc {
+// Reparse is Parse for a text that was made from the one of d. If the frontmatter is the same, it is
+// not parsed again, and the result shares it with d.
+func (d *Doc) Reparse(text []byte) *Doc {
 	same := d.text[:d.Body]
 	if d.Problem != nil || !bytes.HasSuffix(same, []byte{'\n'}) || !bytes.HasPrefix(text, same) {
 		return Parse(text)

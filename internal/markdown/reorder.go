@@ -364,7 +364,7 @@ func (r *reordering) end(last int, rest []byte) {
 // which then contains the section.
 func (r *reordering) result() (ReorderResult, error) {
 	r.orphans()
-	after := r.d.reparse(r.out)
+	after := r.d.Reparse(r.out)
 	if after.Body != r.d.Body || !bytes.Equal(r.out[:after.Body], r.text[:r.d.Body]) || !sameStructure(r.want, after.Headings) {
 		return ReorderResult{}, malformed("the text around the section would be parsed differently; close its fences")
 	}

@@ -40,7 +40,7 @@ func SwapSection(text []byte, section int, other []byte, of int) (ReorderResult,
 		return res, s, err
 	}
 	if exact := spliced(text, was, other, s); sameButBlanks(exact.Text, res.Text) {
-		if exact.Doc = d.reparse(exact.Text); r.reads(exact.Doc) {
+		if exact.Doc = d.Reparse(exact.Text); r.reads(exact.Doc) {
 			exact.Conflicts = res.Conflicts
 			return exact, s, nil
 		}

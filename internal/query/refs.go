@@ -42,34 +42,45 @@ func (e *evaluator) refTarget(n *index.Note, r *index.Ref) refTarget {
 }
 
 // refsOf calls f with each reference of an item: of a note all references, of a section those of
-// its subtree, of a trait those on its line or in its field. It is the same relation as covers, in
+// its subtree, of a trait those on its line or in its field. It is the same relation as ownsAny, in
 // the direction from the item to its references.
 func refsOf(i Item, f func(*index.Ref)) {
-	n := i.note()
-	switch {
-	case i.Kind == Traits && i.Trait.Field:
-		// The value of a field can have several lines, so its references are found by the field.
-		for j := range n.Refs {
-			if r := &n.Refs[j]; ofTrait(i.Trait, r) {
-				f(r)
-			}
-		}
-		return
-	case i.Kind == Traits:
-		for _, r := range n.RefsOnLine(i.Trait.Line) {
-			if ofTrait(i.Trait, r) {
-				f(r)
-			}
-		}
-		return
+	refs := i.note().Refs
+	// The value of a field can have several lines, so its references are found by the field.
+	if i.Kind == Traits && !i.Trait.Field {
+		refs = i.note().RefsOnLine(i.Trait.Line)
 	}
-	// Scopes of references are section numbers, which are consecutive in a subtree.
-	first, end := subtree(n, i.scope())
-	for j := range n.Refs {
-		if r := &n.Refs[j]; r.Scope >= first && r.Scope < end {
+	o := ownerOf(i)
+	for j := range refs {
+		if r := &refs[j]; o.owns(r) {
 			f(r)
 		}
 	}
+}
+
+// A refOwner tells which references of a note belong to an item: to a trait or, if trait is nil, to
+// the sections from first up to, not including, end.
+type refOwner struct {
+	trait      *index.Trait
+	first, end int
+}
+
+// ownerOf returns the refOwner of an item.
+func ownerOf(i Item) (o refOwner) {
+	if i.Kind == Traits {
+		return refOwner{trait: i.Trait}
+	}
+	o.first, o.end = subtree(i.note(), i.scope())
+	return o
+}
+
+// owns reports whether a reference in the note of the item belongs to the item.
+func (o refOwner) owns(r *index.Ref) bool {
+	if o.trait != nil {
+		return ofTrait(o.trait, r)
+	}
+	// Scopes of references are section numbers, which are consecutive in a subtree.
+	return r.Scope >= o.first && r.Scope < o.end
 }
 
 // ofTrait reports whether a reference on the line of a trait belongs to the trait.
@@ -101,15 +112,6 @@ func endOf(s *index.Section) int {
 		return int(^uint(0) >> 1)
 	}
 	return s.SubtreeEnd + 1
-}
-
-// covers reports whether a reference in the note of an item belongs to the item.
-func covers(i Item, r *index.Ref) bool {
-	if i.Kind == Traits {
-		return ofTrait(i.Trait, r)
-	}
-	first, end := subtree(i.note(), i.scope())
-	return r.Scope >= first && r.Scope < end
 }
 
 // addTargets adds the targets of the references of an item, and all objects that contain them, to
@@ -150,17 +152,21 @@ func (e *evaluator) refersTo(b Branch, t *Test) term {
 			refs = e.refsInto(n, set())
 			known[n] = refs
 		}
-		return anyCovered(i, refs)
+		return ownsAny(i, refs)
 	}}
 }
 
 // manyMore is the ratio of notes to targets from which refersTo uses backlinks.
 const manyMore = 8
 
-// anyCovered reports whether any of the references belongs to an item.
-func anyCovered(i Item, refs []*index.Ref) bool {
+// ownsAny reports whether any of the references belongs to an item.
+func ownsAny(i Item, refs []*index.Ref) bool {
+	if len(refs) == 0 {
+		return false
+	}
+	o := ownerOf(i)
 	for _, r := range refs {
-		if covers(i, r) {
+		if o.owns(r) {
 			return true
 		}
 	}
@@ -198,7 +204,7 @@ func (e *evaluator) byBacklinks(t *Test) term {
 		}
 		return refs
 	})
-	out := term{cost: nested, holds: func(i Item) bool { return anyCovered(i, known()[i.note()]) }}
+	out := term{cost: nested, holds: func(i Item) bool { return ownsAny(i, known()[i.note()]) }}
 	for _, id := range e.targetIDs(t) {
 		out.most += e.refs.CountBacklinks(id)
 	}

@@ -40,20 +40,24 @@ func apply(text []byte, edits []edit) []byte {
 	return out.Bytes()
 }
 
-// holds reports whether a text parses as all edits intend, with the same number of headings and as
-// valid as before. An edit that changed anything else in the structure of the note is thus refused.
-func (w *rewriting) holds(text []byte, edits []edit) bool {
-	d := markdown.Parse(text)
+// parsed returns a text with edits in parsed form; nil if it does not parse as all edits intend, with
+// the same number of headings and as valid as before. An edit that changed anything else in the
+// structure of the note is thus refused.
+func (w *rewriting) parsed(text []byte, edits []edit) *markdown.Doc {
+	d := w.doc.Reparse(text)
 	if (d.Problem == nil) != (w.doc.Problem == nil) || len(d.Headings) != len(w.doc.Headings) {
-		return false
+		return nil
 	}
 	for _, e := range edits {
 		if !e.holds(d) {
-			return false
+			return nil
 		}
 	}
-	return true
+	return d
 }
+
+// holds reports whether a text parses as all edits intend; see parsed.
+func (w *rewriting) holds(text []byte, edits []edit) bool { return w.parsed(text, edits) != nil }
 
 // maxTried is the largest number of edits of a note that are tried one by one if they cannot be
 // made together.
@@ -63,12 +67,18 @@ const maxTried = 200
 // reported in Unwritable.
 func (w *rewriting) result() Result {
 	done, text := w.edits, apply(w.text, w.edits)
-	if len(done) > 0 && !w.holds(text, done) {
-		done, text = w.oneByOne()
+	var parsed *index.Parsed
+	if len(done) > 0 {
+		if d := w.parsed(text, done); d != nil {
+			parsed = index.NewParsed(w.note.Path, text, d)
+		} else {
+			done, text = w.oneByOne()
+		}
 	}
 	slices.Sort(w.unwritable)
 	return Result{
-		Text: text, Count: len(done) + w.freed, Sources: sourcesOf(done), Unwritable: w.unwritable, Gained: w.gained,
+		Text: text, Parsed: parsed, Count: len(done) + w.freed, Sources: sourcesOf(done),
+		Unwritable: w.unwritable, Gained: w.gained,
 	}
 }
 

@@ -46,6 +46,7 @@ type Relinker struct {
 	resolveBefore, resolveAfter *index.Resolver
 	ids                         map[string]string // new ids of notes and sections, by old id
 	old                         map[string]string // old ids of notes, by new id
+	forks                       []*Relinker       // for the goroutines of RewriteAll; see fork
 
 	// Blocks maps the old places of moved blocks that references may lead to, to the ids of the
 	// notes that contain them now.
@@ -175,6 +176,8 @@ type Result struct {
 	Count   int    // number of rewritten references
 	Sources []Source
 
+	Parsed *index.Parsed // the new text in parsed form; nil if it was not parsed
+
 	// Unwritable has the lines of references that cannot be rewritten to lead to the same object as
 	// before.
 	Unwritable []int
@@ -210,14 +213,22 @@ func hasNoReferences(n *index.Note, text []byte) bool {
 // texts contains the text of each note of ids, and the results have the same order. Each result is
 // that of Rewrite.
 func (r *Relinker) RewriteAll(ids []string, texts [][]byte) []Result {
-	results := make([]Result, len(ids))
-	parts := min(runtime.GOMAXPROCS(0), len(ids))
+	return r.all(len(ids), func(r *Relinker, i int) Result { return r.Rewrite(ids[i], texts[i]) })
+}
+
+// all returns the results of calling one for each number below n, on as many goroutines as there are
+// processors. Each goroutine has a Relinker of its own.
+func (r *Relinker) all(n int, one func(r *Relinker, i int) Result) []Result {
+	results := make([]Result, n)
+	parts := min(runtime.GOMAXPROCS(0), n)
+	for len(r.forks) < parts {
+		r.forks = append(r.forks, r.fork())
+	}
 	var group sync.WaitGroup
-	for part := range parts {
+	for part, own := range r.forks[:parts] {
 		group.Go(func() {
-			own := r.fork()
-			for i := part; i < len(ids); i += parts {
-				results[i] = own.Rewrite(ids[i], texts[i])
+			for i := part; i < n; i += parts {
+				results[i] = one(own, i)
 			}
 		})
 	}
@@ -230,6 +241,7 @@ func (r *Relinker) RewriteAll(ids []string, texts [][]byte) []Result {
 func (r *Relinker) fork() *Relinker {
 	own := *r
 	own.resolveBefore, own.resolveAfter = r.before.Resolver(), r.after.Resolver()
+	own.forks = nil
 	return &own
 }
 

@@ -8,17 +8,33 @@ import (
 	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
-// WriteInFull rewrites some references of a note in full, in double brackets: with the id of their
-// object, their fragment and their display text. wanted selects them by line and target as written.
-// A reference that does not resolve stays as it is. The vault does not change, so both states are
-// idx, and text must be the text of the note in it.
-func WriteInFull(idx *index.Index, id string, text []byte, wanted func(line int, target string) bool) Result {
-	r := New(idx, idx, nil)
-	was, is, ok := r.note(id)
+// A Wanted selects references of a note that are written in full.
+type Wanted struct {
+	ID   string // of the note
+	Text []byte // of the note
+
+	// Wants reports whether a reference is selected, by its line and its target as written.
+	Wants func(line int, target string) bool
+}
+
+// WriteInFull rewrites the selected references of several notes in full, in double brackets: with
+// the id of their object, their fragment and their display text. A reference that does not resolve
+// stays as it is. The vault does not change, so the texts must be those of the notes in idx. The
+// results are in the order of the notes, which are rewritten on as many goroutines as there are
+// processors.
+func WriteInFull(idx *index.Index, notes []Wanted) []Result {
+	return New(idx, idx, nil).all(len(notes), func(r *Relinker, i int) Result { return r.writeInFull(notes[i]) })
+}
+
+// writeInFull is WriteInFull for one note.
+func (r *Relinker) writeInFull(n Wanted) Result {
+	was, is, ok := r.note(n.ID)
 	if !ok || is.Quarantine != nil {
-		return Result{Text: text}
+		return Result{Text: n.Text}
 	}
-	w := &rewriting{Relinker: r, from: was, note: is, text: text, doc: markdown.Parse(text), selects: wanted}
+	w := &rewriting{
+		Relinker: r, from: was, note: is, text: n.Text, doc: markdown.Parse(n.Text), selects: n.Wants,
+	}
 	w.values()
 	w.references()
 	return w.result()

@@ -49,9 +49,10 @@ func (tx *Tx) Touched() bool { return tx.staging > tx.from }
 // settle normalizes the commit before it is written, so that it is the one that a single step would
 // have made. It drops notes that are unchanged in the end. The ids of traits stay those that
 // earlier steps saw.
-func (tx *Tx) settle() { tx.draft.Settle(adoptIDs, tx.isSame) }
+func (tx *Tx) settle() { tx.draft.Settle(tx.isSame) }
 
-// adoptIDs sets the ids of traits and nodes in a staged note to those in the index.
+// adoptIDs sets the ids of traits and nodes in a staged note to those in the index; see
+// eventlog.Options.Adopt.
 func adoptIDs(after *index.Index, n *eventlog.Note) {
 	if note, ok := after.Kept(n.Path); ok && !n.Erased {
 		n.Traits = note.TraitIDs()

@@ -143,7 +143,7 @@ func (tx *Tx) Unindexed() (all []*index.Note) {
 
 // Index returns the index with the changes of the Tx so far. It is computed when it is needed,
 // which costs time in proportion to the staged changes.
-func (tx *Tx) Index() *index.Index { return tx.draft.StateWith(adoptIDs) }
+func (tx *Tx) Index() *index.Index { return tx.draft.State() }
 
 // Text returns the text of a file with the changes of the Tx so far, and whether the file exists.
 // The caller must not change the text. It returns the error of the context if that has ended.
@@ -192,6 +192,13 @@ func (tx *Tx) PutTraits(
 	ctx context.Context, path vault.Path, text []byte, ids []string,
 ) error {
 	return tx.place(ctx, path, eventlog.Note{Text: text, Traits: ids})
+}
+
+// PutParsed is Put with the parsed text, so that the index need not parse it.
+func (tx *Tx) PutParsed(
+	ctx context.Context, path vault.Path, text []byte, parsed *index.Parsed,
+) error {
+	return tx.place(ctx, path, eventlog.Note{Text: text, Parsed: parsed})
 }
 
 // PutNodes is PutTraits with the UIDs of the nodes in the text, in the order of index.Note.NodeIDs;

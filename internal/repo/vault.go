@@ -108,7 +108,7 @@ func NewVault(o VaultOptions) (*Vault, error) {
 	var err error
 	v.log, err = eventlog.New(eventlog.Options[*index.Index]{
 		Table: o.Table, Bucket: o.Bucket, Part: o.Part, Listed: o.Listed, Now: o.Now, Apply: foldNotes,
-		Step: stepNotes, Build: v.build, SilentUpTo: func() uint64 { return v.from },
+		Step: stepNotes, Adopt: adoptIDs, Build: v.build, SilentUpTo: func() uint64 { return v.from },
 		Imaged: v.imaged, ImageItems: o.ImageItems,
 		Imaging: &eventlog.Imaging[*index.Index]{
 			Draw:   func(x *index.Index) eventlog.Drawing { return x.Image() },
@@ -232,8 +232,10 @@ func changed(c *eventlog.Commit, at eventlog.PartRef) index.Commit {
 
 // changeOf returns a note in the form that the index takes. at is the place of its part.
 func changeOf(n *eventlog.Note, at eventlog.PartRef) index.Change {
+	parsed, _ := n.Parsed.(*index.Parsed)
 	return index.Change{
-		Path: n.Path, Text: n.Text, Deleted: n.Deleted, TraitIDs: n.Traits, Nodes: index.UnpackUIDs(n.Nodes),
+		Path: n.Path, Text: n.Text, Parsed: parsed, Deleted: n.Deleted,
+		TraitIDs: n.Traits, Nodes: index.UnpackUIDs(n.Nodes),
 		Times: pastOf(n.Past), From: n.From, Since: n.Since, Body: index.Body(at),
 	}
 }

@@ -194,7 +194,9 @@ func TestCollisions(t *testing.T) {
 // TestIfVersion checks CONTRACT §3: if_version is satisfied if nothing that the call touches
 // changed after it.
 func TestIfVersion(t *testing.T) {
-	v := newVault(t, engine(t))
+	v := openVault(t, engine(t), repo.Limits{})
+	first := []eventlog.Note{{Path: "first.md", Text: []byte("first")}}
+	require.NoError(t, v.Create(t.Context(), caller(), first))
 	change(t, v, edit{"a.md", "a"}, edit{"b.md", "b"})
 	change(t, v, edit{"b.md", "bb"})
 	change(t, v, edit{"c.md", "c"})
@@ -215,6 +217,10 @@ func TestIfVersion(t *testing.T) {
 		{"future", 5, []edit{{"a.md", "x"}}, "v4"},
 		{"future, and a new note", 5, []edit{{"new.md", "x"}}, "v4"},
 		{"past, and a new note", 1, []edit{{"new.md", "x"}}, ""},
+		{"v0, and a new note", eventlog.VersionZero, []edit{{"new.md", "x"}}, ""},
+		{"v0, and a note", eventlog.VersionZero, []edit{{"a.md", "x"}}, "v2"},
+		{"v0, and a note of v1", eventlog.VersionZero, []edit{{"first.md", "x"}}, "v1"},
+		{"the first, and a note of v1", 1, []edit{{"first.md", "x"}}, ""},
 		{"its own change", 2, []edit{{"a.md", "x"}, {"a.md", "y"}, {"a.md", ""}}, ""},
 	} {
 		call := caller()

@@ -44,9 +44,8 @@ func Call(c auth.Caller, m Mutation, f *tool.Family) (eventlog.Call, error) {
 		return call, fault.New(f.Malformed, "if_version must be a version such as %q", "v42").
 			With("argument", "if_version")
 	}
-	call.IfVersion = v
-	if v == 0 {
-		call.IfVersion = 1 // 0 means no check, so v0 is checked as v1, the first commit
+	if call.IfVersion = v; v == 0 {
+		call.IfVersion = eventlog.VersionZero
 	}
 	return call, nil
 }

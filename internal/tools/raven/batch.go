@@ -197,7 +197,7 @@ func countOperations(n int) error {
 // The location and the fixes are those of the cause, so that a client that shows only the outer
 // fault still leads to the problem.
 func batchFault(i int, f *fault.Fault) *fault.Fault {
-	all := fault.New(fault.BatchFailed, "Operation %d failed: %s", i, f.Message).With("cause", string(f.Code))
+	all := fault.New(fault.BatchFailed, "Operation %d failed: %s", i, f.Summary()).With("cause", string(f.Code))
 	all.FailedAt, all.Location, all.Fixes = &i, f.Location, f.Fixes
 	return all
 }

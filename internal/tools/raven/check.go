@@ -259,6 +259,7 @@ func (c *vaultCheck) answer(ctx context.Context, in checkIn) (checkOut, error) {
 	failed := fault.New(fault.ValidationFailed, "the check found %s and %s", mutation.Count(out.Errors, "error"),
 		mutation.Count(out.Warnings, "warning"))
 	failed.Errors = errs
+	failed.Message = failed.Summary()
 	return out, failed
 }
 

@@ -92,8 +92,7 @@ func (in checkFilter) noteID() string {
 
 // run drafts the fixes and counts the issues that remain.
 //
-// The steps are: check the vault and collect the findings that have a fix; fix the texts, one note
-// at a time; move notes that are in the wrong folder, which updates the references to them; and
+// The steps are: check the vault and collect the findings that have a fix; fix the texts; move notes that are in the wrong folder, which updates the references to them; and
 // check again to count what remains. Texts come before moves, because findings are located by the
 // path that the note had during the check. It runs in a transaction, so another writer's commit in
 // between repeats all of it.
@@ -119,8 +118,8 @@ func (in checkFixIn) run(ctx context.Context, tx *repo.Tx, out *checkFixOut) err
 			len(x.paths), maxBulkNotes).
 			With("notes", len(x.paths)).Fix("fix one folder at a time")
 	}
-	for _, path := range x.paths {
-		if err := x.note(ctx, path); err != nil {
+	for paths := range slices.Chunk(x.paths, relinkedAtOnce) {
+		if err := x.fix(ctx, paths); err != nil {
 			return err
 		}
 	}
@@ -206,47 +205,71 @@ func (x *fixer) record(f finding, reason string) {
 	x.out.Fixed = append(x.out.Fixed, one)
 }
 
-// note fixes the findings in the text of one note: first traits, from the last to the first,
-// because they are found by position; then references; then fields. A protected note is skipped.
+// A fixedNote is a note whose findings are being fixed in its text.
+type fixedNote struct {
+	path      string
+	was, text []byte
+	parsed    *index.Parsed // of text, if it is known
+	findings  []finding
+	failed    map[int]bool // indexes of the findings whose edits failed
+}
+
+// fix fixes the findings in the texts of some notes: in each note first traits, from the last to the
+// first, because they are found by position; then references, in all notes at once; then fields. A
+// protected note is skipped.
 //
-// All edits are made on the text in memory, and the note is staged once. An edit that fails leaves
+// All edits are made on the texts in memory, and each note is staged once. An edit that fails leaves
 // the text as it was, and its finding is reported as skipped. If the vault's settings or the
-// caller's token do not allow a change of the note, all its findings are reported as skipped, with
+// caller's token do not allow a change of a note, all its findings are reported as skipped, with
 // that reason.
-func (x *fixer) note(ctx context.Context, path string) error {
-	text, _, err := x.tx.Text(ctx, vault.Path(path))
-	if err != nil {
-		return err
+func (x *fixer) fix(ctx context.Context, paths []string) error {
+	notes := make([]*fixedNote, len(paths))
+	for i, path := range paths {
+		text, _, err := x.tx.Text(ctx, vault.Path(path))
+		if err != nil {
+			return err
+		}
+		notes[i] = &fixedNote{path: path, was: text, text: text, findings: x.notes[path], failed: map[int]bool{}}
+		notes[i].edit(true)
 	}
-	was, all := text, x.notes[path]
-	failed := map[int]bool{}
-	edit := func(inTraits bool) {
-		for i, f := range slices.Backward(all) {
-			if f.fix.edit == nil || inTraits != (f.inTrait) {
-				continue
-			}
-			now, err := f.fix.edit(text)
-			if err != nil {
-				failed[i] = true
-				continue
-			}
-			text = now
+	x.expandRefs(notes)
+	for _, n := range notes {
+		n.edit(false)
+		if err := x.put(ctx, n); err != nil {
+			return err
 		}
 	}
-	edit(true)
-	text = x.expandRefs(path, text, all, failed)
-	edit(false)
+	return nil
+}
+
+// edit makes the edits of the findings in traits or, if inTraits is false, of the others.
+func (n *fixedNote) edit(inTraits bool) {
+	for i, f := range slices.Backward(n.findings) {
+		if f.fix.edit == nil || inTraits != f.inTrait {
+			continue
+		}
+		now, err := f.fix.edit(n.text)
+		if err != nil {
+			n.failed[i] = true
+			continue
+		}
+		n.text, n.parsed = now, nil
+	}
+}
+
+// put stages a note, and records its findings.
+func (x *fixer) put(ctx context.Context, n *fixedNote) error {
 	locked := ""
-	if string(text) != string(was) {
-		if err := x.tx.Put(ctx, vault.Path(path), text); isLocked(err) {
+	if string(n.text) != string(n.was) {
+		if err := x.tx.PutParsed(ctx, vault.Path(n.path), n.text, n.parsed); isLocked(err) {
 			locked = fault.Of(err).Message
 		} else if err != nil {
 			return err
 		}
 	}
-	for i, f := range all {
+	for i, f := range n.findings {
 		switch {
-		case failed[i]:
+		case n.failed[i]:
 			x.record(f, "it cannot be changed without changing other text")
 		default:
 			x.record(f, locked)
@@ -261,35 +284,49 @@ func isLocked(err error) bool {
 	return fault.Is(err, fault.ReadOnly) || fault.Is(err, fault.PermissionDenied)
 }
 
-// expandRefs returns the text with references replaced by full ids, which lead to the same objects as
-// when the vault was checked. It sets failed for the indexes of
-// the findings whose references cannot be rewritten.
+// expandRefs replaces references in the texts of notes by full ids, which lead to the same objects as
+// when the vault was checked. It sets failed for the findings whose references cannot be rewritten.
 //
 // References are identified by their line and their target as written: the same target twice in one
 // line is rewritten twice, which is right, because both have the same problem.
-func (x *fixer) expandRefs(path string, text []byte, all []finding, failed map[int]bool) []byte {
-	type place struct {
-		line   int
-		target string
+func (x *fixer) expandRefs(notes []*fixedNote) {
+	var some []*fixedNote
+	var wanted []relink.Wanted
+	for _, n := range notes {
+		if refs := n.refs(); len(refs) > 0 {
+			some = append(some, n)
+			wanted = append(wanted, relink.Wanted{
+				ID: vault.Path(n.path).ID(), Text: n.text,
+				Wants: func(line int, target string) bool { return refs[refPlace{line, target}] },
+			})
+		}
 	}
-	wanted := map[place]bool{}
-	for _, f := range all {
+	for i, res := range relink.WriteInFull(x.checked, wanted) {
+		n := some[i]
+		n.text, n.parsed = res.Text, res.Parsed
+		for j, f := range n.findings {
+			if f.fix.ref != "" && slices.Contains(res.Unwritable, f.fault.Location.Line) {
+				n.failed[j] = true
+			}
+		}
+	}
+}
+
+// A refPlace identifies the references of a note with the same target in one line.
+type refPlace struct {
+	line   int
+	target string
+}
+
+// refs returns the references of the note that are replaced by full ids.
+func (n *fixedNote) refs() map[refPlace]bool {
+	refs := map[refPlace]bool{}
+	for _, f := range n.findings {
 		if f.fix.ref != "" {
-			wanted[place{f.fault.Location.Line, f.fix.ref}] = true
+			refs[refPlace{f.fault.Location.Line, f.fix.ref}] = true
 		}
 	}
-	if len(wanted) == 0 {
-		return text
-	}
-	res := relink.WriteInFull(x.checked, vault.Path(path).ID(), text, func(line int, target string) bool {
-		return wanted[place{line, target}]
-	})
-	for i, f := range all {
-		if f.fix.ref != "" && slices.Contains(res.Unwritable, f.fault.Location.Line) {
-			failed[i] = true
-		}
-	}
-	return res.Text
+	return refs
 }
 
 // move moves the notes that are in the wrong folder, and updates the references to them. If one of

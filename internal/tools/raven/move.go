@@ -290,7 +290,7 @@ func (u *refUpdates) take(ctx context.Context, tx *repo.Tx, at vault.Path, res r
 	}
 	u.total += res.Count
 	u.sources = append(u.sources, res.Sources...)
-	return tx.Put(ctx, at, res.Text)
+	return tx.PutParsed(ctx, at, res.Text, res.Parsed)
 }
 
 // effects returns sentences about the references for the side effects of the answer.

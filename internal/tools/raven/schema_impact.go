@@ -265,12 +265,13 @@ func (e *schemaEdit) leaves(idx *index.Index) []string {
 	return effects
 }
 
-// becomes returns sentences about existing text in the vault that a new type or trait applies to.
+// becomes returns sentences about existing text in the vault that a new type or trait applies to. It
+// visits only the notes with such text.
 func (e *schemaEdit) becomes(idx *index.Index) []string {
 	effects, n := []string{}, 0
 	switch name := e.thing.Name; e.thing.Kind {
 	case kindType:
-		for note := range idx.Notes("") {
+		for note := range idx.Declaring(name, "") {
 			if note.DeclaredType == name {
 				n++
 			}
@@ -285,7 +286,7 @@ func (e *schemaEdit) becomes(idx *index.Index) []string {
 				" this type "+mutation.Plural(n, "is", "are")+" of it")
 		}
 	case kindTrait:
-		for note := range idx.Notes("") {
+		for note := range idx.NotesWithTrait(name, "") {
 			for _, t := range note.Annotations {
 				if t.Type == name && !t.Field {
 					n++

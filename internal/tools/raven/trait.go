@@ -135,9 +135,10 @@ func (l *lineCache) load(t *index.Trait) *lineCache {
 		l.refs = refsInFields(t.Note.Object(-1))
 		return l
 	}
-	for _, r := range t.Note.RefsOnLine(t.Line) {
-		if !r.InField {
-			l.refs = append(l.refs, r)
+	refs := t.Note.RefsOnLine(t.Line)
+	for i := range refs {
+		if !refs[i].InField {
+			l.refs = append(l.refs, &refs[i])
 		}
 	}
 	return l

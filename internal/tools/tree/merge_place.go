@@ -485,18 +485,16 @@ func (m *merger) stage(ctx context.Context) error {
 	return nil
 }
 
-// removeFiles stages the removal of a note, or of a folder with all its files, to the trash. Files
-// that are not notes are removed without a copy in the trash.
+// removeFiles stages the removal of a note, or of a folder with all its files, to the trash. The
+// files of folders, with their orders, go there too, as tree_remove_node moves them.
 func (m *merger) removeFiles(ctx context.Context, n tree.Node) error {
 	for f := range filesBelow(m.tree.Index, n) {
 		text, _, err := m.Text(ctx, vault.Path(f.Path))
 		if err != nil {
 			return err
 		}
-		if f.Note != nil {
-			if _, err := m.Trash(ctx, vault.Path(f.Path), text); err != nil {
-				return err
-			}
+		if _, err := m.Trash(ctx, vault.Path(f.Path), text); err != nil {
+			return err
 		}
 		if err := m.Remove(ctx, vault.Path(f.Path)); err != nil {
 			return err

@@ -158,7 +158,7 @@ func TestStrategies(t *testing.T) {
 
 // TestReplaceOfFolders covers what the strategy replace does to notes and folders: it removes, makes, and orders them.
 func TestReplaceOfFolders(t *testing.T) {
-	p := open(t, map[string]string{"a/one.md": "1\n", "a/two.md": "2\n", "a/sub/three.md": "3\n", "a/sub/four.md": "4\n", "b.md": "b\n"})
+	p := open(t, map[string]string{"a/one.md": "1\n", "a/two.md": "2\n", "a/sub/three.md": "3\n", "a/sub/four.md": "4\n", "a/sub/_folder.md": "---\ntitle: Sub\n---\n", "b.md": "b\n"})
 	root := p.exported(t, "a/")
 	children := root["children"].([]any) // sub/, one, two
 	root["children"] = []any{children[2], args{"nodeId": "a/new", "title": "New", "body": "n"}, children[1], args{"nodeId": "a/more/", "children": []any{args{"nodeId": "a/more/x"}}}}
@@ -168,7 +168,7 @@ func TestReplaceOfFolders(t *testing.T) {
 		"a/_folder.md": "---\norder:\n  - two\n  - new\n  - one\n  - more/\n---\n", "a/two.md": "2\n", "a/new.md": "# New\n\nn\n", "a/one.md": "1\n",
 		"a/more/x.md": "", "b.md": "b\n",
 	}, p.tracked(t))
-	require.Len(t, p.trash(t), 2)
+	require.Equal(t, map[string]bool{".trash/a/sub/_folder.md": true, ".trash/a/sub/four.md": true, ".trash/a/sub/three.md": true}, p.trash(t))
 	require.Equal(t, "a/two a/new a/one a/more/", ids(p.data(t, "list_children", args{"nodeId": "a/"})))
 }
 

@@ -244,12 +244,12 @@ func (r *restorer) now(t *tree.Tree) map[string]*index.File {
 	return files
 }
 
-// takeAway drafts the removal of files that the snapshot does not have. Notes that were created
-// later go to the trash, even if a file of the snapshot replaces them at their path. A note that
-// the snapshot has at another path is removed without a copy in the trash.
+// takeAway drafts the removal of files that the snapshot does not have. Notes and files of folders
+// that were created later go to the trash, even if a file of the snapshot replaces them at their
+// path. A file that the snapshot has at another path is removed without a copy in the trash.
 //
-// Without the copy in the trash, a restore would remove notes that were created after the snapshot
-// and that its caller may not know. A note that is only moved back has its text in the snapshot.
+// Without the copy in the trash, a restore would remove texts that were written after the snapshot
+// and that its caller may not know. A file that is only moved back has its text in the snapshot.
 func (r *restorer) takeAway(ctx context.Context, e *edit, now map[string]*index.File, out *snapshotRestoreOut) error {
 	for _, path := range slices.Sorted(maps.Keys(now)) {
 		f, then := now[path], r.files[path]
@@ -262,9 +262,9 @@ func (r *restorer) takeAway(ctx context.Context, e *edit, now map[string]*index.
 		if err != nil {
 			return err
 		}
-		// The note was created after the snapshot, so its text is in no version that the restore
+		// The file was created after the snapshot, so its text is in no version that the restore
 		// brings back.
-		if !known && f.Note != nil {
+		if !known {
 			if _, err := e.Trash(ctx, vault.Path(path), text); err != nil {
 				return err
 			}

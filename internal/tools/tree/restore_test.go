@@ -115,6 +115,16 @@ func TestRestore(t *testing.T) {
 	require.Equal(t, changed, p.tracked(t), "the restore is taken back")
 }
 
+// TestRestoreTrashesFilesOfFolders covers that the file of a folder that was created later goes to the trash with its notes.
+func TestRestoreTrashesFilesOfFolders(t *testing.T) {
+	p := open(t, map[string]string{"a/x.md": "x\n", "a/_folder.md": "---\ntitle: A\n---\n"})
+	id := p.write(t, "snapshot_create", args{"label": "s"})["snapshotId"]
+	p.put(t, map[string]string{"b/_folder.md": "---\ntitle: B\n---\n", "b/y.md": "y\n", "a/_folder.md": "---\ntitle: Other\n---\n"})
+	p.write(t, "snapshot_restore", args{"snapshotId": id})
+	require.Equal(t, map[string]string{"a/x.md": "x\n", "a/_folder.md": "---\ntitle: A\n---\n"}, p.tracked(t))
+	require.Equal(t, map[string]bool{".trash/b/_folder.md": true, ".trash/b/y.md": true}, p.trash(t))
+}
+
 // tracked are the texts of all files of the vault but those in the trash.
 func (p *place) tracked(t testing.TB) map[string]string {
 	all := p.files(t)
