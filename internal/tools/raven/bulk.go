@@ -91,7 +91,7 @@ func (b bulkIn) found(ctx context.Context, tx *repo.Tx, kind query.Kind) ([]quer
 	if _, err := state.Schema(tx.Index()); err != nil {
 		return nil, err
 	}
-	v := view{state.View{Index: tx.Index(), Clock: state.Clock(tx.Index(), tx.Now())}}
+	v := view{View: state.View{Index: tx.Index(), Clock: state.Clock(tx.Index(), tx.Now())}}
 	wanted, err := queryRequest{Query: b.Query, Filter: b.Filter}.read(v)
 	if err != nil {
 		return nil, err
