@@ -19,12 +19,12 @@ type weighted struct {
 // Its memory is reused by later queries of the same analyzer, because a query of a large index
 // needs some megabytes.
 type gatherer struct {
-	x      *Index
-	norms  norms
-	arena  []weighted // memory of the lists
-	sums   []float32  // by slot of a layer; all 0 between uses
-	seen   []uint64   // bits: the slots that have a sum
-	first  *firstWeights
+	x     *Index
+	norms norms
+	arena []weighted // memory of the lists
+	sums  []float32  // by slot of a layer; all 0 between uses
+	seen  []uint64   // bits: the slots that have a sum
+	first *firstWeights
 
 	// Memory of a ranker, by layer and document; rows are all 0 between uses.
 	scores [][]float64
