@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/tool"
 )
 
 // A Target specifies where the tools are and which caller they are called as. It comes from the
@@ -209,16 +210,13 @@ func (t *Target) source(flag string) string {
 	return name
 }
 
-// maxName is the maximum length, in characters, of the name of an agent or a session (CONTRACT §3).
-const maxName = 128
-
 // check returns a fault if a name is longer than servers accept. Such a name would otherwise be
 // refused as a malformed header.
 func (t Target) check() error {
 	for _, given := range []struct{ flag, name string }{{"agent", t.Agent}, {"session", t.Session}} {
-		if utf8.RuneCountInString(given.name) > maxName {
+		if utf8.RuneCountInString(given.name) > tool.MaxActor {
 			return fault.New(fault.InvalidParameter, "%s must have at most %d characters",
-				t.From[given.flag], maxName)
+				t.From[given.flag], tool.MaxActor)
 		}
 	}
 	return nil

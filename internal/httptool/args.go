@@ -62,10 +62,6 @@ func shared(name string) func(*tool.Tool) (tool.Arg, bool) {
 // verbatim returns a header value unchanged, and false if it is empty.
 func verbatim(value string) (string, bool) { return value, value != "" }
 
-// maxName is the maximum length, in characters, of the name of an agent or a session (CONTRACT
-// §3).
-const maxName = 128
-
 // unquote parses an entity tag: "v42". It also accepts a weak one, because a proxy that compresses
 // a response may weaken its tag. A list of tags, and *, are invalid.
 func unquote(value string) (string, bool) {
@@ -186,9 +182,9 @@ func (g *gathering) addHeader(h header, values []string) error {
 	if ok {
 		return g.addText(a.Name, []string{value})
 	}
-	if !utf8.ValidString(value) || utf8.RuneCountInString(value) > maxName {
+	if !utf8.ValidString(value) || utf8.RuneCountInString(value) > tool.MaxActor {
 		return fault.New(g.tool.Family.Malformed, "header %s must be UTF-8 of at most %d characters",
-			h.name, maxName)
+			h.name, tool.MaxActor)
 	}
 	*h.of(g.caller) = value
 	return nil

@@ -252,7 +252,9 @@ func (n *Note) ObjectsAfter(typ string, after Location) iter.Seq[Object] {
 			if typ == "" && typeMark(marks[i]) == noType || typ != "" && typeMark(marks[i]) != mark {
 				continue
 			}
-			if o := n.Object(i - 1); o.isOf(typ) && !yield(o) {
+			// The mark of plain sections is unique, so only the marks of other types need a check.
+			o := n.Object(i - 1)
+			if (mark == noType || typ == "" || o.isOf(typ)) && !yield(o) {
 				return
 			}
 		}

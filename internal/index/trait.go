@@ -3,6 +3,7 @@ package index
 import (
 	"bytes"
 	"iter"
+	"slices"
 	"sort"
 	"time"
 
@@ -67,6 +68,19 @@ func (t *Trait) Pin() string {
 		return ""
 	}
 	return t.Note.pins[t.Line]
+}
+
+// NumberOf returns the position of an annotation of the note in Annotations.
+func (n *Note) NumberOf(t *Trait) int {
+	all, here := n.Annotations, t.Location()
+	if t.Field {
+		return slices.Index(all, t)
+	}
+	at := sort.Search(len(all), func(i int) bool { return !all[i].Field && !here.After(all[i].Location()) })
+	for at < len(all) && all[at] != t {
+		at++
+	}
+	return at
 }
 
 // Parent returns the object that contains the trait.

@@ -214,4 +214,7 @@ func noSection(slug string) error {
 	return fault.New(fault.NotFound, "the note has no section %q", slug)
 }
 
+// noHeading returns the error for a position without a heading.
+func noHeading() error { return fault.New(fault.NotFound, "the note has no such section") }
+
 func noText() error { return fault.New(fault.InvalidValue, "there is no text to add") }

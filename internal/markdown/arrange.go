@@ -128,14 +128,13 @@ func (d *Doc) headingsIn(s Span) []Heading {
 	return some
 }
 
-// RestoreSection adds the text of a removed section to a note: after the section with the slug
-// behind, or at the end of the note if that is empty. It returns the new note and the line of the
-// section. The errors are those of InsertSection.
-// The text may contain several headings; all of them may have any slug, because they are new to the
-// note.
-func RestoreSection(text, section []byte, behind string) (out []byte, line int, err error) {
+// RestoreSection adds the text of a removed section to a note at a place. It returns the new note
+// and the line of the section. The errors are those of InsertSection, but the level of the heading
+// stays, whatever the place requires. The text may contain several headings; all of them may have
+// any slug, because they are new to the note.
+func RestoreSection(text, section []byte, to SectionPlace) (out []byte, line int, err error) {
 	d := Parse(text)
-	at, _, err := d.placeOf(text, SectionPlace{After: behind})
+	at, _, err := d.placeOf(text, to)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -175,10 +174,18 @@ func RenameSection(text []byte, slug, title string) (out []byte, renamed Heading
 // sections may change. It returns NOT_FOUND if the note has no section with the slug, and
 // INVALID_VALUE for a text with markup or a heading in a quote or a list.
 func SetHeading(text []byte, slug, title string) ([]byte, error) {
+	k, err := Parse(text).headingOf(slug)
+	if err != nil {
+		return nil, err
+	}
+	return SetHeadingAt(text, k, title)
+}
+
+// SetHeadingAt is SetHeading for a heading that is named as for SetArgumentsAt.
+func SetHeadingAt(text []byte, k int, title string) ([]byte, error) {
 	d := Parse(text)
-	k := slices.IndexFunc(d.Headings, func(h Heading) bool { return h.Slug == slug })
-	if k < 0 {
-		return nil, noSection(slug)
+	if k < 0 || k >= len(d.Headings) {
+		return nil, noHeading()
 	}
 	h := d.Headings[k]
 	if !h.Title && !isBlock(text, h) {

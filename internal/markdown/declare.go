@@ -15,11 +15,22 @@ import (
 // section without a declaration gets `::section(key=value)` below its heading. Nothing else
 // changes, and Parse returns the given values for the new note.
 //
-// It returns NOT_FOUND if the note has no section with the slug. A key or a value that a
-// declaration cannot contain is INVALID_FIELD or INVALID_VALUE; so is a declaration that cannot be
-// changed in place.
+// If several sections have the slug, the first is changed; see SetArgumentsAt. It returns NOT_FOUND
+// if the note has no section with the slug. A key or a value that a declaration cannot contain is
+// INVALID_FIELD or INVALID_VALUE; so is a declaration that cannot be changed in place.
 func SetArguments(text []byte, slug string, fields []Field) ([]byte, error) {
-	e, err := newDeclarationEditor(text, slug)
+	at, err := Parse(text).headingOf(slug)
+	if err != nil {
+		return nil, err
+	}
+	return SetArgumentsAt(text, at, fields)
+}
+
+// SetArgumentsAt is SetArguments for a section that is named by the index of its heading in
+// Doc.Headings, because declarations can repeat an id. It returns NOT_FOUND if the note has no such
+// heading.
+func SetArgumentsAt(text []byte, heading int, fields []Field) ([]byte, error) {
+	e, err := newDeclarationEditor(text, heading)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +44,16 @@ func SetArguments(text []byte, slug string, fields []Field) ([]byte, error) {
 // declaration of type section without fields is removed with its line; any other becomes its bare
 // name. Keys that the declaration does not have are ignored. The errors are those of SetArguments.
 func UnsetArguments(text []byte, slug string, keys []string) ([]byte, error) {
-	e, err := newDeclarationEditor(text, slug)
+	at, err := Parse(text).headingOf(slug)
+	if err != nil {
+		return nil, err
+	}
+	return UnsetArgumentsAt(text, at, keys)
+}
+
+// UnsetArgumentsAt is UnsetArguments for a section that is named as for SetArgumentsAt.
+func UnsetArgumentsAt(text []byte, heading int, keys []string) ([]byte, error) {
+	e, err := newDeclarationEditor(text, heading)
 	if err != nil {
 		return nil, err
 	}
@@ -55,12 +75,11 @@ type declarationEditor struct {
 	eol   string
 }
 
-// newDeclarationEditor returns the editor of a section's declaration, or NOT_FOUND.
-func newDeclarationEditor(text []byte, slug string) (*declarationEditor, error) {
+// newDeclarationEditor returns the editor of the declaration of the i-th heading, or NOT_FOUND.
+func newDeclarationEditor(text []byte, i int) (*declarationEditor, error) {
 	d := Parse(text)
-	i := slices.IndexFunc(d.Headings, func(h Heading) bool { return h.Slug == slug })
-	if i < 0 {
-		return nil, noSection(slug)
+	if i < 0 || i >= len(d.Headings) {
+		return nil, noHeading()
 	}
 	return &declarationEditor{d, text, i, d.Headings[i], lineBreak(text)}, nil
 }

@@ -49,6 +49,30 @@ func (d *Doc) Section(slug string) (Heading, bool) {
 	return Heading{}, false
 }
 
+// HeadingAt returns the index in Headings of the section at a position, which counts all headings
+// but the title, from 1. It returns -1 if there is none.
+func (d *Doc) HeadingAt(section int) int {
+	for i, h := range d.Headings {
+		if h.Title {
+			continue
+		}
+		if section--; section == 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+// headingOf returns the index of the first heading with a slug, or NOT_FOUND.
+func (d *Doc) headingOf(slug string) (int, error) {
+	for i := range d.Headings {
+		if d.Headings[i].Slug == slug {
+			return i, nil
+		}
+	}
+	return -1, noSection(slug)
+}
+
 // OwnEnd returns the offset where the note's own text ends: its first heading that is not its
 // title, or the end.
 func (d *Doc) OwnEnd() int {

@@ -32,10 +32,21 @@ func SetType(text []byte, typ string) ([]byte, error) {
 // returns NOT_FOUND for an unknown slug, INVALID_VALUE for a section without declaration, and
 // VALIDATION_FAILED if the slug of the section would change.
 func SetDeclaredType(text []byte, slug, typ string) ([]byte, error) {
-	h, ok := Parse(text).Section(slug)
-	if !ok {
-		return nil, noSection(slug)
+	at, err := Parse(text).headingOf(slug)
+	if err != nil {
+		return nil, err
 	}
+	return SetDeclaredTypeAt(text, at, typ)
+}
+
+// SetDeclaredTypeAt is SetDeclaredType for a section that is named as for SetArgumentsAt.
+func SetDeclaredTypeAt(text []byte, heading int, typ string) ([]byte, error) {
+	d := Parse(text)
+	if heading < 0 || heading >= len(d.Headings) {
+		return nil, noHeading()
+	}
+	h := d.Headings[heading]
+	slug := h.Slug
 	if h.Declaration == nil {
 		return nil, fault.New(fault.InvalidValue, "the section %q has no declaration", slug).With("line", h.Line)
 	}

@@ -162,6 +162,9 @@ func TestCallSaysWhoCalls(t *testing.T) {
 	got = who(`{}`, header...)
 	require.Equal(t, map[string]any{"principal": "local", "agent": "a1", "session": "s1",
 		"read_only": true, "request_id": "r-1"}, got)
+	long := strings.Repeat("é", 128)
+	require.Equal(t, long, who(`{}`, "X-Agent-Id", long)["agent"], "characters count, not bytes")
+	require.Equal(t, long, who(`{"agent_id":"` + long + `"}`)["agent"])
 	got = who(`{"agent_id":"a2","session":"s2"}`, header...)
 	require.Equal(t, "a2", got["agent"], "an argument is nearer than a header")
 	require.Equal(t, "s2", got["session"])

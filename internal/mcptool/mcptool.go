@@ -56,9 +56,6 @@ const Path = "/mcp"
 // maxBody is the maximum size of a request body in bytes (CONTRACT §5).
 const maxBody = tool.MaxBody
 
-// maxName is the maximum length, in bytes, of an agent or a session in a header.
-const maxName = 128
-
 // Options configure an endpoint. The zero value works. Functions in it must be safe for concurrent
 // use.
 type Options struct {
@@ -290,9 +287,9 @@ func (e *endpoint) admit(r *http.Request, v *view) (auth.Caller, error) {
 		"X-Agent-Id": &caller.Agent, "X-Session-Id": &caller.Session,
 	} {
 		value := h.Get(name)
-		if len(value) > maxName || len(h.Values(name)) > 1 || !utf8.ValidString(value) {
+		if utf8.RuneCountInString(value) > tool.MaxActor || len(h.Values(name)) > 1 || !utf8.ValidString(value) {
 			return caller, fault.New(fault.InvalidParameter,
-				"header %s must be one value in UTF-8, of at most %d bytes", name, maxName)
+				"header %s must be one value in UTF-8, of at most %d characters", name, tool.MaxActor)
 		}
 		*field = cmp.Or(value, *field)
 	}

@@ -120,7 +120,7 @@ func (e *evaluator) onPage(q Query, page Page, after *mark) Answer {
 	if after != nil {
 		from = after.location()
 	}
-	e.planOf(&q.Branches[0]).run(e, func(i Item) {
+	add := func(i Item) bool {
 		a.Total++
 		switch {
 		case after != nil && !i.Location().After(from):
@@ -129,7 +129,24 @@ func (e *evaluator) onPage(q Query, page Page, after *mark) Answer {
 		default:
 			a.More = true
 		}
-	})
+		return true
+	}
+	p := e.planOf(&q.Branches[0])
+	for n := range p.walk("") {
+		if e.failed != nil || !p.in.Has(n.Path) {
+			break
+		}
+		before, behind := n.Path < from.Path, n.Path > from.Path
+		switch {
+		case p.countIn != nil && (before || behind && len(a.Items) == page.Limit):
+			// The items of this note are on other pages.
+			count := p.countIn(n)
+			a.Total += count
+			a.More = a.More || behind && count > 0
+		case !p.inNote(e, n, index.Location{}, add):
+			return a
+		}
+	}
 	return a
 }
 

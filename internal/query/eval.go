@@ -141,6 +141,10 @@ type term struct {
 
 	// traits returns the traits of a note that can pass, in reading order; nil: all can.
 	traits func(*index.Note) []*index.Trait
+
+	// countIn returns the number of items of the branch in a note that pass, with the same visits as
+	// tests of all of them, but without reading the items; nil: they must be tested.
+	countIn func(*index.Note) int
 }
 
 // The prices of terms.

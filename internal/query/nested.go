@@ -30,15 +30,30 @@ func (e *evaluator) nested(b Branch, t *Test) term {
 	in := e.within(b, t)
 	out := term{most: e.estimate(t), cost: nested, notes: in.notes}
 	switch t.Op {
-	case In:
-		out.holds = func(i Item) bool {
-			scope, ok := holderOf(i)
-			return ok && in.get(i.note()).has(scope+1)
+	case In, Within:
+		holds := func(n *index.Note, scope int) bool {
+			if t.Op == In {
+				return in.get(n).has(scope + 1)
+			}
+			return in.get(n).hasAround(n, scope)
 		}
-	case Within:
 		out.holds = func(i Item) bool {
 			scope, ok := holderOf(i)
-			return ok && in.get(i.note()).hasAround(i.note(), scope)
+			return ok && holds(i.note(), scope)
+		}
+		if b.Kind == Traits {
+			traits := e.Index.AllTraitNumbers(b.Name)
+			out.countIn = func(n *index.Note) (count int) {
+				for i := range traits(n) {
+					if !e.visit(1) {
+						break
+					}
+					if holds(n, n.TraitScope(i)) {
+						count++
+					}
+				}
+				return count
+			}
 		}
 	default: // has and contains: the holders are members of the set
 		out.holds = func(i Item) bool { return in.get(i.note()).has(i.scope() + 1) }
@@ -162,11 +177,11 @@ func (e *evaluator) within(b Branch, t *Test) *perNote[bits] {
 				scopes = b.scopes(scopes[:0], n)
 				waiting = scopes
 			}
-			e.eachIn(n, t, func(i Item) bool {
+			e.eachScope(n, t, func(scope int) bool {
 				if found == nil {
 					found = &bits{}
 				}
-				found.addFor(t.Op, i)
+				found.addFor(t.Op, n, scope)
 				// Drop the objects that are known to have an item; stop when none is left.
 				for len(waiting) > 0 && found.has(waiting[0]+1) {
 					waiting = waiting[1:]
@@ -176,6 +191,45 @@ func (e *evaluator) within(b Branch, t *Test) *perNote[bits] {
 			return found
 		},
 	}
+}
+
+// eachScope calls f for each item in a note that the query of a test finds, until f returns false:
+// with the scope of the item itself for in and within, and with that of its holder for has and
+// contains, where a note has no holder and is left out.
+//
+// Of traits that are found by their values, only the scopes are read.
+func (e *evaluator) eachScope(n *index.Note, t *Test, f func(scope int) bool) {
+	if !e.byValue(t) {
+		e.eachIn(n, t, func(i Item) bool {
+			if t.Op == In || t.Op == Within {
+				return f(i.scope())
+			}
+			scope, ok := holderOf(i)
+			return !ok || f(scope)
+		})
+		return
+	}
+	for i := range t.Query {
+		p := e.planOf(&t.Query[i])
+		if !p.mayBeIn(n) {
+			continue
+		}
+		for at := range n.TraitNumbers(p.name, p.passesValue) {
+			if !e.visit(1) || !f(n.TraitScope(at)) {
+				return
+			}
+		}
+	}
+}
+
+// byValue reports whether the query of a test finds traits by nothing but their values.
+func (e *evaluator) byValue(t *Test) bool {
+	for i := range t.Query {
+		if !e.planOf(&t.Query[i]).byValue() {
+			return false
+		}
+	}
+	return t.Target == ""
 }
 
 // scopes appends the positions of the sections of a note that are objects of the branch to all;
@@ -191,19 +245,10 @@ func (b Branch) scopes(all []int, n *index.Note) []int {
 	return all
 }
 
-// addFor adds an item that a nested query found: for has its holder, for contains all its
-// holders, for in and within the item itself.
-func (b *bits) addFor(op Op, i Item) {
-	n, scope := i.note(), i.scope()
-	if op == In || op == Within {
-		b.set(scope + 1)
-		return
-	}
-	scope, ok := holderOf(i)
-	if !ok {
-		return
-	}
-	// For contains, all sections around the holder are holders too, up to the note.
+// addFor adds the scope of an item that a nested query found; see eachScope. For contains, it adds
+// all holders of the item.
+func (b *bits) addFor(op Op, n *index.Note, scope int) {
+	// All sections around the holder are holders too, up to the note.
 	for ; op == Contains && scope >= 0; scope = n.Sections[scope].Parent {
 		b.set(scope + 1)
 	}
@@ -214,15 +259,13 @@ func (b *bits) addFor(op Op, i Item) {
 // of the tested trait, and its results are kept by line. traits of the term are the traits on these
 // lines, so the other traits of the note are not visited.
 func (e *evaluator) at(b Branch, t *Test) term {
+	own := e.Index.AllTraitNumbers(b.Name)
 	in := &perNote[lines]{
 		candidates: func() []*index.Note { return e.candidateNotes(t) },
 		find: func(n *index.Note) *lines {
-			var found lines
-			e.eachIn(n, t, func(i Item) bool {
-				found.add(i.Trait)
-				return true
-			})
-			if found == nil {
+			found := lines{note: n}
+			e.eachNumber(n, t, found.add)
+			if found.traits == nil {
 				return nil
 			}
 			return &found
@@ -230,7 +273,47 @@ func (e *evaluator) at(b Branch, t *Test) term {
 	}
 	return term{
 		most: e.estimate(t), cost: nested, notes: in.notes,
-		holds:  func(i Item) bool { return in.get(i.note()).hasOther(i.Trait) },
-		traits: func(n *index.Note) []*index.Trait { return in.get(n).neighbours(b.Name) },
+		holds: func(i Item) bool { return in.get(i.note()).hasOther(i.note().NumberOf(i.Trait)) },
+		traits: func(n *index.Note) (all []*index.Trait) {
+			for i := range in.get(n).neighbours(own) {
+				all = append(all, n.Annotations[i])
+			}
+			return all
+		},
+		countIn: func(n *index.Note) (count int) {
+			found := in.get(n)
+			for i := range found.neighbours(own) {
+				if !e.visit(1) {
+					break
+				}
+				if found.hasOther(i) {
+					count++
+				}
+			}
+			return count
+		},
+	}
+}
+
+// eachNumber calls f with the position, in the note, of each trait that the query of a test finds.
+func (e *evaluator) eachNumber(n *index.Note, t *Test, f func(int)) {
+	if !e.byValue(t) {
+		e.eachIn(n, t, func(i Item) bool {
+			f(n.NumberOf(i.Trait))
+			return true
+		})
+		return
+	}
+	for i := range t.Query {
+		p := e.planOf(&t.Query[i])
+		if !p.mayBeIn(n) {
+			continue
+		}
+		for at := range n.TraitNumbers(p.name, p.passesValue) {
+			if !e.visit(1) {
+				return
+			}
+			f(at)
+		}
 	}
 }

@@ -201,6 +201,11 @@ func (p *plan) inNote(e *evaluator, n *index.Note, after index.Location, found f
 	return true
 }
 
+// byValue reports whether the plan finds exactly the traits whose values pass.
+func (p *plan) byValue() bool {
+	return p.kind == Traits && p.near == nil && p.traits == nil && (p.holds == nil || p.count != nil)
+}
+
 // test calls found with an item of the root if it passes the test. It returns false if the caller
 // must stop.
 func (p *plan) test(e *evaluator, i Item, found func(Item) bool) bool {

@@ -1,8 +1,8 @@
 package query
 
 import (
+	"iter"
 	"slices"
-	"sort"
 
 	"github.com/rookeryhq/rookery/internal/index"
 )
@@ -160,67 +160,54 @@ func (p *perNote[T]) notes() []*index.Note {
 	return slices.DeleteFunc(p.candidates(), func(n *index.Note) bool { return p.get(n) == nil })
 }
 
-// lines are traits of a note, sorted by line.
+// lines are traits of a note, by their positions in it.
 //
-// The fields of a note count as one line, with number 0.
-type lines []lineTrait
-
-// A lineTrait is a trait with its line.
-type lineTrait struct {
-	line  int // 0: the fields of the note
-	trait *index.Trait
+// The fields of a note count as one line.
+type lines struct {
+	note   *index.Note
+	traits []int // sorted
 }
 
-// lineOf returns the line of a trait, which it shares with other traits; 0 for the fields of the
-// note.
-func lineOf(t *index.Trait) int {
-	if t.Field {
-		return 0
-	}
-	return t.Line
-}
-
-// add inserts a trait. It is fast if traits are added in the order of their lines, as a single
-// branch yields them.
-func (l *lines) add(t *index.Trait) {
-	line, at := lineOf(t), len(*l)
-	for at > 0 && (*l)[at-1].line > line {
+// add inserts a trait. It is fast if traits are added in their order, as a single branch yields
+// them.
+func (l *lines) add(trait int) {
+	at := len(l.traits)
+	for at > 0 && l.traits[at-1] > trait {
 		at--
 	}
-	*l = slices.Insert(*l, at, lineTrait{line, t})
+	l.traits = slices.Insert(l.traits, at, trait)
 }
 
-// hasOther reports whether a trait other than t is on the line of t.
-func (l *lines) hasOther(t *index.Trait) bool {
+// hasOther reports whether a trait other than this one is on its line.
+func (l *lines) hasOther(trait int) bool {
 	if l == nil {
 		return false
 	}
-	line := lineOf(t)
-	at := sort.Search(len(*l), func(i int) bool { return (*l)[i].line >= line })
-	for ; at < len(*l) && (*l)[at].line == line; at++ {
-		if (*l)[at].trait != t {
+	line := l.note.LineOfTrait(trait)
+	at, _ := slices.BinarySearch(l.traits, line)
+	for ; at < len(l.traits) && l.note.LineOfTrait(l.traits[at]) == line; at++ {
+		if l.traits[at] != trait {
 			return true
 		}
 	}
 	return false
 }
 
-// neighbours returns the traits of a type on the lines, in reading order.
-func (l *lines) neighbours(typ string) []*index.Trait {
-	if l == nil {
-		return nil
-	}
-	var all []*index.Trait
-	for i, each := range *l {
-		// The traits of a line are listed once.
-		if i > 0 && (*l)[i-1].line == each.line {
-			continue
+// neighbours yields those of some traits of the note that are on the lines, in reading order.
+func (l *lines) neighbours(of func(*index.Note) iter.Seq[int]) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		if l == nil {
+			return
 		}
-		for _, t := range each.trait.OnLine() {
-			if t.Type == typ && t.Defined {
-				all = append(all, t)
+		at := 0
+		for i := range of(l.note) {
+			line := l.note.LineOfTrait(i)
+			for at < len(l.traits) && l.note.LineOfTrait(l.traits[at]) < line {
+				at++
+			}
+			if at == len(l.traits) || l.note.LineOfTrait(l.traits[at]) == line && !yield(i) {
+				return
 			}
 		}
 	}
-	return all
 }

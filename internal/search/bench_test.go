@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -93,6 +94,15 @@ func BenchmarkSearch(b *testing.B) {
 	}
 }
 
+// cpuTime is how long the process has run on a processor: what it took on a busy machine is that.
+func cpuTime() time.Duration {
+	var u syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
 // remembered is an index of memories, twenty in a thread, and some intents.
 func remembered(n int) (*search.Index, []string) {
 	var changes []search.Change
@@ -132,6 +142,17 @@ func BenchmarkMemories(b *testing.B) {
 			slices.Sort(took)
 			b.ReportMetric(float64(took[len(took)/2].Microseconds()), "p50-µs")
 			b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-µs")
+		})
+		b.Run(fmt.Sprintf("ranking of %d", n), func(b *testing.B) {
+			b.ReportAllocs()
+			began := cpuTime()
+			for i := 0; b.Loop(); i++ {
+				q := search.PlainQuery(intents[i%len(intents)])
+				if _, err := x.Search(q, search.Options{Limit: 5}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric((cpuTime()-began).Seconds()*1e6/float64(b.N), "cpu-µs/op")
 		})
 		data := x.AppendImage(nil)
 		b.Run(fmt.Sprintf("open image of %d", n), func(b *testing.B) {

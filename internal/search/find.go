@@ -382,10 +382,11 @@ func (s *searcher) results(page *ranking, total int, partial bool) (Results, err
 		list, behind = list[:s.Limit], list[s.Limit].score
 	}
 	r := Results{Items: make([]Hit, 0, len(list)), Total: total, Partial: partial}
-	marker := newMarker(s.x.analyzer, s.concepts)
-	marker.length = s.Snippet
 	shows := s.Text != nil && s.Snippet > 0
+	var marker *marker
 	if shows {
+		marker = newMarker(s.x.analyzer, s.concepts)
+		marker.length = s.Snippet
 		s.prefetch(list)
 	}
 	for _, f := range list {

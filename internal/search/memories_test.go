@@ -163,7 +163,7 @@ func TestPersonsOfSeveralWords(t *testing.T) {
 	x = add(x, "a", "deploy the harbour", search.Person{Name: "release-bot", Whole: true})
 	x = add(x, "b", "deploy the harbour", search.Person{Name: "Alice Holm"})
 	x = add(x, "c", "deploy the harbour", search.Person{Name: "Alice Berg"})
-	theirs := func(query string) (all []string) {
+	theirsIn := func(x *search.Index, query string) (all []string) {
 		for _, h := range recall(t, x, query) {
 			if h.Why.Parts.Person > 0 {
 				all = append(all, h.Doc)
@@ -172,11 +172,20 @@ func TestPersonsOfSeveralWords(t *testing.T) {
 		slices.Sort(all)
 		return all
 	}
+	theirs := func(query string) []string { return theirsIn(x, query) }
 	require.Empty(t, theirs("the release deploy"), "one word of an agent's id is no name")
 	require.Equal(t, []string{"a"}, theirs("what did release-bot deploy"))
-	require.Equal(t, []string{"b", "c"}, theirs("what did alice deploy"))
+	require.Empty(t, theirs("what did alice deploy"), "there are two of that name")
+	for _, h := range recall(t, x, "what did alice deploy") {
+		require.Positive(t, h.Why.Parts.Text)
+	}
 	require.Equal(t, []string{"c"}, theirs("what did Alice Berg deploy"))
 	require.Empty(t, theirs("what did Holm and Berg deploy"))
+	plain := add(x, "d", "deploy the harbour", search.Person{Name: "Alice"})
+	require.Equal(t, []string{"d"}, theirsIn(plain, "what did alice deploy"), "one has the whole name")
+	require.Equal(t, []string{"c"}, theirsIn(plain, "what did Alice Berg deploy"))
+	one := x.With([]search.Change{{Doc: "c", Deleted: true}})
+	require.Equal(t, []string{"b"}, theirsIn(one, "what did alice deploy"), "there is one of that name")
 	x = x.With([]search.Change{{Doc: "c", Deleted: true}})
 	require.Empty(t, theirs("what did Berg deploy"), "nothing of the person is left")
 }

@@ -186,6 +186,12 @@ func (r *ranker) compareOwn(a, b ownScore) int {
 	return cmp.Compare(r.x.layers[a.layer].path(int(a.doc)), r.x.layers[b.layer].path(int(b.doc)))
 }
 
+// A foundOwn is a document with the step of its own score; see sift.
+type foundOwn struct {
+	ref
+	step int32
+}
+
 // siftSteps is the number of steps into which sift divides the range of scores.
 const siftSteps = 1024
 
@@ -198,7 +204,9 @@ func (r *ranker) sift(most int) (best []ref, doubtful []ownScore) {
 	highest := 0.
 	for _, scores := range r.ownScores {
 		for _, score := range scores {
-			highest = max(highest, score)
+			if score > highest {
+				highest = score
+			}
 		}
 	}
 	if highest == 0 {
@@ -208,14 +216,17 @@ func (r *ranker) sift(most int) (best []ref, doubtful []ownScore) {
 	// sorting all of them.
 	var steps [siftSteps + 1]int
 	scale := siftSteps / highest
-	for _, scores := range r.ownScores {
-		for _, score := range scores {
+	found := r.gather.found[:0]
+	for layer, scores := range r.ownScores {
+		for doc, score := range scores {
 			if score > 0 {
-				r.foundOwn++
-				steps[int(score*scale)]++
+				step := int(score * scale)
+				steps[step]++
+				found = append(found, foundOwn{ref{int32(layer), int32(doc)}, int32(step)})
 			}
 		}
 	}
+	r.foundOwn, r.gather.found = len(found), found
 	// least becomes the highest step such that it and the steps above it have at least most
 	// documents. All documents above it are among the best, those in it possibly.
 	least, n := siftSteps, steps[siftSteps]
@@ -223,18 +234,12 @@ func (r *ranker) sift(most int) (best []ref, doubtful []ownScore) {
 		n += steps[least-1]
 	}
 	best = make([]ref, 0, most+len(r.named))
-	for layer, scores := range r.ownScores {
-		for doc, score := range scores {
-			if score == 0 {
-				continue
-			}
-			of := ref{int32(layer), int32(doc)}
-			switch step := int(score * scale); {
-			case step == least:
-				doubtful = append(doubtful, ownScore{of, score})
-			case step > least:
-				best = append(best, of)
-			}
+	for i := range found {
+		switch f := &found[i]; {
+		case int(f.step) > least:
+			best = append(best, f.ref)
+		case int(f.step) == least:
+			doubtful = append(doubtful, ownScore{f.ref, r.ownScores[f.layer][f.doc]})
 		}
 	}
 	return best, doubtful

@@ -49,13 +49,14 @@ func personTerms(scan *scanner, persons []Person) []string {
 	return slices.Compact(terms)
 }
 
-// A personDocs contains, by layer, the sorted heads of the documents of the person that a query
+// A personDocs contains, by layer, the sorted heads of the documents of the one person that a query
 // names.
 type personDocs struct{ heads [][]uint32 }
 
-// docsOfPerson returns the naming of a query with these words. It returns nil if the query names no
-// person, or if no name matches all words that match a name. If several names do, it covers all
-// of them.
+// docsOfPerson returns the documents of the one person that a query with these words names. It
+// returns nil if the query names no person, or several: if no name matches all words that match a
+// name, or if several names do (reference/retrieval.md §1). Of several names, one that the query
+// contains as a whole counts: "ada" names the person ada and not ada lovelace.
 //
 // Each word, or sequence of words, that matches names restricts the names to those that match it
 // too. So "Ada" and "Lovelace" together name a single person, even if there are other Adas.
@@ -73,10 +74,25 @@ func (x *Index) docsOfPerson(words []string) *personDocs {
 			}
 		}
 	}
-	if len(common) == 0 {
-		return nil
+	if len(common) > 1 {
+		maps.DeleteFunc(common, func(name string, _ bool) bool { return !hasAll(words, name) })
 	}
-	return x.docsOfNames(common)
+	for name := range common {
+		if len(common) == 1 {
+			return x.docsOfName(name)
+		}
+	}
+	return nil
+}
+
+// hasAll reports whether a query contains all words of a name.
+func hasAll(words []string, name string) bool {
+	for word := range strings.FieldsSeq(name) {
+		if !slices.Contains(words, word) {
+			return false
+		}
+	}
+	return true
 }
 
 // personsAt returns sets of names that match a query from one of its words on: the names that
@@ -119,14 +135,11 @@ func nameOf(term string) string {
 	return name
 }
 
-// docsOfNames returns the naming of the documents that have any of the names.
-func (x *Index) docsOfNames(names map[string]bool) *personDocs {
-	var forms []form
-	for name := range names {
-		// A document lists a name under terms of one kind. Both kinds are looked up.
-		first, _, _ := strings.Cut(name, " ")
-		forms = append(forms, form{term: personName + name}, form{term: personWord + first + " " + name})
-	}
+// docsOfName returns the documents of a name.
+func (x *Index) docsOfName(name string) *personDocs {
+	// A document lists a name under terms of one kind. Both kinds are looked up.
+	first, _, _ := strings.Cut(name, " ")
+	forms := []form{{term: personName + name}, {term: personWord + first + " " + name}}
 	n := &personDocs{make([][]uint32, len(x.layers))}
 	for i := range x.layers {
 		n.heads[i] = x.layers[i].slotsOf(forms)
@@ -134,7 +147,7 @@ func (x *Index) docsOfNames(names map[string]bool) *personDocs {
 	return n
 }
 
-// has reports whether the document with this head is in the naming.
+// has reports whether the document with this head is of the person.
 func (n *personDocs) has(layer int, head uint32) bool {
 	_, ok := slices.BinarySearch(n.heads[layer], head)
 	return ok

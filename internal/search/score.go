@@ -19,12 +19,12 @@ type weighted struct {
 // Its memory is reused by later queries of the same analyzer, because a query of a large index
 // needs some megabytes.
 type gatherer struct {
-	x      *Index
-	norms  norms
-	arena  []weighted // memory of the lists
-	sums   []float32  // by slot of a layer; all 0 between uses
-	seen   []uint64   // bits: the slots that have a sum
-	single *singleWeights
+	x     *Index
+	norms norms
+	arena []weighted // memory of the lists
+	sums  []float32  // by slot of a layer; all 0 between uses
+	seen  []uint64   // bits: the slots that have a sum
+	first *firstWeights
 
 	// Memory of a ranker, by layer and document; rows are all 0 between uses.
 	scores [][]float64
@@ -38,18 +38,22 @@ type gatherer struct {
 	order   []threadPosition
 	merged  []threadPosition
 	keys    []uint64
+	found   []foundOwn
 }
 
-// shortField is the length, in words, from which the weight of an occurrence is not precomputed.
+// shortField is the length, in words, from which the weight of occurrences is not precomputed.
 const shortField = 512
 
-// A singleWeights contains the weight of one occurrence in the first field of a slot, by the width of the
-// slot.
+// fewTimes is the largest number of occurrences whose weight is precomputed.
+const fewTimes = 4
+
+// A firstWeights contains the weights of occurrences in the first field of a slot, by their number
+// from 1 to fewTimes, less one, and by the width of the slot.
 //
 // It is computed again when the average lengths of fields change, which are part of norms.
-type singleWeights struct {
+type firstWeights struct {
 	norms   norms
-	weights [2 * shortField]float32
+	weights [fewTimes][2 * shortField]float32
 }
 
 // The width of a slot is the length of its first field, plus shortField for a head. It is wide if
@@ -77,11 +81,14 @@ func (s *segment) widths() []uint16 {
 	return all
 }
 
-// newSingleWeights computes the weights for some norms.
-func newSingleWeights(n norms) *singleWeights {
-	o := &singleWeights{norms: n}
-	for i := range uint32(shortField) {
-		o.weights[i], o.weights[shortField+i] = float32(n.unit[0].of(1, i)), float32(n.first.of(1, i))
+// newFirstWeights computes the weights for some norms.
+func newFirstWeights(n norms) *firstWeights {
+	o := &firstWeights{norms: n}
+	for times := range o.weights {
+		for i := range uint32(shortField) {
+			o.weights[times][i] = float32(n.unit[0].of(uint32(times)+1, i))
+			o.weights[times][shortField+i] = float32(n.first.of(uint32(times)+1, i))
+		}
 	}
 	return o
 }
@@ -93,8 +100,8 @@ func (x *Index) gatherer() *gatherer {
 		g = &gatherer{}
 	}
 	g.x, g.norms, g.arena = x, x.norms(), g.arena[:0]
-	if g.single == nil || g.single.norms != g.norms {
-		g.single = newSingleWeights(g.norms)
+	if g.first == nil || g.first.norms != g.norms {
+		g.first = newFirstWeights(g.norms)
 	}
 	return g
 }
@@ -245,7 +252,7 @@ func (s *segment) termsOf(f form) (first, end int) {
 // whose row is 0, but counts the documents.
 func (g *gatherer) appendTerm(l *liveSegment, term int, weight float32, rows []int32) (docs int) {
 	data := part(l.lists, l.listEnds, term)
-	list, widths, once := g.arena, l.widths(), g.single
+	list, widths, first := g.arena, l.widths(), &g.first.weights
 	if rows == nil {
 		list = slices.Grow(list, len(data)) // a posting takes at least one byte
 	}
@@ -257,8 +264,20 @@ func (g *gatherer) appendTerm(l *liveSegment, term int, weight float32, rows []i
 		if at++; head >= 0x80 {
 			head, at = longUvarint(data, at-1)
 		}
-		counts := [fields]uint32{1, 0, 0}
-		if head&3 != onceInFirst {
+		// Most postings are of few occurrences in the first field, whose weight is precomputed.
+		var counts [fields]uint32
+		times := uint64(1)
+		switch head & 3 {
+		case onceInFirst:
+		case timesInFirst:
+			if at < len(data) && data[at] < 0x80 {
+				times = uint64(data[at])
+				at++
+			} else {
+				times, at = longUvarint(data, at)
+			}
+		default:
+			times = 0
 			counts, at = countsAt(data, at, head&3)
 		}
 		slot := next + head>>2
@@ -278,10 +297,10 @@ func (g *gatherer) appendTerm(l *liveSegment, term int, weight float32, rows []i
 			continue
 		}
 		worth := float32(0)
-		// Most postings are a single occurrence in the first field, whose weight is precomputed.
-		if width := widths[slot]; head&3 == onceInFirst && width < wide {
-			worth = once.weights[width]
+		if width := widths[slot]; times-1 < fewTimes && width < wide {
+			worth = first[times-1][width]
 		} else {
+			counts[0] += uint32(times)
 			worth = float32(g.norms.count(&l.slots[slot], &counts))
 		}
 		list = append(list, weighted{uint32(slot), weight * worth})

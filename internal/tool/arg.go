@@ -30,6 +30,9 @@ type Page struct {
 	PageToken string `json:"page_token,omitempty" size:"token" means:"token" jsonschema:"meta.next_page_token of the page before"`
 }
 
+// Requested returns p, so that code for all inputs that embed it can read it.
+func (p Page) Requested() Page { return p }
+
 // Mutation is embedded in the input of every tool that changes a vault or the tenant. A family that
 // spells these arguments differently uses a struct of its own; see Marked.
 type Mutation struct {

@@ -15,6 +15,7 @@ import (
 // Maximum lengths of the texts of a call, in characters, by kind of argument. The tag `size` of a
 // field selects the kind, and the tag `max` sets a length of its own; see New.
 const (
+	MaxActor = 128       // names of agents and sessions: at most 512 bytes
 	MaxName  = 512       // names of types, fields, vaults and the like; the default
 	MaxID    = 4 << 10   // ids, paths and references, such as a note's path with a section's name
 	MaxQuery = 16 << 10  // search queries, and values of traits and fields as text

@@ -13,14 +13,16 @@ const isoDate = "2006-01-02"
 // 9999-12-31 compare as strings.
 type Date string
 
-// ParseDate parses `YYYY-MM-DD`. If the text is not a valid date, it returns false, and the Date
-// must not be used.
+// ParseDate returns the day that a text of the form YYYY-MM-DD names. It returns "" and false for
+// any other text, and for a day that does not exist, such as 2026-02-30.
 func ParseDate(s string) (Date, bool) {
 	if len(s) != len(isoDate) || s[4] != '-' || s[7] != '-' {
-		return Date(s), false
+		return "", false
 	}
-	_, err := time.Parse(isoDate, s)
-	return Date(s), err == nil
+	if _, err := time.Parse(isoDate, s); err != nil {
+		return "", false
+	}
+	return Date(s), true
 }
 
 // DateOf returns the day of t in its own zone.

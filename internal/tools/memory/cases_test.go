@@ -432,6 +432,12 @@ var recallCases = []behaviour{
 		require.Equal(t, "NO_RESULTS", out["warned"])
 		goals, _ = p.recall(t, args{"query": "nothing", "strategy": "exact", "task_type": "bug_fix"})
 		require.Equal(t, []string{"auth"}, goals)
+		p.store(t, "cache", false)
+		for only, want := range map[string]string{"success_only": "auth", "failures_only": "cache"} {
+			goals, out = p.recall(t, args{"query": "nothing", "strategy": "exact", only: true})
+			require.Equal(t, []string{want}, goals, only)
+			require.Equal(t, "query", out["query_strategy_used"])
+		}
 	}},
 	{52, "six keys at summary", same, func(t *testing.T, p *place) {
 		id := p.store(t, "g", true)
@@ -698,6 +704,27 @@ var chapterCases = []behaviour{
 		require.EqualValues(t, 2, f.Details["found"])
 		in["min_memories"] = 2
 		require.EqualValues(t, 2, p.do(t, "create_chapter", in)["memory_count"])
+
+		later := p.clock().Add(time.Hour)
+		p.pass(2 * time.Hour)
+		p.store(t, "later", true, tagged("auth", "jwt"))
+		in["min_memories"] = 1
+		in["since"] = later.Format(time.RFC3339)
+		require.EqualValues(t, 1, p.do(t, "create_chapter", in)["memory_count"], "only those since")
+		delete(in, "since")
+		in["before"] = later.Format(time.RFC3339)
+		out := p.do(t, "create_chapter", in)
+		require.EqualValues(t, 2, out["memory_count"], "only those before")
+		require.EqualValues(t, 0, out["total_created"], "it is the chapter that was made first")
+		in["since"] = later.Format(time.RFC3339)
+		in["before"] = later.Add(time.Minute).Format(time.RFC3339)
+		f = p.refused(t, fault.InvalidQuery, "create_chapter", in)
+		require.Contains(t, f.Message, "in this time")
+		for _, name := range []string{"since", "before"} {
+			f = p.refused(t, fault.InvalidQuery, "create_chapter",
+				args{"memory_ids": []string{"mem_a"}, name: later.Format(time.RFC3339)})
+			require.Equal(t, "memory_ids", f.Details["argument"])
+		}
 	}},
 	{77, "errors; one chapter is enough if asked", same, func(t *testing.T, p *place) {
 		p.refused(t, fault.InvalidQuery, "synthesize", args{})

@@ -25,7 +25,8 @@ var listChaptersDoc string
 // these tags.
 //
 // In the first two cases Tags selects nothing: the tags, like Topics, are added to the new
-// chapters. MinMemories is the least size of an automatic chapter, and Title the title of every
+// chapters. Since and Before restrict the memories in the last two cases, and are refused with
+// MemoryIDs. MinMemories is the least size of an automatic chapter, and Title the title of every
 // chapter of the call.
 type createChapterIn struct {
 	tool.Vault
@@ -35,8 +36,8 @@ type createChapterIn struct {
 	Topics      []string     `json:"topics,omitempty" size:"tag" jsonschema:"topics of the chapter, besides those of its tags"`
 	MinMemories int          `json:"min_memories,omitempty" default:"3" min:"1" max:"200" jsonschema:"the minimum number of memories of a chapter"`
 	AutoDetect  bool         `json:"auto_detect,omitempty" jsonschema:"a chapter for each tag that enough of the newest memories share"`
-	Since       tool.Instant `json:"since,omitzero" jsonschema:"auto_detect: not before"`
-	Before      tool.Instant `json:"before,omitzero" jsonschema:"auto_detect: not after"`
+	Since       tool.Instant `json:"since,omitzero" jsonschema:"tags, auto_detect: no memories before"`
+	Before      tool.Instant `json:"before,omitzero" jsonschema:"tags, auto_detect: no memories after"`
 	Limit       int          `json:"limit,omitempty" default:"200" min:"1" max:"200" jsonschema:"auto_detect: memories to look at"`
 	tool.Mutation
 }
@@ -111,6 +112,11 @@ func (f tools) createChapter() *tool.Tool {
 			return createChapterOut{}, fault.New(fault.InvalidQuery, "give memory_ids, tags or auto_detect").
 				With("argument", "memory_ids")
 		}
+		if len(in.MemoryIDs) > 0 && since+before != 0 {
+			return createChapterOut{}, fault.New(fault.InvalidQuery,
+				"since and before cannot be used together with memory_ids, which names the memories").
+				With("argument", "memory_ids").Fix("give tags or auto_detect in place of memory_ids")
+		}
 		window := memory.Filter{Since: since, Before: before}
 		return draft(ctx, f, c, in.Vault.Vault, &in.Mutation,
 			func(_ context.Context, tx *repo.Tx, out *createChapterOut) error {
@@ -131,7 +137,7 @@ func (in *createChapterIn) run(a author, window memory.Filter, out *createChapte
 	case in.AutoDetect:
 		err = in.detect(a, window, out)
 	default:
-		err = in.ofTags(a, out)
+		err = in.ofTags(a, window, out)
 	}
 	if err != nil || len(out.Chapters) == 0 {
 		return err
@@ -162,17 +168,22 @@ func (in *createChapterIn) manual(a author, out *createChapterOut) error {
 	return in.add(a, made, out)
 }
 
-// ofTags creates a chapter of all memories that have all the given tags, whenever they were
-// created. It returns INVALID_QUERY if they are fewer than min_memories. The key of the cluster
-// contains the sorted tags, so that the order of the argument does not lead to a second chapter.
-func (in *createChapterIn) ofTags(a author, out *createChapterOut) error {
-	cards := slices.SortedFunc(a.index().Ranked(memory.Filter{Tags: in.Tags}), func(a, b *memory.Card) int {
+// ofTags creates a chapter of all memories in the window that have all the given tags. It returns
+// INVALID_QUERY if they are fewer than min_memories. The key of the cluster contains the sorted
+// tags, so that the order of the argument does not lead to a second chapter.
+func (in *createChapterIn) ofTags(a author, window memory.Filter, out *createChapterOut) error {
+	window.Tags = in.Tags
+	cards := slices.SortedFunc(a.index().Ranked(window), func(a, b *memory.Card) int {
 		return memory.ByAge(b, a)
 	})
 	if len(cards) < in.MinMemories {
-		return fault.New(fault.InvalidQuery, "only %d memories have all of these tags; a chapter needs %d",
-			len(cards), in.MinMemories).With("reason", "not_enough_memories").With("found", len(cards)).
-			Fix("give fewer tags, or a smaller min_memories")
+		within := ""
+		if window.Since+window.Before != 0 {
+			within = " in this time"
+		}
+		return fault.New(fault.InvalidQuery, "only %d memories have all of these tags%s; a chapter needs %d",
+			len(cards), within, in.MinMemories).With("reason", "not_enough_memories").With("found", len(cards)).
+			Fix("give fewer tags, a longer time, or a smaller min_memories")
 	}
 	tags := slices.Sorted(slices.Values(in.Tags))
 	return in.auto(a, memory.Cluster{Key: "tags:" + joined(tags), Cards: cards}, in.Title, out)

@@ -186,9 +186,7 @@ func (r *recallRun) run(ctx context.Context) error {
 	return r.byWords(ctx)
 }
 
-// filters reports whether the call has filters in addition to the words. It does not count
-// success_only and failures_only, which are no selection of their own: every memory passes one of
-// the two.
+// filters reports whether the call has filters in addition to the words.
 func (in *recallIn) filters() bool {
-	return in.TaskType != "" || in.AgentID != "" || len(in.Tags) > 0 || !in.Since.IsZero() || !in.Before.IsZero()
+	return in.SuccessOnly || in.FailuresOnly || in.TaskType != "" || in.AgentID != "" || len(in.Tags) > 0 || !in.Since.IsZero() || !in.Before.IsZero()
 }

@@ -1,14 +1,12 @@
 package raven
 
 import (
-	"cmp"
 	"context"
 	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/tool"
-	"github.com/rookeryhq/rookery/internal/tools/state"
 )
 
 //go:embed backlinks.md
@@ -30,9 +28,12 @@ type backlinksOut struct {
 	Items      []quotedBacklink `json:"items" jsonschema:"one for each reference"`
 }
 
+// page implements listOut.
+func (o *backlinksOut) page() (*tool.Aside, *[]quotedBacklink) { return &o.Aside, &o.Items }
+
 // backlinks returns the tool raven_backlinks, which lists the references to an object or a day.
 func (f tools) backlinks() *tool.Tool {
-	return viewTool(f, tool.Spec{
+	return listTool(f, tool.Spec{
 		Name: "raven_backlinks", Family: Family, Title: "List backlinks",
 		Doc: backlinksDoc, Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/backlinks"},
@@ -48,16 +49,15 @@ func (f tools) backlinks() *tool.Tool {
 //
 // The texts of the notes on the page are prefetched before the lines are quoted, so that a page
 // costs one round trip to the store and not one for each note.
-func listBacklinks(ctx context.Context, v view, in backlinksIn) (backlinksOut, error) {
-	target, err := locateTarget(v.Index, in.Target, v.Clock)
-	if err != nil {
-		return backlinksOut{}, err
+func listBacklinks(
+	ctx context.Context, v view, in backlinksIn, out *backlinksOut,
+) (_ listing[quotedBacklink], err error) {
+	if out.Target, err = locateTarget(v.Index, in.Target, v.Clock); err != nil {
+		return nil, err
 	}
-	out := backlinksOut{Target: target}
-	q, list := quoter{view: v}, newRenderer(v.Index, rich).backlinks(target)
+	list := v.renderer().backlinks(out.Target)
 	v.Prefetch(ctx, sources(in.Page, list))
-	out.Items, err = state.Page(ctx, pager(&out.Aside, in.Page), list, func(l index.Link) quotedBacklink {
-		return quotedBacklink{backlinkOf(l), q.line(ctx, l)}
-	})
-	return out, cmp.Or(err, q.err)
+	return quoted(v, list, func(l index.Link, line string) quotedBacklink {
+		return quotedBacklink{backlinkOf(l), line}
+	}), nil
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/query"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
@@ -91,7 +92,7 @@ func (b bulkIn) found(ctx context.Context, tx *repo.Tx, kind query.Kind) ([]quer
 	if _, err := state.Schema(tx.Index()); err != nil {
 		return nil, err
 	}
-	v := view{state.View{Index: tx.Index(), Clock: state.Clock(tx.Index(), tx.Now())}}
+	v := view{View: state.View{Index: tx.Index(), Clock: state.Clock(tx.Index(), tx.Now())}}
 	wanted, err := queryRequest{Query: b.Query, Filter: b.Filter}.read(v)
 	if err != nil {
 		return nil, err
@@ -149,7 +150,9 @@ func (b bulkIn) run(
 	for i, item := range slices.Backward(items) { // parts of a note before the note itself
 		one := bulkItem{ID: item.ID(), File: item.Location().Path}
 		err := tx.Part(func() (err error) {
-			one.Status, err = step(ctx, tx, one.ID, a)
+			if err = onlyOne(tx.Index(), item); err == nil {
+				one.Status, err = step(ctx, tx, one.ID, a)
+			}
 			return err
 		})
 		if err != nil {
@@ -169,6 +172,20 @@ func (b bulkIn) run(
 	}
 	out.Items = firstOf(out.Items, maxBulkItems)
 	return out, nil
+}
+
+// onlyOne returns a fault if the id of a result leads to another object: two sections of a note that
+// declare one id. A step knows its object only by the id, and would change the other one.
+func onlyOne(idx *index.Index, i query.Item) error {
+	if i.Kind == query.Traits {
+		return nil
+	}
+	if o, ok := idx.Find(i.ID()); ok && o.Number() != i.Object.Number() {
+		return fault.New(fault.AmbiguousRef, "another section of the note has the id %q too", i.ID()).
+			At(i.Object.Note.Path, i.Object.Location().Line).
+			Fix("give one of them another id in its declaration")
+	}
+	return nil
 }
 
 // count adds one result with the given status to the counters.

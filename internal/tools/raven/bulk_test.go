@@ -187,3 +187,22 @@ func TestBulkRefused(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(raw), "INVALID_VALUE", "no operation of a batch is a bulk call")
 }
+
+// TestBulkOfTwins covers that a result whose id another section of its note has too is refused, and that the other one
+// is not changed in its place.
+func TestBulkOfTwins(t *testing.T) {
+	t.Parallel()
+	const note = "# N\n\n## A\n::talk(id=x, status=open)\n\n## B\n::talk(id=x, status=done)\n"
+	p := open(t, map[string]string{
+		"schema.yaml": "types:\n  talk:\n    fields:\n      status: {type: string}\n      room: {type: string}\n",
+		"n.md":        note,
+	})
+	set := args{"query": "type:talk .status==done", "set": args{"room": "blue"}, "dry_run": true}
+	e := p.answer(t, "raven_set", set)
+	require.Equal(t, fault.ValidationFailed, e.Error.Code)
+	require.Equal(t, fault.AmbiguousRef, e.Error.Errors[0].Code)
+	var plan bulkData
+	p.must(t, "raven_set", with(set, args{"query": "type:talk .status==open"}), &plan)
+	p.must(t, "raven_set", args{"query": "type:talk .status==open", "set": args{"room": "blue"}, "plan_token": plan.Token}, nil)
+	require.Contains(t, p.texts(t)["n.md"], "## A\n::talk(id=x, room=blue, status=open)\n\n## B\n::talk(id=x, status=done)\n")
+}

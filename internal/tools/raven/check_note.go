@@ -177,7 +177,7 @@ func fieldFix(o index.Object, def *vault.Field, name string, value any, c vault.
 	set := []markdown.Field{{Key: name, Value: now}}
 	return &noteFix{old: plainText(value), now: plainText(now), edit: func(text []byte) ([]byte, error) {
 		if o.Section != nil {
-			return markdown.SetArguments(text, o.Section.Slug, set)
+			return markdown.SetArgumentsAt(text, headingAt(text, o), set)
 		}
 		return markdown.SetFields(text, set)
 	}}

@@ -55,7 +55,7 @@ type datedItem struct {
 
 // date returns the tool raven_date, which shows a day: its daily note, dates and backlinks.
 func (f tools) date() *tool.Tool {
-	return zonedTool(f, tool.Spec{
+	return listTool(f, tool.Spec{
 		Name: "raven_date", Family: Family, Title: "Show a day", Doc: dateDoc,
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/dates"},
@@ -67,23 +67,24 @@ func (f tools) date() *tool.Tool {
 //
 // Only the list of dated fields and traits has pages. The backlinks are repeated on each page, at
 // most tool.MaxPage of them; raven_backlinks lists all.
-func showDate(ctx context.Context, v view, in dateIn) (dateOut, error) {
-	depth, err := in.level()
-	if err != nil {
-		return dateOut{}, err
-	}
+func showDate(
+	ctx context.Context, v view, in dateIn, out *dateOut,
+) (listing[datedItem], error) {
 	day, err := dayOf(in.Date, v.Clock)
 	if err != nil {
-		return dateOut{}, err
+		return nil, err
 	}
-	d := newRenderer(v.Index, depth)
-	out := d.day(day)
-	if out.Items, err = state.Page(ctx, pager(&out.Aside, in.Page), d.dated(day), d.datedItem); err != nil {
-		return dateOut{}, err
-	}
+	d := v.renderer()
+	*out = d.day(day)
 	out.Backlinks, out.Total, err = v.someBacklinks(ctx, d, out.DailyNoteID)
-	return out, err
+	return located(d.dated(day), d.datedItem), err
 }
+
+// timed implements timed: a date can be today.
+func (dateIn) timed() {}
+
+// page implements listOut.
+func (o *dateOut) page() (*tool.Aside, *[]datedItem) { return &o.Aside, &o.Items }
 
 // dayOf returns the day that an argument names: today if it is empty.
 func dayOf(text string, c vault.Clock) (vault.Date, error) {

@@ -31,6 +31,9 @@ type timeFilters struct {
 	ModifiedSince    string `json:"modified_since,omitempty" jsonschema:"modified since then: 24 hours ago"`
 }
 
+// timed implements timed: the filters contain words such as today.
+func (timeFilters) timed() {}
+
 // A window is a parsed timeFilters. An object or trait passes if both its times pass all tests.
 //
 // The times are those of the commits in which the object or trait first appeared and last changed,

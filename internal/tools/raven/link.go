@@ -2,6 +2,7 @@ package raven
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"iter"
 	"strings"
@@ -120,6 +121,17 @@ func sources(in tool.Page, l state.Listing[index.Link]) iter.Seq[string] {
 			}
 			last = link.Source.Note.Path
 		}
+	}
+}
+
+// quoted returns a list of links, each converted by show with the line of text that contains it.
+func quoted[Item any](
+	v view, l state.Listing[index.Link], show func(index.Link, string) Item,
+) listing[Item] {
+	return func(ctx context.Context, p state.Pager) ([]Item, error) {
+		q := quoter{view: v}
+		items, err := state.Page(ctx, p, l, func(l index.Link) Item { return show(l, q.line(ctx, l)) })
+		return items, cmp.Or(err, q.err)
 	}
 }
 

@@ -73,7 +73,7 @@ type logEntry struct {
 
 // log returns the tool raven_log, which lists changes of the vault.
 func (f tools) log() *tool.Tool {
-	return zonedTool(f, tool.Spec{
+	return viewTool(f, tool.Spec{
 		Name: "raven_log", Family: Family, Title: "List changes", Doc: logDoc,
 		Role: auth.Reader, Kind: tool.Read, List: "entries",
 		Route:    tool.Route{Method: "GET", Path: "/log"},
@@ -81,6 +81,9 @@ func (f tools) log() *tool.Tool {
 		Columns:  []string{"ts", "op", "entity", "id", "file", "tool", "principal", "agent", "version"},
 	}, showLog)
 }
+
+// timed implements timed: a time can be yesterday.
+func (logIn) timed() {}
 
 // maxLogged is the maximum number of entries that one page examines.
 //

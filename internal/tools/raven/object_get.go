@@ -28,26 +28,16 @@ type objectGetOut struct {
 
 // objectGet returns the tool raven_object_get, which shows one object.
 func (f tools) objectGet() *tool.Tool {
-	return tool.New(tool.Spec{
+	return viewTool(f, tool.Spec{
 		Name: "raven_object_get", Family: Family, Title: "Get an object", Doc: objectGetDoc,
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/objects/{id}"},
 		Commands: []tool.Command{{Words: "object get", Args: []string{"id"}}},
-	}, func(ctx context.Context, c auth.Caller, in objectGetIn) (objectGetOut, error) {
-		depth, err := in.level()
-		if err != nil {
-			return objectGetOut{}, err
-		}
-		v, err := f.viewAt(ctx, c, in.Vault.Vault, in.AsOf)
-		if err != nil {
-			return objectGetOut{}, err
-		}
+	}, func(_ context.Context, v view, in objectGetIn) (objectGetOut, error) {
 		p, err := locate(v.Index, in.ID, v.Clock)
 		if err != nil {
 			return objectGetOut{}, err
 		}
-		out := objectGetOut{Object: newRenderer(v.Index, depth).forSingle().object(p)}
-		out.Note("version", v.Version())
-		return out, nil
+		return objectGetOut{Object: v.renderer().forSingle().object(p)}, nil
 	})
 }

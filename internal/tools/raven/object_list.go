@@ -36,9 +36,12 @@ type objectListOut struct {
 	Items      []object `json:"items"`
 }
 
+// page implements listOut.
+func (o *objectListOut) page() (*tool.Aside, *[]object) { return &o.Aside, &o.Items }
+
 // objectList returns the tool raven_object_list, which lists objects by type, fields and times.
 func (f tools) objectList() *tool.Tool {
-	return zonedTool(f, tool.Spec{
+	return listTool(f, tool.Spec{
 		Name: "raven_object_list", Family: Family, Title: "List objects", Doc: objectListDoc,
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/objects"},
@@ -55,20 +58,15 @@ func (f tools) objectList() *tool.Tool {
 // listObjects runs raven_object_list.
 //
 // Objects are listed by path and, within a note, by line: the note first, then its sections.
-func listObjects(ctx context.Context, v view, in objectListIn) (objectListOut, error) {
-	var out objectListOut
-	depth, err := in.level()
-	if err != nil {
-		return out, err
-	}
+func listObjects(
+	_ context.Context, v view, in objectListIn, _ *objectListOut,
+) (listing[object], error) {
 	b, err := in.branch(v)
 	if err != nil {
-		return out, err
+		return nil, err
 	}
-	d := newRenderer(v.Index, depth)
-	out.Items, err = listed(ctx, v, pager(&out.Aside, in.Page), b,
-		func(i query.Item) object { return d.object(i.Object) })
-	return out, err
+	d := v.renderer()
+	return matching(v, b, func(i query.Item) object { return d.object(i.Object) }), nil
 }
 
 // branch returns the query of a call. If the type, a field, a value or a time is invalid, it returns

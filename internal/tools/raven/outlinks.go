@@ -1,14 +1,12 @@
 package raven
 
 import (
-	"cmp"
 	"context"
 	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/tool"
-	"github.com/rookeryhq/rookery/internal/tools/state"
 )
 
 //go:embed outlinks.md
@@ -30,6 +28,9 @@ type outlinksOut struct {
 	Items      []outlink `json:"items" jsonschema:"one for each reference"`
 }
 
+// page implements listOut.
+func (o *outlinksOut) page() (*tool.Aside, *[]outlink) { return &o.Aside, &o.Items }
+
 // An outlink is a reference as a property of its source.
 type outlink struct {
 	source
@@ -39,7 +40,7 @@ type outlink struct {
 
 // outlinks returns the tool raven_outlinks, which lists the references in an object.
 func (f tools) outlinks() *tool.Tool {
-	return viewTool(f, tool.Spec{
+	return listTool(f, tool.Spec{
 		Name: "raven_outlinks", Family: Family, Title: "List outlinks",
 		Doc: outlinksDoc, Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/outlinks"},
@@ -54,16 +55,16 @@ func (f tools) outlinks() *tool.Tool {
 // listOutlinks runs raven_outlinks on one state of the vault.
 //
 // All references are in one note, so its text is read once.
-func listOutlinks(ctx context.Context, v view, in outlinksIn) (outlinksOut, error) {
+func listOutlinks(
+	_ context.Context, v view, in outlinksIn, out *outlinksOut,
+) (listing[outlink], error) {
 	o, err := locate(v.Index, in.Target, v.Clock)
 	if err != nil {
-		return outlinksOut{}, err
+		return nil, err
 	}
-	out := outlinksOut{Source: o.ID()}
-	d := newRenderer(v.Index, rich)
-	q := quoter{view: v}
-	out.Items, err = state.Page(ctx, pager(&out.Aside, in.Page), d.outlinks(o), func(l index.Link) outlink {
-		return outlink{sourceOf(l), d.reference(l.Ref, l.To), q.line(ctx, l)}
-	})
-	return out, cmp.Or(err, q.err)
+	out.Source = o.ID()
+	d := v.renderer()
+	return quoted(v, d.outlinks(o), func(l index.Link, line string) outlink {
+		return outlink{sourceOf(l), d.reference(l.Ref, l.To), line}
+	}), nil
 }

@@ -1,6 +1,7 @@
 package raven
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 
@@ -211,49 +212,11 @@ func (r queryRun) answer(ctx context.Context, out *queryOut, depth int) error {
 		b := q.Branches[0]
 		out.setName(b)
 	}
-	noteAnswer(&out.Aside, a, r.show(out, a, depth))
+	if err := r.show(out, a, depth); err != nil {
+		return err
+	}
 	zoned(&out.Aside, r.view.Index)
 	return ctx.Err()
-}
-
-// noteAnswer records the meta of a page, of which the first `taken` items fit into the answer, and
-// warns if the whole list is empty.
-func noteAnswer(out *tool.Aside, a query.Answer, taken int) {
-	mark := ""
-	if taken > 0 {
-		mark = a.Mark(a.Items[taken-1])
-	}
-	out.Paged(taken, a.Total, a.More || taken < len(a.Items), mark)
-	if a.Total == 0 {
-		out.Warn("NO_RESULTS", "nothing matches", nil)
-	}
-}
-
-// listed returns a page of the items of a branch that a list tool made of its arguments, each
-// converted by show. Its meta and warnings are those of raven_query.
-func listed[Item any](
-	ctx context.Context, v view, p state.Pager, b query.Branch, show func(query.Item) Item,
-) ([]Item, error) {
-	items := []Item{}
-	after, err := p.Page.After(p.Family)
-	if err != nil {
-		return items, err
-	}
-	a, err := query.List(query.Query{Branches: []query.Branch{b}},
-		query.State{Index: v.Index, Clock: v.Clock, Canceled: ctx.Err}, query.Page{Limit: p.Page.Limit, After: after})
-	if err != nil {
-		return items, err
-	}
-	for _, i := range a.Items {
-		item := show(i)
-		// The first item is always listed, so that each page makes progress.
-		if !p.Aside.Fits(item) && len(items) > 0 {
-			break
-		}
-		items = append(items, item)
-	}
-	noteAnswer(p.Aside, a, len(items))
-	return items, ctx.Err()
 }
 
 // setName sets the type of the results, if all have the same.
@@ -268,27 +231,17 @@ func (o *queryOut) setName(b query.Branch) {
 	}
 }
 
-// show adds the results of a page as far as they fit into the answer, and returns their number. At
-// least one result is shown if there is one, however large it is.
-func (r queryRun) show(out *queryOut, a query.Answer, depth int) int {
+// show adds the results of a page as far as they fit into the answer, with the meta of the page.
+func (r queryRun) show(out *queryOut, a query.Answer, depth int) (err error) {
 	if r.in.IDs {
-		out.QueryIDs = &QueryIDs{[]string{}}
-		for _, i := range a.Items {
-			if !out.Fits(i.ID()) {
-				break
-			}
-			out.IDs = append(out.IDs, i.ID())
-		}
-		return len(out.IDs)
+		out.QueryIDs = &QueryIDs{fitting(&out.Aside, a, query.Item.ID)}
+		return nil
 	}
-	out.QueryItems = &QueryItems{[]tool.Object{}}
 	d := newRenderer(r.view.Index, depth)
-	for _, i := range a.Items {
-		item, err := d.found(i, out.QueryKind == "mixed")
-		if err != nil || !out.Fits(item) && len(out.Items) > 0 {
-			break
-		}
-		out.Items = append(out.Items, item)
-	}
-	return len(out.Items)
+	out.QueryItems = &QueryItems{fitting(&out.Aside, a, func(i query.Item) tool.Object {
+		item, failed := d.found(i, out.QueryKind == "mixed")
+		err = cmp.Or(err, failed)
+		return item
+	})}
+	return err
 }

@@ -3,7 +3,6 @@ package raven
 import (
 	"context"
 	_ "embed"
-	"slices"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/tool"
@@ -26,10 +25,13 @@ type queryListOut struct {
 	Items      []queryInfo `json:"items"`
 }
 
+// page implements listOut.
+func (o *queryListOut) page() (*tool.Aside, *[]queryInfo) { return &o.Aside, &o.Items }
+
 // queryList returns the tool raven_query_list, which lists the saved queries in the order of
 // raven.yaml.
 func (f tools) queryList() *tool.Tool {
-	return viewTool(f, tool.Spec{
+	return listTool(f, tool.Spec{
 		Name: "raven_query_list", Family: Family, Title: "List saved queries", Doc: queryListDoc,
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/queries"},
@@ -39,24 +41,17 @@ func (f tools) queryList() *tool.Tool {
 			Of: "saved queries", Tool: "raven_query_save",
 			Args: map[string]string{"name": "overdue", "query": "trait:due .value==past"},
 		}},
-	}, func(ctx context.Context, v view, in queryListIn) (queryListOut, error) {
+	}, func(ctx context.Context, v view, _ queryListIn, _ *queryListOut) (listing[queryInfo], error) {
 		if err := v.Index.ConfigErr(); err != nil {
-			return queryListOut{}, err
+			return nil, err
 		}
 		all, going := []queryInfo{}, state.KeepGoing(ctx)
 		for _, q := range v.Index.Config().Queries {
 			if !going() {
-				return queryListOut{}, ctx.Err()
+				return nil, ctx.Err()
 			}
 			all = append(all, queryInfoOf(q))
 		}
-		var out queryListOut
-		var err error
-		name := func(q queryInfo) string { return q.Name }
-		out.Items, err = state.PageOf(pager(&out.Aside, in.Page), all, name, func(last string) (int, bool) {
-			i := slices.IndexFunc(all, func(q queryInfo) bool { return q.Name == last })
-			return i + 1, i >= 0
-		})
-		return out, err
+		return whole(all, func(q queryInfo) string { return q.Name }), nil
 	})
 }

@@ -40,7 +40,7 @@ func (f tools) queryRemove() *tool.Tool {
 // they are; see internal/yamltext. A file that cannot be edited that way is left alone, and the
 // fault asks for an edit by hand.
 func (in queryRemoveIn) run(ctx context.Context, tx *repo.Tx, out *querySaveOut) error {
-	v := view{state.View{Index: tx.Index()}}
+	v := view{View: state.View{Index: tx.Index()}}
 	if err := v.Index.ConfigErr(); err != nil {
 		return err
 	}

@@ -136,7 +136,7 @@ func (in querySaveIn) run(ctx context.Context, tx *repo.Tx, out *querySaveOut) e
 	if err != nil {
 		return byHand(err, vault.ConfigRaven)
 	}
-	was, there := savedQuery(view{state.View{Index: idx}}, in.Name)
+	was, there := savedQuery(view{View: state.View{Index: idx}}, in.Name)
 	out.Action = "created"
 	if there {
 		out.Action = "updated"

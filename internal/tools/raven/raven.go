@@ -112,12 +112,22 @@ func draft[Out any](
 //
 // It adds the methods of this family to state.View. The state does not change while the call runs,
 // whatever is committed meanwhile.
-type view struct{ state.View }
+type view struct {
+	state.View
+	caller auth.Caller
+	depth  int // of the objects and traits in the answer: slim, rich or deep
+}
+
+// viewOf returns a state of a vault for a call that shows objects and traits at the default depth.
+func viewOf(v state.View, c auth.Caller) view { return view{v, c, rich} }
+
+// renderer returns a renderer for lists at the depth of the call; see newRenderer.
+func (v view) renderer() renderer { return newRenderer(v.Index, v.depth) }
 
 // view returns the newest state of a vault.
 func (f tools) view(ctx context.Context, c auth.Caller, name string) (view, error) {
 	v, err := f.View(ctx, c, name)
-	return view{v}, err
+	return viewOf(v, c), err
 }
 
 // viewAt returns the state of a vault at the version or time of the as_of argument or, without one,
@@ -126,30 +136,5 @@ func (f tools) viewAt(
 	ctx context.Context, c auth.Caller, name string, at tool.AsOf,
 ) (view, error) {
 	v, err := f.ViewAt(ctx, c, name, at)
-	return view{v}, err
-}
-
-// viewTool returns a tool that calls fn with a state of the vault; see state.NewTool.
-func viewTool[In state.Input, Out any, O state.Noted[Out]](
-	f tools, spec tool.Spec, fn func(context.Context, view, In) (Out, error),
-) *tool.Tool {
-	return state.NewTool[In, Out, O](f.Source, spec,
-		func(ctx context.Context, v state.View, in In) (Out, error) { return fn(ctx, view{v}, in) })
-}
-
-// zonedTool is viewTool for a tool whose answer depends on the time zone of the vault. It records the
-// zone and the first day of the week in the meta too.
-func zonedTool[In state.Input, Out any, O state.Noted[Out]](
-	f tools, spec tool.Spec, fn func(context.Context, view, In) (Out, error),
-) *tool.Tool {
-	return viewTool[In, Out, O](f, spec, func(ctx context.Context, v view, in In) (Out, error) {
-		out, err := fn(ctx, v, in)
-		zoned(O(&out), v.Index)
-		return out, err
-	})
-}
-
-// pager returns the requested page of a list, whose meta and warnings go into a.
-func pager(a *tool.Aside, in tool.Page) state.Pager {
-	return state.Pager{Aside: a, Family: Family, Page: in}
+	return viewOf(v, c), err
 }

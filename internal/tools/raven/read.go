@@ -91,7 +91,7 @@ func readNote(ctx context.Context, v view, in readIn) (readOut, error) {
 		lines = lines[:len(lines)-1]
 	}
 	out := readOut{Path: file.Path, LineCount: len(lines)}
-	out.refer(ctx, newRenderer(v.Index, rich), o, in)
+	out.refer(ctx, v.renderer(), o, in)
 	span, err := spanOf(in.Lines, o.Section, len(lines))
 	if err != nil {
 		return out, err

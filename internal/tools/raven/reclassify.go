@@ -202,7 +202,7 @@ func (in reclassifyIn) apply(
 ) ([]byte, error) {
 	var err error
 	if o.Section != nil {
-		if text, err = markdown.SetDeclaredType(text, o.Section.Slug, t.Name); err != nil {
+		if text, err = markdown.SetDeclaredTypeAt(text, headingAt(text, o), t.Name); err != nil {
 			return nil, err
 		}
 	} else if text, err = markdown.SetType(text, t.Name); err != nil {

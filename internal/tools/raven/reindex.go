@@ -24,12 +24,13 @@ var reindexDoc string
 // A reindexIn is the input of raven_reindex. A call with Full runs as a job, unless it is a dry
 // run.
 //
-// The call rebuilds the index from the first commit and then ingests outside edits. With Full it
-// also verifies every part of the log, which can take minutes. A dry run reports the outside edits
+// The call rebuilds the index from the first commit and then ingests outside edits. Without Full, a
+// rebuild checks only that the headers of the commits form the chain; with Full it also reads every
+// text and compares its digest, which can take minutes. A dry run reports the outside edits
 // that the call would ingest and does not rebuild the index.
 type reindexIn struct {
 	tool.Vault
-	Full    bool   `json:"full,omitempty" jsonschema:"rebuild the index from the first commit, and verify the hash chain"`
+	Full    bool   `json:"full,omitempty" jsonschema:"also verify every text in the log against the hash chain, as a job"`
 	Pending string `json:"pending,omitempty" enum:"accept,discard" jsonschema:"decision on the batch that needs confirmation: accept applies it, discard writes the files as the vault has them"`
 	tool.Mutation
 }

@@ -88,7 +88,8 @@ type restoration struct {
 	back *repo.Reversal // of the deletion; nil: the log does not contain the deletion
 	text []byte         // its text in the trash
 
-	afterSlug string // for a section: the slug of the sibling before it; empty: none
+	// For a section: the slugs of the siblings that it had, the nearest first.
+	before, after []string
 }
 
 // paths returns the files that the restore changes.
@@ -117,7 +118,7 @@ func findRestore(ctx context.Context, v view, id string) (r restoration, err err
 	}
 	r.back, err = v.Vault.ReversalOf(ctx, r.item.commit, r.paths()...)
 	if err == nil && r.item.origin.id != "" {
-		r.afterSlug, err = siblingBefore(ctx, v, r.item)
+		r.before, r.after, err = siblings(ctx, v, r.item)
 	}
 	return r, err
 }
@@ -147,31 +148,31 @@ func findTrashed(idx *index.Index, id string) (*index.File, error) {
 	return files[0], nil
 }
 
-// siblingBefore returns the slug of the sibling that was before a section when it was deleted, or ""
-// if it was the first.
+// siblings returns the slugs of the siblings before and after a section when it was deleted, each
+// with the nearest first.
 //
 // It reads the state before the deletion, because the text in the trash does not say between which
 // sections it was.
-func siblingBefore(ctx context.Context, v view, item trashItem) (string, error) {
+func siblings(ctx context.Context, v view, item trashItem) (before, after []string, err error) {
 	was, err := v.Vault.At(ctx, item.commit-1)
 	if err != nil {
-		return "", err
+		return nil, nil, err
 	}
 	o, ok := was.Find(item.origin.id)
 	if !ok || o.Section == nil {
-		return "", nil
+		return nil, nil, nil
 	}
-	behind := ""
 	for i := range o.Note.Sections {
-		s := &o.Note.Sections[i]
-		if s == o.Section {
-			break
-		}
-		if s.Parent == o.Section.Parent {
-			behind = s.Slug
+		switch s := &o.Note.Sections[i]; {
+		case s.Parent != o.Section.Parent || i == o.Number():
+		case i < o.Number():
+			before = append(before, s.Slug)
+		default:
+			after = append(after, s.Slug)
 		}
 	}
-	return behind, nil
+	slices.Reverse(before)
+	return before, after, nil
 }
 
 // run drafts the restore: the object returns to its former place, and leaves the trash.
@@ -230,8 +231,7 @@ func (r restoration) free(idx *index.Index) error {
 // it uses the text in the trash.
 //
 // Reversing the commit takes back everything that the deletion did. Otherwise a note is written as
-// a new file, and a section is inserted behind its former sibling or, if that is gone, at the end
-// of the note.
+// a new file, and a section is inserted at one of its places.
 func (r restoration) place(ctx context.Context, tx *repo.Tx) error {
 	if r.back != nil {
 		asLeft, err := tx.IsAsLeft(ctx, r.back)
@@ -253,14 +253,31 @@ func (r restoration) place(ctx context.Context, tx *repo.Tx) error {
 	if err != nil {
 		return err
 	}
-	behind := r.afterSlug
-	if n, ok := tx.Index().Note(string(path)); ok &&
-		!slices.ContainsFunc(n.Sections, func(s index.Section) bool { return s.Slug == behind }) {
-		behind = ""
+	n, _ := tx.Index().Note(string(path))
+	for _, to := range r.places(n) {
+		out, _, failed := markdown.RestoreSection(text, r.item.origin.text, to)
+		if err = failed; err == nil {
+			return tx.Put(ctx, path, out)
+		}
 	}
-	text, _, err = markdown.RestoreSection(text, r.item.origin.text, behind)
-	if err != nil {
-		return withFileAndLine(err, string(path))
+	return withFileAndLine(err, string(path))
+}
+
+// places returns the places to which a section can be restored, the best first: after the nearest
+// of the siblings before it that the note still has, before the nearest of those after it, and at
+// the end of the note. A sibling in a list or a quote is no place, so the next one is tried.
+func (r restoration) places(n *index.Note) []markdown.SectionPlace {
+	has := map[string]bool{}
+	for i := range n.Sections {
+		has[n.Sections[i].Slug] = true
 	}
-	return tx.Put(ctx, path, text)
+	var all []markdown.SectionPlace
+	there := func(slug string) bool { return has[slug] }
+	if i := slices.IndexFunc(r.before, there); i >= 0 {
+		all = append(all, markdown.SectionPlace{After: r.before[i]})
+	}
+	if i := slices.IndexFunc(r.after, there); i >= 0 {
+		all = append(all, markdown.SectionPlace{Before: r.after[i]})
+	}
+	return append(all, markdown.SectionPlace{})
 }

@@ -91,7 +91,7 @@ func (f tools) searchNotes(ctx context.Context, c auth.Caller, in searchIn) (sea
 		return out, err
 	}
 	q := finder{
-		view: view{state.View{Vault: v, Index: s.Index}}, search: s.Search, holds: holds,
+		view: view{View: state.View{Vault: v, Index: s.Index}}, search: s.Search, holds: holds,
 		query: search.ParseQuery(in.Query), exact: s.Index.Named(in.Query), explain: in.Explain,
 	}
 	return out, q.page(ctx, &out, in.Limit, after)

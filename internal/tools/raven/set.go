@@ -307,11 +307,12 @@ func unsettable(t *vault.Type, name string) *fault.Fault {
 // Values are set first and removed afterwards; a call cannot do both with one field.
 func (in setIn) apply(o index.Object, text []byte, fields map[string]any) ([]byte, error) {
 	if o.Section != nil {
-		text, err := markdown.SetArguments(text, o.Section.Slug, mutation.SortedFields(fields))
+		at := headingAt(text, o)
+		text, err := markdown.SetArgumentsAt(text, at, mutation.SortedFields(fields))
 		if err != nil || len(in.Unset) == 0 {
 			return text, err
 		}
-		return markdown.UnsetArguments(text, o.Section.Slug, in.Unset)
+		return markdown.UnsetArgumentsAt(text, at, in.Unset)
 	}
 	if len(fields) > 0 {
 		var err error
@@ -323,6 +324,12 @@ func (in setIn) apply(o index.Object, text []byte, fields map[string]any) ([]byt
 		return text, nil
 	}
 	return markdown.UnsetFields(text, in.Unset)
+}
+
+// headingAt returns the index of the heading of a section in the text of its note, or -1. A section
+// is found by its position and not by its slug, because declarations can repeat an id.
+func headingAt(text []byte, o index.Object) int {
+	return markdown.Parse(text).HeadingAt(o.Number() + 1)
 }
 
 // withFileAndLine adds the file to the fault of an edit. The line is taken from its details.

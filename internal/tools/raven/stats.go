@@ -67,16 +67,12 @@ type leftFile struct {
 // stats returns the tool raven_stats, which counts the contents of a vault and reports the state of
 // its files.
 func (f tools) stats() *tool.Tool {
-	return tool.New(tool.Spec{
+	return viewTool(f, tool.Spec{
 		Name: "raven_stats", Family: Family, Title: "Count notes, objects and traits", Doc: statsDoc,
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/stats"},
 		Commands: []tool.Command{{Words: "stats"}},
-	}, func(ctx context.Context, c auth.Caller, in statsIn) (statsOut, error) {
-		v, err := f.viewAt(ctx, c, in.Vault.Vault, in.AsOf)
-		if err != nil {
-			return statsOut{}, err
-		}
+	}, func(ctx context.Context, v view, in statsIn) (statsOut, error) {
 		t := v.Index.Totals()
 		out := statsOut{
 			Files: t.Notes, Objects: t.Notes + t.Sections, Traits: t.Traits, Refs: t.Refs,
@@ -85,13 +81,12 @@ func (f tools) stats() *tool.Tool {
 		out.doubtful(v.Index)
 		if in.AsOf.AsOf == "" { // the log does not contain past states of the files
 			out.files(v.Control, v.Vault.Now())
-			folder, err := f.Folder(ctx, c, in.Vault.Vault)
+			folder, err := f.Folder(ctx, v.caller, in.Vault.Vault)
 			if err != nil {
 				return statsOut{}, err
 			}
 			out.reading(folder)
 		}
-		out.Note("version", v.Version())
 		return out, nil
 	})
 }

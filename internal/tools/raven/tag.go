@@ -64,7 +64,7 @@ type tagCount struct {
 
 // tagged returns the tool raven_tag, which lists the notes with a tag, or all tags.
 func (f tools) tagged() *tool.Tool {
-	return tool.New(tool.Spec{
+	return viewTool(f, tool.Spec{
 		Name: "raven_tag", Family: Family, Title: "List the notes with a tag", Doc: tagDoc,
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/tagged"},
@@ -77,29 +77,16 @@ func (f tools) tagged() *tool.Tool {
 			},
 			{Of: "tags", Tool: "raven_add", Args: map[string]string{"text": "#tag"}},
 		},
-	}, func(ctx context.Context, c auth.Caller, in tagIn) (tagOut, error) {
+	}, func(ctx context.Context, v view, in tagIn) (out tagOut, err error) {
 		if err := oneOf("tag", in.Tag, in.List); err != nil {
-			return tagOut{}, err
+			return out, err
 		}
-		depth, err := in.level()
-		if err != nil {
-			return tagOut{}, err
-		}
-		v, err := f.viewAt(ctx, c, in.Vault.Vault, in.AsOf)
-		if err != nil {
-			return tagOut{}, err
-		}
-		var out tagOut
 		if in.List {
 			out.TagCounts, err = countTags(&out.Aside, v.Index, in.Page)
 		} else {
-			out.TaggedObjects, err = objectsTagged(ctx, &out.Aside, newRenderer(v.Index, depth), in)
+			out.TaggedObjects, err = objectsTagged(ctx, &out.Aside, v.renderer(), in)
 		}
-		if err != nil {
-			return tagOut{}, err
-		}
-		out.Note("version", v.Version())
-		return out, nil
+		return out, err
 	})
 }
 

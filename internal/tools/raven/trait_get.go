@@ -28,26 +28,18 @@ type traitGetOut struct {
 
 // traitGet returns the tool raven_trait_get, which shows one trait.
 func (f tools) traitGet() *tool.Tool {
-	return tool.New(tool.Spec{
+	return viewTool(f, tool.Spec{
 		Name: "raven_trait_get", Family: Family, Title: "Get a trait", Doc: traitGetDoc,
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/traits/{id}"},
 		Commands: []tool.Command{{Words: "trait get", Args: []string{"id"}}},
-	}, f.getTrait)
+	}, showTrait)
 }
 
-// getTrait runs raven_trait_get. It needs a valid schema, because the schema determines the type of
+// showTrait runs raven_trait_get. It needs a valid schema, because the schema determines the type of
 // the value.
-func (f tools) getTrait(ctx context.Context, c auth.Caller, in traitGetIn) (traitGetOut, error) {
+func showTrait(_ context.Context, v view, in traitGetIn) (traitGetOut, error) {
 	var out traitGetOut
-	depth, err := in.level()
-	if err != nil {
-		return out, err
-	}
-	v, err := f.viewAt(ctx, c, in.Vault.Vault, in.AsOf)
-	if err != nil {
-		return out, err
-	}
 	if _, err := state.Schema(v.Index); err != nil {
 		return out, err
 	}
@@ -55,7 +47,6 @@ func (f tools) getTrait(ctx context.Context, c auth.Caller, in traitGetIn) (trai
 	if err != nil {
 		return out, err
 	}
-	out.Trait = newRenderer(v.Index, depth).trait(t)
-	out.Note("version", v.Version())
+	out.Trait = v.renderer().trait(t)
 	return out, nil
 }

@@ -40,9 +40,12 @@ type traitListOut struct {
 	Items      []trait `json:"items"`
 }
 
+// page implements listOut.
+func (o *traitListOut) page() (*tool.Aside, *[]trait) { return &o.Aside, &o.Items }
+
 // traitList returns the tool raven_trait_list, which lists traits by type, value, place and times.
 func (f tools) traitList() *tool.Tool {
-	return zonedTool(f, tool.Spec{
+	return listTool(f, tool.Spec{
 		Name: "raven_trait_list", Family: Family, Title: "List traits", Doc: traitListDoc,
 		Role: auth.Reader, Kind: tool.Read, Aliases: []string{"raven_trait"},
 		Route:   tool.Route{Method: "GET", Path: "/traits"},
@@ -66,20 +69,15 @@ func (f tools) traitList() *tool.Tool {
 }
 
 // listTraits runs raven_trait_list.
-func listTraits(ctx context.Context, v view, in traitListIn) (traitListOut, error) {
-	var out traitListOut
-	depth, err := in.level()
-	if err != nil {
-		return out, err
-	}
+func listTraits(
+	_ context.Context, v view, in traitListIn, _ *traitListOut,
+) (listing[trait], error) {
 	b, err := in.branch(v)
 	if err != nil {
-		return out, err
+		return nil, err
 	}
-	d := newRenderer(v.Index, depth)
-	out.Items, err = listed(ctx, v, pager(&out.Aside, in.Page), b,
-		func(i query.Item) trait { return d.trait(i.Trait) })
-	return out, err
+	d := v.renderer()
+	return matching(v, b, func(i query.Item) trait { return d.trait(i.Trait) }), nil
 }
 
 // branch returns the query of a call. If the trait, a type, the value, a time or the path is invalid,
@@ -152,10 +150,6 @@ func standsIn(t *index.Trait, typ string) bool {
 	return o.Type() == typ || o.Typed().Type() == typ
 }
 
-// An area is a part of a vault: everything, one note, or a folder.
-//
-// Paths in an area are consecutive in the order of paths, so a walk begins at from and ends with
-// the first path that is not in the area.
 // areaOf returns the area of a path: of a note, with or without `.md`, or of a folder. If both
 // exist, the path means the note, and the folder has a slash at its end.
 func areaOf(idx *index.Index, path string) (query.Area, error) {

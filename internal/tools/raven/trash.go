@@ -36,6 +36,9 @@ type trashListOut struct {
 	Items      []trashItem `json:"items"`
 }
 
+// page implements listOut.
+func (o *trashListOut) page() (*tool.Aside, *[]trashItem) { return &o.Aside, &o.Items }
+
 // A trashItem is a deleted note or section that raven_restore can restore.
 //
 // A file that came into the trash without a deletion that the log has, for example one that
@@ -65,39 +68,40 @@ type origin struct {
 
 // trashList returns the tool raven_trash_list, which lists deleted notes and sections.
 func (f tools) trashList() *tool.Tool {
-	return viewTool(f, tool.Spec{
+	return listTool(f, tool.Spec{
 		Name: "raven_trash_list", Family: Family, Title: "List the trash", Doc: trashListDoc,
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/trash"},
 		Commands: []tool.Command{{Words: "trash list", Args: []string{"id?"}}},
 		Columns:  []string{"id", "kind", "deleted_at", "principal", "trash_path"},
 		Empty:    []tool.Empty{{Of: "deleted notes or sections"}},
-	}, func(ctx context.Context, v view, in trashListIn) (trashListOut, error) {
-		var out trashListOut
+	}, func(ctx context.Context, v view, in trashListIn, _ *trashListOut) (listing[trashItem], error) {
 		files := trashFiles(v.Index, in.ID, state.KeepGoing(ctx))
-		if err := ctx.Err(); err != nil {
-			return out, err
-		}
-		key := func(file *index.File) string { return eventlog.Version(file.Version) + " " + file.Path }
-		page, err := state.PageOf(pager(&out.Aside, in.Page), files, key, func(after string) (int, bool) {
-			i := slices.IndexFunc(files, func(file *index.File) bool { return key(file) == after })
-			return i + 1, i >= 0
-		})
+		return trashed(v, files), ctx.Err()
+	})
+}
+
+// trashed returns the list of the objects in some files of the trash. The texts of the files on a
+// page are read together.
+func trashed(v view, files []*index.File) listing[trashItem] {
+	key := func(file *index.File) string { return eventlog.Version(file.Version) + " " + file.Path }
+	return func(ctx context.Context, p state.Pager) ([]trashItem, error) {
+		page, err := whole(files, key)(ctx, p)
 		if err != nil {
-			return out, err
+			return nil, err
 		}
 		v.Prefetch(ctx, pathsOf(page))
-		out.Items = []trashItem{}
+		items := []trashItem{}
 		for _, file := range page {
 			item, err := readTrashItem(ctx, v.Vault, file)
 			if err != nil {
-				return out, err
+				return nil, err
 			}
 			item.Reference = trashReference(files, item)
-			out.Items = append(out.Items, item)
+			items = append(items, item)
 		}
-		return out, nil
-	})
+		return items, nil
+	}
 }
 
 // pathsOf yields the paths of files.

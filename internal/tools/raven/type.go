@@ -3,7 +3,6 @@ package raven
 import (
 	"context"
 	_ "embed"
-	"slices"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/index"
@@ -53,7 +52,7 @@ type typeCount struct {
 
 // ofType returns the tool raven_type, which lists the objects of a type, or all types.
 func (f tools) ofType() *tool.Tool {
-	return tool.New(tool.Spec{
+	return viewTool(f, tool.Spec{
 		Name: "raven_type", Family: Family, Title: "List the objects of a type", Doc: typeDoc,
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/types"},
@@ -63,29 +62,16 @@ func (f tools) ofType() *tool.Tool {
 			{Of: "objects of type {name}", Tool: "raven_new",
 				Args: map[string]string{"type": "{name}", "title": "Title"}},
 		},
-	}, func(ctx context.Context, c auth.Caller, in typeIn) (typeOut, error) {
+	}, func(ctx context.Context, v view, in typeIn) (out typeOut, err error) {
 		if err := oneOf("name", in.Name, in.List); err != nil {
-			return typeOut{}, err
+			return out, err
 		}
-		depth, err := in.level()
-		if err != nil {
-			return typeOut{}, err
-		}
-		v, err := f.viewAt(ctx, c, in.Vault.Vault, in.AsOf)
-		if err != nil {
-			return typeOut{}, err
-		}
-		var out typeOut
 		if in.List {
-			out.TypeCounts, err = countTypes(&out.Aside, v.Index, in.Page)
+			out.TypeCounts, err = countTypes(ctx, &out.Aside, v.Index, in.Page)
 		} else {
-			out.TypeObjects, err = objectsOfType(ctx, &out.Aside, newRenderer(v.Index, depth), in)
+			out.TypeObjects, err = objectsOfType(ctx, &out.Aside, v.renderer(), in)
 		}
-		if err != nil {
-			return typeOut{}, err
-		}
-		out.Note("version", v.Version())
-		return out, nil
+		return out, err
 	})
 }
 
@@ -110,7 +96,9 @@ func objectsOfType(
 }
 
 // countTypes returns a page of the types. All types are listed, also those without objects.
-func countTypes(a *tool.Aside, idx *index.Index, in tool.Page) (*TypeCounts, error) {
+func countTypes(
+	ctx context.Context, a *tool.Aside, idx *index.Index, in tool.Page,
+) (*TypeCounts, error) {
 	s, err := state.Schema(idx)
 	if err != nil {
 		return nil, err
@@ -120,9 +108,6 @@ func countTypes(a *tool.Aside, idx *index.Index, in tool.Page) (*TypeCounts, err
 		all = append(all, typeCount{t.Name, idx.Count(t.Name), t.Builtin})
 	}
 	name := func(c typeCount) string { return c.Name }
-	types, err := state.PageOf(pager(a, in), all, name, func(last string) (int, bool) {
-		i := slices.IndexFunc(all, func(c typeCount) bool { return c.Name == last })
-		return i + 1, i >= 0
-	})
+	types, err := whole(all, name)(ctx, pager(a, in))
 	return &TypeCounts{types}, err
 }

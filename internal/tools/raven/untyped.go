@@ -23,7 +23,7 @@ type untypedIn struct {
 
 // untyped returns the tool raven_untyped, which lists the notes that do not declare a type.
 func (f tools) untyped() *tool.Tool {
-	return viewTool(f, tool.Spec{
+	return listTool(f, tool.Spec{
 		Name: "raven_untyped", Family: Family, Title: "List notes without a type", Doc: untypedDoc,
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/untyped"},
@@ -32,12 +32,8 @@ func (f tools) untyped() *tool.Tool {
 		Empty: []tool.Empty{
 			{Of: "notes without a type"},
 		},
-	}, func(ctx context.Context, v view, in untypedIn) (objectListOut, error) {
-		var out objectListOut
-		var err error
-		out.Items, err = state.Page(ctx, pager(&out.Aside, in.Page), untypedNotes(v.Index),
-			newRenderer(v.Index, rich).object)
-		return out, err
+	}, func(_ context.Context, v view, _ untypedIn, _ *objectListOut) (listing[object], error) {
+		return located(untypedNotes(v.Index), v.renderer().object), nil
 	})
 }
 

@@ -76,10 +76,8 @@ func firstAudit() auditPlace { return auditPlace{part: 1, from: 1} }
 // files. No path contains its first character, so a key that is a path cannot be mistaken for it.
 const auditToken = "\x00audit:"
 
-// exportVault returns one page of the files of a vault and its audit log. Each page reads the
-// newest version, so an export is not of one version as a whole: a file that changes between two
-// pages is exported as it was when its page was read. Only the parts of one file, and those of the
-// audit log, belong together.
+// exportVault returns one page of the files of a vault and its audit log. All pages are of one
+// version: that of the first page, which is in the page tokens.
 func (f tools) exportVault(
 	ctx context.Context, c auth.Caller, in vaultExportIn,
 ) (vaultExportOut, error) {
@@ -92,20 +90,41 @@ func (f tools) exportVault(
 		return vaultExportOut{}, err
 	}
 	e := export{vault: v, out: &vaultExportOut{Notes: []exportNote{}}}
+	if e.at, after, err = readExportKey(after); err != nil {
+		return *e.out, err
+	}
 	err = e.page(ctx, after)
 	if e.next != "" {
 		e.out.Note("has_more", true)
-		e.out.Note("next_page_token", tool.Token(e.next))
+		e.out.Note("next_page_token", tool.Token(exportKey(e.at, e.next)))
 	}
 	return *e.out, err
 }
 
-// An export builds one page. For team_vault_export, at is 0 at the beginning of each page; the
-// export of a tenant sets it to the version of the first page.
+// exportKey returns the key of a page token: the version of the export, a space, and the position
+// at which the page begins.
+func exportKey(version uint64, position string) string {
+	return eventlog.Version(version) + " " + position
+}
+
+// readExportKey is the inverse of exportKey. For the empty key of the first page, the version is 0.
+func readExportKey(key string) (version uint64, position string, err error) {
+	if key == "" {
+		return 0, "", nil
+	}
+	text, position, _ := strings.Cut(key, " ")
+	version, ok := eventlog.ParseVersion(text)
+	if !ok || version == 0 || position == "" {
+		return 0, "", badPlace()
+	}
+	return version, position, nil
+}
+
+// An export builds one page. at is the version of the first page.
 type export struct {
 	vault *repo.Vault
 	out   *vaultExportOut
-	at    uint64 // the exported version; 0: the newest, which read then sets
+	at    uint64 // the exported version; 0: this is the first page, and read sets it to the newest
 	next  string // the key after which the next page begins; empty: this is the last page
 	size  int    // bytes of text on the page
 }
@@ -119,10 +138,15 @@ func (e *export) page(ctx context.Context, after string) error {
 	return e.files(ctx, after)
 }
 
-// read returns the index of the vault at the exported version.
+// read returns the index of the vault at the exported version. A page token of a version that the
+// vault does not have is INVALID_PARAMETER.
 func (e *export) read(ctx context.Context) (*index.Index, error) {
 	if e.at > 0 {
-		return e.vault.At(ctx, e.at)
+		idx, err := e.vault.At(ctx, e.at)
+		if fault.Is(err, fault.NotFound) {
+			return nil, badPlace()
+		}
+		return idx, err
 	}
 	idx, err := e.vault.Read(ctx)
 	if err == nil {
@@ -172,14 +196,14 @@ func (e *export) files(ctx context.Context, after string) error {
 
 // file adds a file, or the rest of it that earlier pages do not contain. full reports that the page
 // ended before the end of the file; at is then the position for the next page. It returns CONFLICT
-// if the file changed between two of its parts.
+// if the file is no longer that of the earlier parts, because its text was erased meanwhile.
 //
 // A file that does not fit is not split if the page has other files: it then begins the next page.
 // So a file is split only if it is larger than an answer, and all its parts except the last fill a
 // page alone.
 func (e *export) file(ctx context.Context, f *index.File, at *filePlace) (full bool, err error) {
 	if at.version != 0 && (at.path != f.Path || at.version != f.Version) {
-		return false, fault.New(fault.Conflict, "%s was changed while it was exported", at.path).
+		return false, fault.New(fault.Conflict, "%s was erased while it was exported", at.path).
 			With("path", at.path).Fix("begin the export again, without page_token")
 	}
 	data, err := e.vault.Text(ctx, f.Body)

@@ -71,9 +71,49 @@ func TestExportOfControlCharacters(t *testing.T) {
 	first := p.must(t, admin(), "team_vault_export", args{"vault": "v"}, "")
 	inside := p.must(t, admin(), "team_vault_export", args{"vault": "v", "page_token": first.Meta.Next}, "")
 	put("b.md", "short", "replace")
-	f := p.refused(t, fault.Conflict, admin(), "team_vault_export",
-		args{"vault": "v", "page_token": inside.Meta.Next})
-	require.Equal(t, "b.md", f.Details["path"])
+	again := p.must(t, admin(), "team_vault_export", args{"vault": "v", "page_token": first.Meta.Next}, "")
+	require.Equal(t, string(inside.raw), string(again.raw), "the change came after the export began")
+}
+
+// TestExportIsOfOneVersion covers that what is written, added and deleted between two pages is not in an export, and
+// that a page token of no export is refused.
+func TestExportIsOfOneVersion(t *testing.T) {
+	p := open(t, publicURL)
+	p.must(t, admin(), "team_vault_create", args{"name": "v"}, "")
+	put := func(path, text, mode string) {
+		p.must(t, admin(), "team_vault_import", args{
+			"vault": "v", "mode": mode, "notes": []args{{"path": path, "text": text}},
+		}, "")
+	}
+	long := strings.Repeat("text\n", 150_000)
+	for _, path := range []string{"a.md", "b.md", "c.md", "d.md"} {
+		put(path, path+long, "create")
+	}
+	files, version, in := map[string]string{}, "", args{"vault": "v"}
+	for pages := 0; ; pages++ {
+		a := p.must(t, admin(), "team_vault_export", in, "")
+		for _, n := range into[struct{ Notes []struct{ Path, Text string } }](t, a).Notes {
+			files[n.Path] += n.Text
+		}
+		if version == "" {
+			version = a.Meta.Version
+		}
+		require.Equal(t, version, a.Meta.Version)
+		if a.Meta.Next == "" {
+			require.Greater(t, pages, 1)
+			break
+		}
+		put("d.md", fmt.Sprint("changed ", pages), "replace")
+		put(fmt.Sprintf("new-%d.md", pages), "new", "create")
+		in = with(in, "page_token", a.Meta.Next)
+	}
+	require.Len(t, files, 5)
+	require.True(t, files["d.md"] == "d.md"+long, "as it was when the export began")
+	require.NotContains(t, files[".raven/audit.log"], "new-0")
+	for _, key := range []string{"a.md", "v0 a.md", "v99 a.md", "v1 ", "v1 \x00audit:x"} {
+		p.refused(t, fault.InvalidParameter, admin(), "team_vault_export",
+			args{"vault": "v", "page_token": tool.Token(key)})
+	}
 }
 
 // TestExportOfALongLog covers that an audit log which is longer than a page is exported whole, once.

@@ -291,9 +291,10 @@ func setType(section int, text []byte, typ string) ([]byte, error) {
 		out, err := markdown.SetType(text, typ)
 		return out, unwritable(err, "frontmatter_invalid")
 	}
-	slug := slugAt(text, section)
-	if h, ok := markdown.Parse(text).Section(slug); ok && h.Declaration == nil {
-		eol := lineBreak(text)
+	d := markdown.Parse(text)
+	at := d.HeadingAt(section)
+	if at >= 0 && d.Headings[at].Declaration == nil {
+		h, eol := d.Headings[at], lineBreak(text)
 		line := "::" + typ + eol
 		if at := h.Content; at > 0 && text[at-1] != '\n' {
 			line = eol + line
@@ -301,7 +302,7 @@ func setType(section int, text []byte, typ string) ([]byte, error) {
 		out := slices.Concat(text[:h.Content], []byte(line), text[h.Content:])
 		return out, nil
 	}
-	out, err := markdown.SetDeclaredType(text, slug, typ)
+	out, err := markdown.SetDeclaredTypeAt(text, at, typ)
 	return out, unwritable(err, typeMismatch)
 }
 

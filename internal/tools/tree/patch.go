@@ -237,7 +237,7 @@ func spelled(t *tree.Tree, n tree.Node, typ *vault.Type, name string) string {
 // frontmatter.
 func setFields(section int, text []byte, fields []markdown.Field) ([]byte, error) {
 	if section > 0 {
-		out, err := markdown.SetArguments(text, slugAt(text, section), fields)
+		out, err := markdown.SetArgumentsAt(text, headingAt(text, section), fields)
 		return out, unwritable(err, "malformed_markdown")
 	}
 	out, err := markdown.SetFields(text, fields)
@@ -247,25 +247,17 @@ func setFields(section int, text []byte, fields []markdown.Field) ([]byte, error
 // unset returns the text without a field.
 func unset(section int, text []byte, name string) ([]byte, error) {
 	if section > 0 {
-		out, err := markdown.UnsetArguments(text, slugAt(text, section), []string{name})
+		out, err := markdown.UnsetArgumentsAt(text, headingAt(text, section), []string{name})
 		return out, unwritable(err, "malformed_markdown")
 	}
 	out, err := markdown.UnsetFields(text, []string{name})
 	return out, unwritable(err, "frontmatter_invalid")
 }
 
-// slugAt returns the slug of the section at a position in a text, from 1, or "" if there is none.
-func slugAt(text []byte, section int) string {
-	for _, h := range markdown.Parse(text).Headings {
-		if h.Title {
-			continue
-		}
-		if section--; section == 0 {
-			return h.Slug
-		}
-	}
-	return ""
-}
+// headingAt returns the index of the heading of the section at a position in a text, from 1, or -1
+// if there is none. Sections are found by position and never by slug, because declarations can
+// repeat an id.
+func headingAt(text []byte, section int) int { return markdown.Parse(text).HeadingAt(section) }
 
 // setTitle returns the text with a new title. It sets the heading of a section, every field and
 // heading that has the title of a note, and the field of a folder.
@@ -282,11 +274,11 @@ func (p patch) setTitle(t *tree.Tree, n tree.Node, text []byte, v any) ([]byte, 
 		return nil, invalidParameter(typeMismatch, "a title must be one line of text, and not empty")
 	}
 	if n.Section > 0 {
-		return setHeading(text, slugAt(text, p.section(n)), title)
+		return setHeading(text, headingAt(text, p.section(n)), title)
 	}
 	fields, heading := titleIn(t, n, p.typeOf(t, n), text)
 	var err error
-	if heading != "" {
+	if heading >= 0 {
 		if text, err = setHeading(text, heading, title); err != nil {
 			return nil, err
 		}
@@ -299,28 +291,29 @@ func (p patch) setTitle(t *tree.Tree, n tree.Node, text []byte, v any) ([]byte, 
 	return text, nil
 }
 
-// titleIn returns where the title of a note or folder is written: the fields, and the slug of the
-// heading. If it is nowhere, it returns the name field of the type, or title.
-func titleIn(t *tree.Tree, n tree.Node, typ *vault.Type, text []byte) (fields []string, heading string) {
+// titleIn returns where the title of a note or folder is written: the fields, and the index of the
+// heading, -1 for none. If it is nowhere, it returns the name field of the type, or title.
+func titleIn(t *tree.Tree, n tree.Node, typ *vault.Type, text []byte) (fields []string, heading int) {
+	heading = -1
 	for _, name := range []string{typ.NameField(), "title"} {
 		has := slices.ContainsFunc(t.Fields(n), func(f index.Field) bool { return f.Name == name })
 		if has && !slices.Contains(fields, name) {
 			fields = append(fields, name)
 		}
 	}
-	for _, h := range markdown.Parse(text).Headings {
+	for i, h := range markdown.Parse(text).Headings {
 		if h.Title {
-			heading = h.Slug
+			heading = i
 		}
 	}
-	if len(fields) == 0 && heading == "" {
-		return []string{cmp.Or(typ.NameField(), "title")}, ""
+	if len(fields) == 0 && heading < 0 {
+		return []string{cmp.Or(typ.NameField(), "title")}, heading
 	}
 	return fields, heading
 }
 
-// setHeading returns the text with a new title in the heading with a slug.
-func setHeading(text []byte, slug, title string) ([]byte, error) {
-	out, err := markdown.SetHeading(text, slug, title)
+// setHeading returns the text with a new title in the heading at an index.
+func setHeading(text []byte, heading int, title string) ([]byte, error) {
+	out, err := markdown.SetHeadingAt(text, heading, title)
 	return out, unwritable(err, typeMismatch)
 }

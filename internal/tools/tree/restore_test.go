@@ -10,6 +10,7 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/eventlog"
+	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/vault"
@@ -198,6 +199,22 @@ func changes(diff args) []string {
 	return all
 }
 
+// TestSnapshotDiffOfAnErasedNode covers that the refusal names the side whose node was erased.
+func TestSnapshotDiffOfAnErasedNode(t *testing.T) {
+	p := open(t, map[string]string{"a.md": "# A\n", "b.md": "# B\n"})
+	p.write(t, "snapshot_create", args{"label": "a", "rootNodeId": "a"})
+	p.write(t, "snapshot_create", args{"label": "all"})
+	own, err := p.teams.Tenant(t.Context(), auth.LocalCaller().Tenant)
+	require.NoError(t, err)
+	_, err = own.EraseNote(t.Context(), eventlog.Call{Tool: "test"}, "v", "a.md")
+	require.NoError(t, err)
+	for arg, in := range map[string]args{"a": {"a": "a", "b": "all"}, "b": {"a": "all", "b": "a"}} {
+		f := p.refused(t, "snapshot_diff", in)
+		require.Equal(t, fault.NotFound, f.Code)
+		require.Equal(t, arg, f.Details["argument"])
+	}
+}
+
 // TestSnapshotDiff covers C8.5 and B8 64 of reference/tree.md: nodes match by identity, wherever they went.
 func TestSnapshotDiff(t *testing.T) {
 	p := open(t, map[string]string{
@@ -245,7 +262,11 @@ func TestSnapshotDiff(t *testing.T) {
 	require.Empty(t, changes(p.data(t, "snapshot_diff", args{"a": "s", "as_of": "v2"})))
 	require.Equal(t, []string{"reordered a/two"},
 		changes(p.data(t, "snapshot_diff", args{"a": "a", "maxDepth": 1, "includePayloads": false}))[1:])
-	require.Equal(t, "not_found", string(p.refused(t, "snapshot_diff", args{"a": "none"}).Status()))
+	for arg, in := range map[string]args{"a": {"a": "none", "b": "s"}, "b": {"a": "s", "b": "none"}} {
+		f := p.refused(t, "snapshot_diff", in)
+		require.Equal(t, fault.NotFound, f.Code)
+		require.Equal(t, arg, f.Details["argument"])
+	}
 
 	p.write(t, "snapshot_restore", args{"snapshotId": "s"})
 	diff = p.data(t, "snapshot_diff", args{"a": "s", "b": "current"})

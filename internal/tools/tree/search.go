@@ -294,10 +294,10 @@ func (f finder) byText(ctx context.Context, x *tree.Expr, all []tree.Node, open 
 	return kept, nil
 }
 
-// visible returns the nodes that the view of the session shows below top. It reuses the memory of
-// all. Nodes without a rule are expanded here, also if the default of the session is collapsed.
+// visible returns the nodes that the view of the session shows below top: those whose ancestors up
+// to top are expanded, by a rule or by the default of the session. It reuses the memory of all.
 func (r *treeView) visible(all []tree.Node, top tree.Node) []tree.Node {
-	v := r.viewer(true)
+	v := r.viewer(r.session.otherwise())
 	kept := all[:0]
 	for _, n := range all {
 		if v.Visible(n, top) {

@@ -56,6 +56,9 @@ type subtreeAt struct {
 	top  *tree.Node // nil: it does not exist
 }
 
+// sideNames are the arguments that name the two sides.
+var sideNames = [2]string{"a", "b"}
+
 // diff compares the two subtrees that the call names.
 //
 // The subtree of the current state is that of the snapshot on the other side, wherever its node is
@@ -67,7 +70,7 @@ func (in snapshotDiffIn) diff(ctx context.Context, r *treeView, a *tool.Aside) (
 		if name == current {
 			continue
 		}
-		found, err := snapshotNamed(ctx, store, []string{"a", "b"}[i], name)
+		found, err := snapshotNamed(ctx, store, sideNames[i], name)
 		if err != nil {
 			return tree.Diff{}, err
 		}
@@ -77,7 +80,7 @@ func (in snapshotDiffIn) diff(ctx context.Context, r *treeView, a *tool.Aside) (
 	for i, label := range labels {
 		var err error
 		if sides[i], err = r.side(ctx, label, labels[1-i]); err != nil {
-			return tree.Diff{}, err
+			return tree.Diff{}, state.InArgument(err, sideNames[i])
 		}
 	}
 	return in.compare(ctx, r, sides, a)
@@ -101,7 +104,7 @@ func (r *treeView) side(ctx context.Context, label, other *kept.Snapshot) (subtr
 	}
 	x, err := r.view.Vault.At(ctx, label.Seq)
 	if err != nil {
-		return subtreeAt{}, state.InArgument(err, "a")
+		return subtreeAt{}, err
 	}
 	then := &treeView{Tree: tree.New(x)}
 	top, ok := then.labelled(label)

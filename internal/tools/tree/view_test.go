@@ -127,6 +127,27 @@ func TestViewCases(t *testing.T) {
 	}
 }
 
+// TestVisibleOnly covers that a search for visible nodes finds those that a view of the session shows, also if nodes
+// without a rule are collapsed by default.
+func TestVisibleOnly(t *testing.T) {
+	p := open(t, property)
+	found := func() (all []string) {
+		in := args{"rootNodeId": "property", "visibleOnly": true, "pageSize": 100}
+		for _, n := range p.data(t, "search", in)["items"].([]any) {
+			all = append(all, n.(args)["name"].(string))
+		}
+		return all
+	}
+	require.Len(t, found(), 6, "all are expanded")
+	p.write(t, "import_view", args{"viewJson": args{
+		"rootNodeId": "/", "defaultExpanded": false, "view": args{"nodeId": "/"},
+	}})
+	require.Empty(t, found(), "the default is collapsed")
+	p.write(t, "expand_node", args{"nodeId": "property"})
+	require.Equal(t, []string{"House", "Shed", "Basement"}, found())
+	require.Equal(t, "property[house+ shed basement+]", p.view(t, of("property")))
+}
+
 // TestFiltersOfViews covers B8 10 to 13 and 56.
 func TestFiltersOfViews(t *testing.T) {
 	p := open(t, property)

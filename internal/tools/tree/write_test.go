@@ -102,6 +102,28 @@ func TestPatches(t *testing.T) {
 	require.Equal(t, fault.InvalidParameter, p.refused(t, "update_payload", p.with(t, args{"nodeId": w("#r"), "patch": args{}})).Code)
 }
 
+// TestTwinSections covers that a change of a section whose declared id another one repeats changes this section.
+func TestTwinSections(t *testing.T) {
+	const first, second = "## A\n::talk(id=x, status=open)\n\nOne.\n\n", "## B\n::talk(id=x, status=done)\n\nTwo.\n"
+	for _, c := range []struct {
+		patch args
+		want  string
+	}{
+		{args{"room": "blue"}, "## B\n::talk(id=x, room=blue, status=done)\n\nTwo.\n"},
+		{args{"status": nil}, "## B\n::talk(id=x)\n\nTwo.\n"},
+		{args{"title": "C"}, "## C\n::talk(id=x, status=done)\n\nTwo.\n"},
+		{args{"body": "New."}, "## B\n::talk(id=x, status=done)\n\nNew.\n"},
+	} {
+		p := open(t, map[string]string{
+			"schema.yaml": "types:\n  talk:\n    fields:\n      status: {type: string}\n      room: {type: string}\n",
+			"n.md":        "# N\n\n" + first + second,
+		})
+		answer := p.write(t, "update_nodes", args{"filter": "status = done", "patch": c.patch})
+		require.Equal(t, 1.0, answer["updated"], "%v", answer)
+		require.Equal(t, "# N\n\n"+first+c.want, p.file(t, "n.md"))
+	}
+}
+
 // TestBulk covers B8 44 and 45 as update_nodes of the document has them: nodes by a filter.
 func TestBulk(t *testing.T) {
 	p := open(t, house)
