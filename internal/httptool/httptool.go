@@ -151,7 +151,7 @@ func (s *server) call(w http.ResponseWriter, r *http.Request, c *call) {
 		return
 	}
 	defer flight.End()
-	a, err := s.invoke(r, c, caller, flight)
+	a, err := s.do(r, c, caller, flight)
 	access.SetRateHeaders(w.Header(), *caller.Allowance)
 	if err != nil {
 		s.refuse(w, r, fault.Of(err))
@@ -160,15 +160,15 @@ func (s *server) call(w http.ResponseWriter, r *http.Request, c *call) {
 	s.write(w, r, a)
 }
 
-// invoke reads the arguments of a call and makes the call when the caller's share allows it. The
-// call has ended before its answer is written. An error means that the call was not made. A call
-// that does not reach its tool, because of its name or its arguments, is counted here, so that
-// mistakes count against the rate limit.
-func (s *server) invoke(
+// do reads the arguments of a call and makes the call when the caller's share allows it. The call
+// has ended before its answer is written. An error means that the call was not made. A call that
+// does not reach its tool, because of its name or its arguments, is counted here, so that mistakes
+// count against the rate limit.
+func (s *server) do(
 	r *http.Request, c *call, caller auth.Caller, flight *access.Flight,
 ) (answer, error) {
 	httpbody.Count(r, flight.Take)
-	args, bare, err := c.arguments(r, &caller)
+	request, bare, err := c.request(r, &caller)
 	ctx := auth.WithCaller(r.Context(), caller)
 	if c.tool == nil || err != nil && !fault.Is(err, fault.Unavailable) {
 		err = cmp.Or(s.opt.Count(ctx, caller), err) // not counted by a tool
@@ -180,9 +180,9 @@ func (s *server) invoke(
 		return answer{}, err
 	}
 	noteOf(r).told = s.opt.Audited && c.tool != nil
-	data, err := s.cat.Invoke(ctx, c.name, args)
-	flight.Answered(len(data))
-	return answer{data: data, err: err, bare: bare}, nil
+	a := s.cat.Do(ctx, request)
+	flight.Answered(len(a.JSON()))
+	return answer{a, bare}, nil
 }
 
 // reads reports whether a method is GET or HEAD.

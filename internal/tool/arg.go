@@ -82,22 +82,18 @@ func (m *Marked) Operation() string { return m.tool }
 // digests.
 func (m *Marked) Request() Digest { return m.digest }
 
-// mark sets the tool's name and the digest. Tool.decode calls it after the input is decoded.
+// mark sets the tool's name and the digest. Tool.decode calls it after the input is filled.
 func (m *Marked) mark(tool string, d Digest) { m.tool, m.digest = tool, d }
 
 // marked is implemented by every input that embeds a Marked.
 type marked interface{ mark(string, Digest) }
 
-// digest returns the Digest of a call with these arguments, which are keyed by canonical name. It
-// does not depend on the order of arguments or on the formatting of their JSON.
-func (t *Tool) digest(args map[string]json.RawMessage) Digest {
+// digest returns the Digest of a call with these arguments, which are decoded and keyed by canonical
+// name. It does not depend on the order of arguments or on the formatting of their JSON.
+func (t *Tool) digest(values map[string]any) Digest {
 	rest := map[string]any{}
-	for name, raw := range args {
-		if a, _ := t.Arg(name); a.Means == MeansKey || a.Undigested {
-			continue
-		}
-		var v any
-		if json.Unmarshal(raw, &v) == nil {
+	for name, v := range values {
+		if a, _ := t.Arg(name); a.Means != MeansKey && !a.Undigested {
 			rest[name] = v
 		}
 	}

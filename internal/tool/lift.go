@@ -16,7 +16,10 @@ func (t *Tool) lift(args map[string]json.RawMessage) error {
 		raw, given := args[name]
 		a, _ := t.Arg(name)
 		var members map[string]json.RawMessage
-		if !given || len(t.checkArg(a, raw)) > 0 || json.Unmarshal(raw, &members) != nil {
+		if !given {
+			continue
+		}
+		if _, wrong := t.checkArg(a, raw); len(wrong) > 0 || json.Unmarshal(raw, &members) != nil {
 			continue
 		}
 		delete(args, name)
