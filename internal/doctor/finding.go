@@ -1,6 +1,6 @@
 // Package doctor is the common part of all examinations: of a data directory or a served folder
-// (localapp), of its tenants (tenant) and vaults (repo), of a deployment in AWS (awsops), and of the
-// login of a command (cmd/cli).
+// (localapp), of its tenants (tenant) and vaults (repo), of a deployment in AWS (awsops), and of
+// the login of a command (cmd/cli).
 //
 // Each of them supplies checks and their order, because a check needs what only its package knows.
 // This package says what a check is and what it finds, words the findings that several of them
@@ -47,8 +47,8 @@ func Skipped(check, why, fix string) Finding {
 }
 
 // Failure returns the finding of a check that failed with an error. If fix is empty, the first fix
-// of the error is used. The reader owns the data, so the causes of internal and temporary errors are
-// shown.
+// of the error is used. The reader owns the data, so the causes of internal and temporary errors
+// are shown.
 func Failure(check string, err error, fix string) Finding {
 	found := Refused(check, err)
 	f := fault.Of(err)

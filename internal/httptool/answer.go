@@ -57,9 +57,9 @@ func (s *server) refuse(w http.ResponseWriter, r *http.Request, f *fault.Fault) 
 	s.send(w, r, &g, tool.Refusal(&g, s.family(r)))
 }
 
-// refuseUnread refuses a request whose body is not read. Without this the server would read the body
-// before it answers, for as long as the client takes to send it. It is for every refusal before
-// authentication.
+// refuseUnread refuses a request whose body is not read. Without this the server would read the
+// body before it answers, for as long as the client takes to send it. It is for every refusal
+// before authentication.
 func (s *server) refuseUnread(w http.ResponseWriter, r *http.Request, f *fault.Fault) {
 	closeAfterAnswer(w, r)
 	s.refuse(w, r, f)

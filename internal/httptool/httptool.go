@@ -11,7 +11,7 @@
 //
 // The steps are the functions that New composes; each has a file with its name or subject. route.go
 // finds the tool of a request, args.go its arguments, and answer.go writes the response. options.go
-// is what a deployment can set. client.go, clientfault.go, certificate.go and relay.go are the
+// is what a deployment can set. client.go, clientfault.go, clientcert.go and post.go are the
 // client, which shares only the names of headers and the size of a body with the server.
 //
 // A response to a call is complete in memory before its first byte is sent, so its status is always
@@ -89,8 +89,8 @@ func (s *server) patterns() []string {
 	return slices.AppendSeq(all, maps.Keys(s.opt.Mount))
 }
 
-// serveMounts passes requests to mounted handlers, and all others to next. They have passed the checks
-// of every request, but not authentication, and their responses are not compressed here.
+// serveMounts passes requests to mounted handlers, and all others to next. They have passed the
+// checks of every request, but not authentication, and their responses are not compressed here.
 func (s *server) serveMounts(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if h, at := s.mountOf(r.URL.Path); h != nil {

@@ -87,8 +87,8 @@ func noRoom() *fault.Fault {
 		Fix("send it again, in a request of its own")
 }
 
-// formatCall returns a call in a fix, with the name under which the tool is listed in this view. A tool
-// outside the view keeps its long name.
+// formatCall returns a call in a fix, with the name under which the tool is listed in this view. A
+// tool outside the view keeps its long name.
 func (x *exchange) formatCall(c fault.Call) string {
 	if t, ok := x.cat.Find(c.Tool); ok && slices.Contains(x.view.tools, t) {
 		c.Tool = x.view.nameOf(t)
@@ -331,9 +331,9 @@ func takesVault(t *tool.Tool) bool {
 	return ok
 }
 
-// vaultHeaderAgrees reports whether the vault header, if it is sent, equals the vault argument. The SDK checks
-// this only in the newest protocol, but a proxy that routes by the header does not know which
-// protocol is used. A tool without the argument agrees with any header.
+// vaultHeaderAgrees reports whether the vault header, if it is sent, equals the vault argument. The
+// SDK checks this only in the newest protocol, but a proxy that routes by the header does not know
+// which protocol is used. A tool without the argument agrees with any header.
 func vaultHeaderAgrees(h http.Header, t *tool.Tool, args map[string]json.RawMessage) bool {
 	sent := h.Get(vaultHeader)
 	if sent == "" || !takesVault(t) {

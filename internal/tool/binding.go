@@ -12,7 +12,8 @@ import (
 // nextTokenKey is the key in the meta of an answer that contains the token of the next page.
 const nextTokenKey = "next_page_token"
 
-// A TokenSetter is an output whose data contains the token of the next page too. SetNextToken sets that token.
+// A TokenSetter is an output whose data contains the token of the next page too. SetNextToken sets
+// that token.
 type TokenSetter interface{ SetNextToken(token string) }
 
 // boundMark is the prefix of every page token in an answer, before base64 encoding.
@@ -90,8 +91,8 @@ func unbind(c *Call, args checked, b binding) error {
 }
 
 // bind replaces the tool's page token in an answer by one that continues only this call: base64url
-// of boundMark, the binding and the token. An answer without a token stays as it is. A TokenSetter has
-// the token in its data, too.
+// of boundMark, the binding and the token. An answer without a token stays as it is. A TokenSetter
+// has the token in its data, too.
 func (b binding) bind(r Reply) {
 	if own, ok := r.Meta[nextTokenKey].(string); ok && own != "" {
 		token := base64.RawURLEncoding.EncodeToString([]byte(boundMark + b.text() + own))

@@ -99,8 +99,8 @@ func hex4(b []byte) int {
 	return int(n)
 }
 
-// A checked contains the arguments of a call that are valid for its tool, by canonical name and with
-// defaults: as JSON, and as the values that encoding/json decodes into an any.
+// A checked contains the arguments of a call that are valid for its tool, by canonical name and
+// with defaults: as JSON, and as the values that encoding/json decodes into an any.
 type checked struct {
 	json   map[string]json.RawMessage
 	values map[string]any

@@ -90,8 +90,8 @@ var everyCall = []string{
 	`{"unknown":1,"text":2}`, `{"text":`, `[]`,
 }
 
-// TestDoIsInvoke checks that a typed call has the answer of a call in JSON, byte for byte but for the
-// time it took, and that its parts are those of the answer.
+// TestDoIsInvoke checks that a typed call has the answer of a call in JSON, byte for byte but for
+// the time it took, and that its parts are those of the answer.
 func TestDoIsInvoke(t *testing.T) {
 	cat := every(t)
 	for _, args := range everyCall {
@@ -111,8 +111,8 @@ func TestDoIsInvoke(t *testing.T) {
 	}
 }
 
-// TestInputIsThatOfAnObject checks that an input is filled as encoding/json fills it from an object of
-// all arguments.
+// TestInputIsThatOfAnObject checks that an input is filled as encoding/json fills it from an object
+// of all arguments.
 func TestInputIsThatOfAnObject(t *testing.T) {
 	cat := every(t)
 	for _, args := range everyCall {

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// fill decodes arguments into the fields of a struct, to which in points, by their names in JSON. An
-// argument without a field is ignored. The result is that of encoding/json for an object of the
+// fill decodes arguments into the fields of a struct, to which in points, by their names in JSON.
+// An argument without a field is ignored. The result is that of encoding/json for an object of the
 // arguments, which need not be built and read again for it.
 func fill(args map[string]json.RawMessage, in any) error {
 	v := reflect.ValueOf(in).Elem()
@@ -28,8 +28,8 @@ func fill(args map[string]json.RawMessage, in any) error {
 // namedFields caches the results of fieldsByName: reflect.Type to map[string][]int.
 var namedFields sync.Map
 
-// fieldsByName returns the index of each field of a struct, and of the structs it embeds, by its name
-// in JSON. A field of the struct itself hides those of embedded ones.
+// fieldsByName returns the index of each field of a struct, and of the structs it embeds, by its
+// name in JSON. A field of the struct itself hides those of embedded ones.
 func fieldsByName(t reflect.Type) map[string][]int {
 	if known, ok := namedFields.Load(t); ok {
 		return known.(map[string][]int)

@@ -249,9 +249,9 @@ func (t *Tool) check() error {
 	return t.checkArgs()
 }
 
-// CommandFor returns the first command that can express a call. arg returns the JSON value of an argument
-// by name; the values must equal those in the command's Set. If no command fits, Way returns the
-// first command, or the zero Command if there is none, and false.
+// CommandFor returns the first command that can express a call. arg returns the JSON value of an
+// argument by name; the values must equal those in the command's Set. If no command fits, it
+// returns the first command, or the zero Command if there is none, and false.
 func (t *Tool) CommandFor(arg func(name string) json.RawMessage) (way Command, ok bool) {
 	for _, way := range t.Commands {
 		fits := true

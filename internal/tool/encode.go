@@ -11,8 +11,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 )
 
-// answer returns the encoded answer of a call from the tool's reply r or its error err. If the reply
-// cannot be encoded, the answer is that failure.
+// answer returns the encoded answer of a call from the tool's reply r or its error err. If the
+// reply cannot be encoded, the answer is that failure.
 func (c *Catalogue) answer(ctx context.Context, run *running, r Reply, err error) *Answer {
 	var f *fault.Fault
 	if err != nil {
@@ -119,8 +119,8 @@ func tooLarge(n int) *fault.Fault {
 }
 
 // oversized returns the answer of a call instead of a, which takes n bytes as quoted JSON: a short
-// failure. It is the last check of the size, for all projections; Aside.Fits is the first. Of a call
-// that had already failed, the failure keeps its code and the beginning of its message.
+// failure. It is the last check of the size, for all projections; Aside.Fits is the first. Of a
+// call that had already failed, the failure keeps its code and the beginning of its message.
 func (c *Catalogue) oversized(ctx context.Context, run *running, a *Answer, n int) *Answer {
 	f := tooLarge(n)
 	switch was := a.Fault; {

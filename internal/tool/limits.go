@@ -118,8 +118,8 @@ func limitNames(s *jsonschema.Schema) {
 	s.PropertyNames = &jsonschema.Schema{MaxLength: new(MaxName)}
 }
 
-// A sizing counts arguments, values and nesting levels in JSON before it is decoded, so that decoding
-// uses bounded memory. For invalid JSON the counts are arbitrary.
+// A sizing counts arguments, values and nesting levels in JSON before it is decoded, so that
+// decoding uses bounded memory. For invalid JSON the counts are arbitrary.
 type sizing struct {
 	values, args, nested int
 	depth                int

@@ -68,8 +68,8 @@ func (a Arg) filled(raw json.RawMessage, value any) (json.RawMessage, any) {
 	return raw, value
 }
 
-// addDefaults adds the defaults of a schema to the objects within v, in place, at any depth. A missing
-// object is not created for the defaults in it.
+// addDefaults adds the defaults of a schema to the objects within v, in place, at any depth. A
+// missing object is not created for the defaults in it.
 func addDefaults(s *jsonschema.Schema, v any) {
 	switch v := v.(type) {
 	case []any:

@@ -45,7 +45,8 @@ func (a Arg) List() bool { return a.is("array") }
 // Bool reports whether the argument is true or false.
 func (a Arg) Bool() bool { return a.is("boolean") && !a.Free() }
 
-// Free reports whether the argument takes a value of any type: a text, a number, a boolean, or JSON.
+// Free reports whether the argument takes a value of any type: a text, a number, a boolean, or
+// JSON.
 func (a Arg) Free() bool { return a.is("string") && a.is("number") && a.is("boolean") }
 
 // freeText returns a text as the value of a Free argument: the JSON it contains if that is neither
