@@ -21,10 +21,10 @@ import (
 	"github.com/rookeryhq/rookery/internal/awstest"
 	"github.com/rookeryhq/rookery/internal/blob"
 	"github.com/rookeryhq/rookery/internal/cloudtest"
+	"github.com/rookeryhq/rookery/internal/doctor"
 	"github.com/rookeryhq/rookery/internal/dynamotable"
 	"github.com/rookeryhq/rookery/internal/httptool"
 	"github.com/rookeryhq/rookery/internal/localdeploy"
-	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/s3blob"
 )
 
@@ -103,17 +103,17 @@ func TestDeployed(t *testing.T) {
 // examine examines the stack as doctor --cloud does. LocalStack drops the backups of a table that a template
 // asks for, which must be found.
 func (s *site) examine() {
-	found := map[string]repo.Health{}
+	found := map[string]doctor.Level{}
 	for _, f := range s.ops.Examine(s.t.Context()) {
-		found[f.Check] = f.State
-		s.t.Logf("%s %s: %s", f.State, f.Check, f.Message)
+		found[f.Check] = f.Level
+		s.t.Logf("%s %s: %s", f.Level, f.Check, f.Message)
 		require.NotEmpty(s.t, f.Message)
-		require.True(s.t, f.State == repo.Healthy || f.Fix != "", "%+v", f)
+		require.True(s.t, f.Level == doctor.LevelOK || f.Fix != "", "%+v", f)
 	}
-	require.Equal(s.t, map[string]repo.Health{
-		"challenge": repo.Healthy, "clock": repo.Healthy, "functions": repo.Healthy, "time to live": repo.Healthy,
-		"backups": repo.Broken, "versions": repo.Healthy, "stream": repo.Healthy, "jobs": repo.Healthy,
-		"dead letters": repo.Healthy,
+	require.Equal(s.t, map[string]doctor.Level{
+		"challenge": doctor.LevelOK, "clock": doctor.LevelOK, "functions": doctor.LevelOK, "time to live": doctor.LevelOK,
+		"backups": doctor.LevelError, "versions": doctor.LevelOK, "stream": doctor.LevelOK, "jobs": doctor.LevelOK,
+		"dead letters": doctor.LevelOK,
 	}, found)
 }
 

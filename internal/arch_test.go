@@ -21,7 +21,7 @@ var layers = [][]string{
 	{"control", "parallel"},
 	{"fault"},
 	{"backup"},
-	{"auth", "blob", "forwarded", "httpbody", "table"},
+	{"auth", "blob", "doctor", "forwarded", "httpbody", "table"},
 	{"eventlog"}, // below the domain: the log knows no state
 	{"config", "markdown", "yamltext"},
 	{"vault"},

@@ -8,9 +8,9 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/backup"
 	"github.com/rookeryhq/rookery/internal/clitool"
+	"github.com/rookeryhq/rookery/internal/doctor"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/localapp"
-	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // A backer is the group of commands that back up and restore a data directory: create, verify and
@@ -21,13 +21,13 @@ type backer struct{ app *clitool.App }
 // A backedUp is the answer of the three commands about one backup file. Data and Checks are set
 // only by restore.
 type backedUp struct {
-	File    string         `json:"file"`
-	Files   int            `json:"files"` // files in the data directory
-	Bytes   int64          `json:"bytes"` // bytes of these files
-	Created time.Time      `json:"created_at"`
-	Release string         `json:"release"`
-	Data    string         `json:"data,omitempty"`   // the directory it was restored into
-	Checks  []repo.Finding `json:"checks,omitempty"` // findings about the restored directory
+	File    string           `json:"file"`
+	Files   int              `json:"files"` // files in the data directory
+	Bytes   int64            `json:"bytes"` // bytes of these files
+	Created time.Time        `json:"created_at"`
+	Release string           `json:"release"`
+	Data    string           `json:"data,omitempty"`   // the directory it was restored into
+	Checks  []doctor.Finding `json:"checks,omitempty"` // findings about the restored directory
 }
 
 // backupCommand returns the group with its three commands. Only create and restore have the flag

@@ -3,27 +3,24 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/rookeryhq/rookery/internal/clitool"
+	"github.com/rookeryhq/rookery/internal/doctor"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/localapp"
-	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// A doctor is the command that examines a data directory, a folder or a stack. The checks
+// A doctorCommand is the command that examines a data directory, a folder or a stack. The checks
 // themselves are in packages localapp, repo and awsops; this file chooses the checks and shows the
 // findings. It changes nothing.
 //
 // full and file are the flags --full and --config, and aws is --cloud; cloud has the flags about
 // the stack.
-type doctor struct {
+type doctorCommand struct {
 	app   *clitool.App
 	full  bool
 	file  string
@@ -31,7 +28,7 @@ type doctor struct {
 	cloud cloud
 }
 
-func (d *doctor) command() *cobra.Command {
+func (d *doctorCommand) command() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check the local data directory or a folder, and suggest fixes",
@@ -69,7 +66,7 @@ func (d *doctor) command() *cobra.Command {
 //
 // A broken check becomes the fault of the answer, so the exit code is that of the error that a call
 // would get. Warnings leave it 0.
-func (d *doctor) run(c *cobra.Command, _ []string) error {
+func (d *doctorCommand) run(c *cobra.Command, _ []string) error {
 	if d.aws {
 		return d.runCloud(c)
 	}
@@ -95,7 +92,7 @@ func (d *doctor) run(c *cobra.Command, _ []string) error {
 	if err != nil {
 		return err
 	}
-	var found []repo.Finding
+	var found []doctor.Finding
 	if address != "" {
 		found = append(found, d.login(c.Context(), target, address))
 	}
@@ -111,8 +108,8 @@ func (d *doctor) run(c *cobra.Command, _ []string) error {
 	place(found, target)
 	return d.app.Finish(c, clitool.Outcome{
 		Data:  map[string]any{"checks": found},
-		Text:  tableOf(found),
-		Fault: worst(found),
+		Text:  doctor.Table(found),
+		Fault: doctor.Fault(found),
 	})
 }
 
@@ -122,7 +119,7 @@ const reindexing = "rookery reindex"
 
 // place adds the flags for the vault and its place to the commands in findings, so that a person
 // can copy a fix and run it. A directory in the environment needs no flag. It changes found.
-func place(found []repo.Finding, t clitool.Target) {
+func place(found []doctor.Finding, t clitool.Target) {
 	for i, f := range found {
 		var flags string
 		switch {
@@ -139,67 +136,13 @@ func place(found []repo.Finding, t clitool.Target) {
 }
 
 // runCloud examines a stack in AWS. It does not look at the machine.
-func (d *doctor) runCloud(c *cobra.Command) error {
+func (d *doctorCommand) runCloud(c *cobra.Command) error {
 	s, err := d.cloud.open(c.Context())
 	if err != nil {
 		return err
 	}
 	found := s.Examine(c.Context())
 	return d.app.Finish(c, clitool.Outcome{
-		Data: map[string]any{"checks": found}, Text: tableOf(found), Fault: worst(found),
+		Data: map[string]any{"checks": found}, Text: doctor.Table(found), Fault: doctor.Fault(found),
 	})
 }
-
-// worst returns the fault of the first finding of a broken check; nil if there is none. Its code
-// and fix are those of the finding, and its message has the number of broken checks if there are
-// several. The table shows all of them.
-func worst(found []repo.Finding) *fault.Fault {
-	var first *repo.Finding
-	broken := 0
-	for i, f := range found {
-		if f.State != repo.Broken {
-			continue
-		}
-		if broken++; first == nil {
-			first = &found[i]
-		}
-	}
-	if first == nil {
-		return nil
-	}
-	f := fault.New(first.Code, "%s: %s", first.Check, first.Message)
-	if broken > 1 {
-		f = fault.New(first.Code, "%d checks found something broken; the first is %s: %s", broken,
-			first.Check, first.Message)
-	}
-	if first.Fix != "" {
-		f = f.Fix("%s", first.Fix)
-	}
-	return f
-}
-
-// tableOf returns the findings as a table, one line each: the state, the check, the vault and the
-// message. The fix is on the line below, in the column of the messages.
-func tableOf(found []repo.Finding) string {
-	var cells, b strings.Builder
-	for _, f := range found {
-		of := f.Vault
-		if f.Tenant != "" {
-			of = f.Tenant + "/" + f.Vault
-		}
-		fmt.Fprintf(&cells, "%s\t%s\t%s\t%s\n", f.State, f.Check, of, onOneLine(f.Message))
-		if f.Fix != "" {
-			fmt.Fprintf(&cells, "\t\t\ttry: %s\n", onOneLine(f.Fix))
-		}
-	}
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	_, err := w.Write([]byte(cells.String()))
-	if err = errors.Join(err, w.Flush()); err != nil {
-		panic(err) // never: a strings.Builder returns no errors
-	}
-	return b.String()
-}
-
-// onOneLine returns a text on one line, for a cell of the table. A line break or a tab in a message
-// would break the columns.
-func onOneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -6,8 +6,7 @@ import (
 	"time"
 
 	"github.com/rookeryhq/rookery/internal/clitool"
-	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/doctor"
 )
 
 // soon is how long before the expiry of a token there is a warning: a week, so that a person who
@@ -24,37 +23,24 @@ const serverPatience = 10 * time.Second
 // login returns the finding about the server at an address: whether it answers, and accepts the
 // token that commands would send. It is good if authentication is off, a warning if the token
 // expires soon, and broken with the code of the fault if the call fails.
-func (d *doctor) login(ctx context.Context, t clitool.Target, address string) repo.Finding {
+func (d *doctorCommand) login(ctx context.Context, t clitool.Target, address string) doctor.Finding {
 	ctx, cancel := context.WithTimeout(ctx, serverPatience)
 	defer cancel()
 	client, err := connector{d.app}.client(ctx, t, address)
 	if err != nil {
-		return brokenLogin(err)
+		return doctor.Refused(loginCheck, err)
 	}
 	who, err := whoami(ctx, client)
 	if err != nil {
-		return brokenLogin(err)
+		return doctor.Refused(loginCheck, err)
 	}
 	if who.open() {
-		return repo.Good(loginCheck, address+": authentication is off")
+		return doctor.Good(loginCheck, address+": authentication is off")
 	}
-	f := repo.Good(loginCheck,
+	f := doctor.Good(loginCheck,
 		fmt.Sprintf("%s: %s, the token %s", address, who.who(), who.until()))
 	if who.Expires != nil && !who.Expires.IsZero() && time.Until(*who.Expires) < soon {
-		f.State, f.Fix = repo.Worrying, "rookery login --server "+address+" --token -"
-	}
-	return f
-}
-
-// brokenLogin returns the finding for a server that cannot be called, with the code, the message
-// and the first fix of the fault.
-func brokenLogin(err error) repo.Finding {
-	problem := fault.Of(err)
-	f := repo.Finding{
-		Check: loginCheck, State: repo.Broken, Code: problem.Code, Message: problem.Message,
-	}
-	if len(problem.Fixes) > 0 {
-		f.Fix = problem.Fixes[0]
+		f.Level, f.Fix = doctor.LevelWarning, "rookery login --server "+address+" --token -"
 	}
 	return f
 }

@@ -71,7 +71,7 @@ func newApp(in io.Reader, out, errs io.Writer, env func(string) string) *clitool
 	a.Convert = map[string]func(context.Context, string) (string, func(), error){"memory_import": convertDatabase}
 	s := &server{app: a}
 	m := &mcp{app: a}
-	d := &doctor{app: a, cloud: cloud{app: a}}
+	d := &doctorCommand{app: a, cloud: cloud{app: a}}
 	dead, restore := &deadLetters{cloud: cloud{app: a}}, &restorer{cloud: cloud{app: a}}
 	r := &rebuilder{app: a}
 	i, o := &login{app: a}, &logout{app: a}

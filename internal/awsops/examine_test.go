@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/doctor"
 )
 
 // TestChallenge covers what is found of an API by the answer to a request without a token.
@@ -17,16 +17,16 @@ func TestChallenge(t *testing.T) {
 		status         int
 		header         string
 		known          int // of /.well-known/oauth-protected-resource
-		want           repo.Health
+		want           doctor.Level
 		message, inFix string
 	}{
-		"it comes": {401, "WWW-Authenticate", 200, repo.Healthy, "the address for tokens", ""},
+		"it comes": {401, "WWW-Authenticate", 200, doctor.LevelOK, "the address for tokens", ""},
 		"it is renamed": {
-			401, "X-Amzn-Remapped-Www-Authenticate", 200, repo.Worrying, "renames", "infra/cloudfront.yaml",
+			401, "X-Amzn-Remapped-Www-Authenticate", 200, doctor.LevelWarning, "renames", "infra/cloudfront.yaml",
 		},
-		"there is no issuer": {401, "X-Amzn-Remapped-Www-Authenticate", 404, repo.Healthy, "no identity provider", ""},
-		"nothing answers":    {401, "X-Amzn-Remapped-Www-Authenticate", 503, repo.Broken, "does not answer", "infra/"},
-		"no token is needed": {200, "", 200, repo.Broken, "is answered 200", "log"},
+		"there is no issuer": {401, "X-Amzn-Remapped-Www-Authenticate", 404, doctor.LevelOK, "no identity provider", ""},
+		"nothing answers":    {401, "X-Amzn-Remapped-Www-Authenticate", 503, doctor.LevelError, "does not answer", "infra/"},
+		"no token is needed": {200, "", 200, doctor.LevelError, "is answered 200", "log"},
 	} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path != "/mcp" {
@@ -41,16 +41,16 @@ func TestChallenge(t *testing.T) {
 		s := &Stack{URL: server.URL, http: server.Client()}
 		found := s.api(t.Context())
 		require.Equal(t, "challenge", found[0].Check, name)
-		require.Equal(t, c.want, found[0].State, name)
+		require.Equal(t, c.want, found[0].Level, name)
 		require.Contains(t, found[0].Message, c.message, name)
 		require.Contains(t, found[0].Fix, c.inFix, name)
-		require.Equal(t, repo.Healthy, found[1].State, "the clock")
+		require.Equal(t, doctor.LevelOK, found[1].Level, "the clock")
 		server.Close()
 	}
 	s := &Stack{http: http.DefaultClient}
-	require.Equal(t, repo.Broken, s.api(t.Context())[0].State, "there is no URL")
+	require.Equal(t, doctor.LevelError, s.api(t.Context())[0].Level, "there is no URL")
 	s.URL = "http://127.0.0.1:1"
-	require.Equal(t, repo.Broken, s.api(t.Context())[0].State, "it does not answer")
+	require.Equal(t, doctor.LevelError, s.api(t.Context())[0].Level, "it does not answer")
 }
 
 // TestClock covers clocks that differ.
@@ -58,10 +58,10 @@ func TestClock(t *testing.T) {
 	at := func(d time.Duration) answer {
 		return answer{header: http.Header{"Date": {time.Now().Add(d).UTC().Format(http.TimeFormat)}}}
 	}
-	require.Equal(t, repo.Healthy, clock(at(0)).State)
-	require.Equal(t, repo.Worrying, clock(at(-time.Hour)).State)
-	require.Equal(t, repo.Worrying, clock(at(time.Hour)).State)
-	require.Equal(t, repo.Unchecked, clock(answer{}).State)
+	require.Equal(t, doctor.LevelOK, clock(at(0)).Level)
+	require.Equal(t, doctor.LevelWarning, clock(at(-time.Hour)).Level)
+	require.Equal(t, doctor.LevelWarning, clock(at(time.Hour)).Level)
+	require.Equal(t, doctor.LevelSkipped, clock(answer{}).Level)
 }
 
 // TestQueueNames covers the names of queues of dead letters.

@@ -5,18 +5,19 @@
 // process, or a client that reaches one over HTTP. The package knows no tool by name; the way in
 // which an answer is shown depends only on the shape of its JSON.
 //
-// A command line goes through these steps. The tree of commands is built from the tools (tree.go,
-// flags.go, help.go). cobra finds the command and its flags. command.go sorts the words and makes
-// the arguments of the call, with flags.go, input.go, pipe.go and nested.go. ask.go asks the
-// person, if necessary. target.go says which server or data directory is meant, and App.Connect
-// connects to it. run.go makes the call, or many calls for files: bring.go imports, with source.go,
-// elements.go and cut.go; take.go exports, with sink.go and lone.go. job.go waits for a job.
+// A command line goes through these steps. The tree of commands is built from the tools
+// (commandtree.go, flags.go, help.go). cobra finds the command and its flags. command.go sorts the
+// words and makes the arguments of the call, with flags.go, inputflags.go, stdin.go and nested.go.
+// ask.go asks the person, if necessary. target.go says which server or data directory is meant, and
+// App.Connect connects to it. run.go makes the call, or many calls for files: import.go with
+// source.go, split.go and splitjson.go, export.go with sink.go and singlefile.go. job.go waits for
+// a job.
 //
 // The answer is printed in one of three forms. For programs it is JSON: the envelope, or only its
-// data. For people print.go, people.go, table.go, cell.go, outline.go, diff.go and dress.go choose
-// a layout from the shape of the data and from the schema of the tool. A fault is printed by
-// fault.go; spell.go writes the calls in its fixes as command lines, and terms.go names arguments
-// as the line did.
+// data. For people print.go, printpeople.go, table.go, cell.go, treelayout.go, diff.go and
+// humanize.go choose a layout from the shape of the data and from the schema of the tool. A fault
+// is printed by fault.go; formatcall.go writes the calls in its fixes as command lines, and
+// argnames.go names arguments as the line did.
 //
 // Everything that a server sends is escaped before it is printed on a terminal (harmless), because
 // a note may contain control sequences.

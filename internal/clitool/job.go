@@ -124,8 +124,8 @@ func failureOf(it value) error {
 	return f
 }
 
-// A jobProgress shows the progress of a job to a person: a bar with the number of completed steps, and
-// the name of the current one.
+// A jobProgress shows the progress of a job to a person: a bar with the number of completed steps,
+// and the name of the current one.
 type jobProgress struct {
 	*command
 	bar *progressbar.ProgressBar // nil: nothing was shown yet

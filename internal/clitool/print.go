@@ -248,6 +248,6 @@ func (p *printer) counts(meta value, more string) {
 	fmt.Fprintf(p.err, "%s; the next page: %s\n", shown, escapeControls(more))
 }
 
-// escapeControls escapes characters that would control the terminal or reorder the text. Line feeds and
-// tabs are kept.
+// escapeControls escapes characters that would control the terminal or reorder the text. Line feeds
+// and tabs are kept.
 func escapeControls(s string) string { return control.Escape(s) }

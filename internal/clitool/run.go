@@ -146,11 +146,11 @@ func (c *command) nextPage(ans *answer) string {
 	return "--" + a.Flag + " " + token.text
 }
 
-// invokeWithRetry is invoke that repeats the call after a pause, up to five times, if the fault says that
-// the call may succeed within a minute. Calls that change something must have an idempotency key,
-// because the first attempt may have had an effect. It is for imports and exports, which make many
-// calls and are likely to exceed a rate. A single call is not repeated: the person sees the fault
-// with the time to wait at once.
+// invokeWithRetry is invoke that repeats the call after a pause, up to five times, if the fault
+// says that the call may succeed within a minute. Calls that change something must have an
+// idempotency key, because the first attempt may have had an effect. It is for imports and exports,
+// which make many calls and are likely to exceed a rate. A single call is not repeated: the person
+// sees the fault with the time to wait at once.
 func (c *command) invokeWithRetry(
 	ctx context.Context, inv tool.Invoker, r *request,
 ) (*answer, error) {

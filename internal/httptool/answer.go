@@ -16,68 +16,30 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// An answer is the result of a call. A call that failed has an envelope too, unless it was refused
-// before it reached the catalogue.
+// An answer is the answer of a call, and how to write it.
 type answer struct {
-	data json.RawMessage // the envelope
-	err  error           // nil, or a fault
-	bare bool            // the caller wants the data without the envelope
+	*tool.Answer
+	bare bool // the caller wants the data without the envelope
 }
 
-// A sealed is an envelope as this package reads it.
-type sealed struct {
-	Data     json.RawMessage `json:"data"`
-	Error    json.RawMessage `json:"error"`
-	Warnings []tool.Warning  `json:"warnings"`
-	Meta     struct {
-		Version string `json:"version"`
-	} `json:"meta"`
-}
-
-// write writes the response to a call. The ETag is the version in the envelope. In the bare form
-// the warnings are sent in a header. The envelope is decoded once, only for the parts that HTTP has
-// a place of its own for.
+// write writes the response to a call. The ETag is the version in the answer's meta. In the bare
+// form the warnings are sent in a header.
 func (s *server) write(w http.ResponseWriter, r *http.Request, a answer) {
-	var f *fault.Fault
-	if a.err != nil {
-		f = fault.Of(a.err)
+	if version, _ := a.Meta["version"].(string); version != "" {
+		w.Header().Set("ETag", `"`+version+`"`)
 	}
-	if f != nil && len(a.data) == 0 {
-		s.refuse(w, r, f)
-		return
-	}
-	var e sealed
-	if err := json.Unmarshal(a.data, &e); err != nil {
-		s.refuse(w, r, fault.Of(fmt.Errorf("read the envelope: %w", err)))
-		return
-	}
-	if e.Meta.Version != "" {
-		w.Header().Set("ETag", `"`+e.Meta.Version+`"`)
-	}
+	data := a.JSON()
 	if a.bare {
-		a.data = e.Data
-		if f != nil {
-			a.data = bareOf(s.family(r), f, e.Error)
+		var err error
+		if data, err = a.Bare(); err != nil {
+			s.refuse(w, r, fault.Of(err))
+			return
 		}
-		if text := warningsHeader(e.Warnings); text != "" {
+		if text := warningsHeader(a.Warnings); text != "" {
 			w.Header().Set("X-Warnings", text)
 		}
 	}
-	s.send(w, r, f, a.data)
-}
-
-// bareOf returns the body of a failed call in the bare form of a family: some families answer
-// errors in a form that their clients know. sent is the `error` of the envelope, which is used if
-// the family has no form of its own.
-func bareOf(family *tool.Family, f *fault.Fault, sent json.RawMessage) json.RawMessage {
-	if family == nil || family.Bare == nil {
-		return sent
-	}
-	data, err := tool.Marshal(family.Bare(f))
-	if err != nil {
-		return sent
-	}
-	return data
+	s.send(w, r, a.Fault, data)
 }
 
 // family returns the family of the requested tool, or nil if there is none.
@@ -95,9 +57,9 @@ func (s *server) refuse(w http.ResponseWriter, r *http.Request, f *fault.Fault) 
 	s.send(w, r, &g, tool.Refusal(&g, s.family(r)))
 }
 
-// refuseUnread refuses a request whose body is not read. Without this the server would read the body
-// before it answers, for as long as the client takes to send it. It is for every refusal before
-// authentication.
+// refuseUnread refuses a request whose body is not read. Without this the server would read the
+// body before it answers, for as long as the client takes to send it. It is for every refusal
+// before authentication.
 func (s *server) refuseUnread(w http.ResponseWriter, r *http.Request, f *fault.Fault) {
 	closeAfterAnswer(w, r)
 	s.refuse(w, r, f)

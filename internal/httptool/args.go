@@ -82,37 +82,40 @@ type gathering struct {
 	caller *auth.Caller // headers may set its agent and session
 }
 
-// arguments returns the arguments of a request from its body, path, query and headers. A body that
-// is not a JSON object is returned alone, so that the catalogue reports the problem.
+// request returns the call that a request makes, with the arguments in its body, path, query and
+// headers. If the body is not a JSON object, the call has only that fault, which the catalogue
+// answers after authorization.
 //
-// The call is always made with the envelope, because its meta and warnings are needed here; bare
-// reports whether the caller asked for the data only. Headers that are not arguments of the tool
-// change the caller. For a call of an unknown tool nothing is read.
-func (c *call) arguments(
+// The call is always made with the envelope, which limits the size of an answer; bare reports
+// whether the caller asked for the data only. Headers that are not arguments of the tool change the
+// caller. For a call of an unknown tool nothing is read.
+func (c *call) request(
 	r *http.Request, caller *auth.Caller,
-) (args json.RawMessage, bare bool, err error) {
+) (request tool.Request, bare bool, err error) {
+	request.Name = c.name
 	if c.tool == nil {
-		return nil, false, nil
+		return request, false, nil
 	}
 	body, err := c.body(r)
 	if err != nil {
-		return nil, false, err
+		return request, false, err
 	}
 	g := gathering{c.tool, map[string]json.RawMessage{}, caller}
 	if len(bytes.TrimSpace(body)) > 0 {
 		if !utf8.Valid(body) || json.Unmarshal(body, &g.args) != nil || g.args == nil {
-			return body, false, nil
+			_, request.Malformed = c.tool.ParseArgs(body)
+			return request, false, nil
 		}
 	}
 	if err := g.addAll(c.path, r); err != nil {
-		return nil, false, err
+		return request, false, err
 	}
 	if string(g.args["envelope"]) == "false" {
 		delete(g.args, "envelope")
 		bare = true
 	}
-	args, err = tool.Marshal(g.args)
-	return args, bare, err
+	request.Args = g.args
+	return request, bare, nil
 }
 
 // addAll adds the arguments in the path, the query and the headers, in this order. Those of the

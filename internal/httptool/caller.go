@@ -33,9 +33,9 @@ func (s *server) caller(r *http.Request) (auth.Caller, error) {
 	return c, nil
 }
 
-// refuseUnrouted answers a request whose path leads to no tool: 405 if the path has other methods, otherwise
-// 404 with the route that was probably meant, or the limit that the caller has exceeded with such
-// requests.
+// refuseUnrouted answers a request whose path leads to no tool: 405 if the path has other methods,
+// otherwise 404 with the route that was probably meant, or the limit that the caller has exceeded
+// with such requests.
 func (s *server) refuseUnrouted(w http.ResponseWriter, r *http.Request, err error) {
 	if over := s.countLost(r); over != nil {
 		err = over

@@ -40,8 +40,8 @@ func isLoopback(host string) bool {
 	return strings.EqualFold(host, "localhost") || net.ParseIP(host).IsLoopback()
 }
 
-// requestFault returns the fault of a request without an answer: UNAVAILABLE, with the reason and what
-// to do. A request that was not sent (sent is false) had no effect. For one that was sent, the
+// requestFault returns the fault of a request without an answer: UNAVAILABLE, with the reason and
+// what to do. A request that was not sent (sent is false) had no effect. For one that was sent, the
 // outcome is unknown, and the fix is to repeat it with the same idempotency key.
 func (c *Client) requestFault(err error, sent bool) error {
 	var dial *net.OpError
@@ -158,9 +158,9 @@ func (c *Client) authFault(given *fault.Fault) *fault.Fault {
 	return f.Fix("rookery login --server %s --token -", c.address())
 }
 
-// foreignFault returns the fault of an answer that does not come from a Rookery server, for example from
-// a gateway in front of it. It keeps a retry delay. The statuses 401, 413 and 429 have their usual
-// meaning, whatever program sends them.
+// foreignFault returns the fault of an answer that does not come from a Rookery server, for example
+// from a gateway in front of it. It keeps a retry delay. The statuses 401, 413 and 429 have their
+// usual meaning, whatever program sends them.
 func (c *Client) foreignFault(a Answer) *fault.Fault {
 	cause := fmt.Errorf("answer of status %d", a.Status)
 	f := fault.New(fault.Unavailable, "%s answered with status %d, not like a Rookery server", c.host(),

@@ -32,11 +32,11 @@ var (
 // corsAge is the number of seconds for which a browser may cache the answer to a preflight request.
 const corsAge = "600"
 
-// checkOrigin checks Origin. It passes requests without an Origin, and those from pages of this server
-// or of Options.Origins. It refuses all others, which a page may send with its visitor's browser,
-// even if the page's own name now resolves to this server. Preflight requests of listed pages are
-// answered here without a token, because a browser sends none with them. The response varies with
-// Origin as soon as there are listed pages.
+// checkOrigin checks Origin. It passes requests without an Origin, and those from pages of this
+// server or of Options.Origins. It refuses all others, which a page may send with its visitor's
+// browser, even if the page's own name now resolves to this server. Preflight requests of listed
+// pages are answered here without a token, because a browser sends none with them. The response
+// varies with Origin as soon as there are listed pages.
 func (s *server) checkOrigin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if len(s.opt.Origins) > 0 {
@@ -81,8 +81,8 @@ func isPreflight(r *http.Request) bool {
 	return r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != ""
 }
 
-// setCORSHeaders sets the CORS headers for a listed page: its own origin, and for a preflight request what
-// it may send. Credentials are not among them.
+// setCORSHeaders sets the CORS headers for a listed page: its own origin, and for a preflight
+// request what it may send. Credentials are not among them.
 func (s *server) setCORSHeaders(h http.Header, r *http.Request) {
 	h.Set("Access-Control-Allow-Origin", r.Header.Get("Origin"))
 	if !isPreflight(r) {

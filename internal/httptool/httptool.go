@@ -11,7 +11,7 @@
 //
 // The steps are the functions that New composes; each has a file with its name or subject. route.go
 // finds the tool of a request, args.go its arguments, and answer.go writes the response. options.go
-// is what a deployment can set. client.go, clientfault.go, certificate.go and relay.go are the
+// is what a deployment can set. client.go, clientfault.go, clientcert.go and post.go are the
 // client, which shares only the names of headers and the size of a body with the server.
 //
 // A response to a call is complete in memory before its first byte is sent, so its status is always
@@ -89,8 +89,8 @@ func (s *server) patterns() []string {
 	return slices.AppendSeq(all, maps.Keys(s.opt.Mount))
 }
 
-// serveMounts passes requests to mounted handlers, and all others to next. They have passed the checks
-// of every request, but not authentication, and their responses are not compressed here.
+// serveMounts passes requests to mounted handlers, and all others to next. They have passed the
+// checks of every request, but not authentication, and their responses are not compressed here.
 func (s *server) serveMounts(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if h, at := s.mountOf(r.URL.Path); h != nil {
@@ -151,7 +151,7 @@ func (s *server) call(w http.ResponseWriter, r *http.Request, c *call) {
 		return
 	}
 	defer flight.End()
-	a, err := s.invoke(r, c, caller, flight)
+	a, err := s.do(r, c, caller, flight)
 	access.SetRateHeaders(w.Header(), *caller.Allowance)
 	if err != nil {
 		s.refuse(w, r, fault.Of(err))
@@ -160,15 +160,15 @@ func (s *server) call(w http.ResponseWriter, r *http.Request, c *call) {
 	s.write(w, r, a)
 }
 
-// invoke reads the arguments of a call and makes the call when the caller's share allows it. The
-// call has ended before its answer is written. An error means that the call was not made. A call
-// that does not reach its tool, because of its name or its arguments, is counted here, so that
-// mistakes count against the rate limit.
-func (s *server) invoke(
+// do reads the arguments of a call and makes the call when the caller's share allows it. The call
+// has ended before its answer is written. An error means that the call was not made. A call that
+// does not reach its tool, because of its name or its arguments, is counted here, so that mistakes
+// count against the rate limit.
+func (s *server) do(
 	r *http.Request, c *call, caller auth.Caller, flight *access.Flight,
 ) (answer, error) {
 	httpbody.Count(r, flight.Take)
-	args, bare, err := c.arguments(r, &caller)
+	request, bare, err := c.request(r, &caller)
 	ctx := auth.WithCaller(r.Context(), caller)
 	if c.tool == nil || err != nil && !fault.Is(err, fault.Unavailable) {
 		err = cmp.Or(s.opt.Count(ctx, caller), err) // not counted by a tool
@@ -180,9 +180,9 @@ func (s *server) invoke(
 		return answer{}, err
 	}
 	noteOf(r).told = s.opt.Audited && c.tool != nil
-	data, err := s.cat.Invoke(ctx, c.name, args)
-	flight.Answered(len(data))
-	return answer{data: data, err: err, bare: bare}, nil
+	a := s.cat.Do(ctx, request)
+	flight.Answered(len(a.JSON()))
+	return answer{a, bare}, nil
 }
 
 // reads reports whether a method is GET or HEAD.

@@ -7,9 +7,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/access"
 )
 
-// serveMetadata serves the OAuth metadata of protected resources (RFC 9728): for the whole server, and
-// for each path of a mounted Resource. It needs no token, and pages of every origin may read it,
-// because it is public and a client in a browser needs it before it has a token. This does not
+// serveMetadata serves the OAuth metadata of protected resources (RFC 9728): for the whole server,
+// and for each path of a mounted Resource. It needs no token, and pages of every origin may read
+// it, because it is public and a client in a browser needs it before it has a token. This does not
 // allow such a page to call tools; see Options.Origins.
 func (s *server) serveMetadata(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -15,9 +15,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rookeryhq/rookery/internal/doctor"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/localapp"
-	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // TestBackupUnderLoad makes backups of a server while many clients write, erase and delete. Each
@@ -73,7 +73,7 @@ func TestBackupUnderLoad(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, m, got)
 		for _, f := range found {
-			require.NotEqual(t, repo.Broken, f.State, "%s: %s", f.Check, f.Message)
+			require.NotEqual(t, doctor.LevelError, f.Level, "%s: %s", f.Check, f.Message)
 		}
 		holdsLines(t, restored, round, before[:])
 	}

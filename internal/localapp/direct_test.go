@@ -19,11 +19,11 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/bolttable"
 	"github.com/rookeryhq/rookery/internal/config"
+	"github.com/rookeryhq/rookery/internal/doctor"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/httptool"
 	"github.com/rookeryhq/rookery/internal/leaktest"
 	"github.com/rookeryhq/rookery/internal/localapp"
-	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // nowhere returns an address on loopback without a listener.
@@ -88,7 +88,7 @@ func (o out) busy(t *testing.T) localapp.InUse {
 }
 
 // examined returns the findings of the doctor with this token.
-func (o out) examined(t *testing.T, token string) []repo.Finding {
+func (o out) examined(t *testing.T, token string) []doctor.Finding {
 	t.Helper()
 	return localapp.Examine(t.Context(), localapp.Examination{
 		Data: o.dir, Token: func(_ context.Context, server string) (string, error) {
@@ -128,12 +128,12 @@ func TestDirect(t *testing.T) {
 
 	found := o.examined(t, o.token)
 	healthy(t, found)
-	requireFinding(t, only(found, "lock"), repo.Healthy, "", "served at "+o.url)
-	requireFinding(t, only(found, "log"), repo.Healthy, "", "0 notes")
+	requireFinding(t, only(found, "lock"), doctor.LevelOK, "", "served at "+o.url)
+	requireFinding(t, only(found, "log"), doctor.LevelOK, "", "0 notes")
 	found = o.examined(t, "")
 	healthy(t, found)
-	requireFinding(t, only(found, "lock"), repo.Healthy, "", "served at "+o.url)
-	requireFinding(t, only(found, "vaults"), repo.Unchecked, "", "requires authentication")
+	requireFinding(t, only(found, "lock"), doctor.LevelOK, "", "served at "+o.url)
+	requireFinding(t, only(found, "vaults"), doctor.LevelSkipped, "", "requires authentication")
 }
 
 // certificate creates the files of a certificate, and returns it.
@@ -164,7 +164,7 @@ func TestNoWayFromHere(t *testing.T) {
 			o := outOfReach(t, c)
 			require.Equal(t, localapp.InUse{Server: o.url, PID: os.Getpid()}, o.busy(t))
 			lock := only(o.examined(t, o.token), "lock")
-			requireFinding(t, lock, repo.Worrying, "", "its listener answers, but "+o.url+" does not answer from")
+			requireFinding(t, lock, doctor.LevelWarning, "", "its listener answers, but "+o.url+" does not answer from")
 			require.NotContains(t, lock[0].Fix, "end it")
 		})
 	}
@@ -194,6 +194,6 @@ func TestDirectOfAnother(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	found := localapp.Examine(ctx, localapp.Examination{Data: dir})
-	requireFinding(t, only(found, "lock"), repo.Broken, fault.Unavailable, "does not answer")
+	requireFinding(t, only(found, "lock"), doctor.LevelError, fault.Unavailable, "does not answer")
 	require.Contains(t, only(found, "lock")[0].Fix, "if it is stuck, end it")
 }

@@ -10,13 +10,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/emulation"
 	cdplog "github.com/chromedp/cdproto/log"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 )
 
-// TestDocsInABrowser opens /docs in Chromium: the page fits a phone, its search finds a tool, and
-// it does not violate its own content security policy.
+// TestDocsInABrowser opens /docs in Chromium: the page fits a phone and a wide screen, is dark if the
+// browser prefers that, its search finds a tool, and it does not violate its own content security
+// policy.
 func TestDocsInABrowser(t *testing.T) {
 	if os.Getenv("CI") != "" {
 		t.Skip("a browser is no part of CI")
@@ -57,16 +59,25 @@ func TestDocsInABrowser(t *testing.T) {
 	search := func(words string) chromedp.Action {
 		return chromedp.Evaluate(`filter.value = "`+words+`"; filter.dispatchEvent(new Event("input"))`, nil)
 	}
-	var title, link string
-	var all, few, none, width int
-	require.NoError(t, chromedp.Run(ctx, chromedp.EmulateViewport(420, 900), chromedp.Navigate(s.URL+"/")),
+	scheme := func(name string) chromedp.Action {
+		return emulation.SetEmulatedMedia().WithFeatures(
+			[]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}})
+	}
+	const background = `getComputedStyle(document.body).backgroundColor`
+	const scrolled = `document.documentElement.scrollWidth`
+	var title, link, light, dark string
+	var all, few, none, width, wide int
+	require.NoError(t, chromedp.Run(ctx, chromedp.EmulateViewport(390, 844), chromedp.Navigate(s.URL+"/")),
 		"open the page")
 	require.NoError(t, chromedp.Run(ctx,
 		chromedp.Title(&title), chromedp.Evaluate(visible, &all),
-		chromedp.Evaluate(`document.documentElement.scrollWidth`, &width),
+		chromedp.Evaluate(scrolled, &width),
 		search("list backlinks"), chromedp.Evaluate(visible, &few),
 		chromedp.Evaluate(`document.querySelector("nav li:not([hidden]) a").textContent`, &link),
-		search("xyzzy"), chromedp.Evaluate(visible, &none),
+		search("xyzzy"), chromedp.Evaluate(visible, &none), search(""),
+		scheme("light"), chromedp.Evaluate(background, &light),
+		scheme("dark"), chromedp.Evaluate(background, &dark),
+		chromedp.EmulateViewport(1280, 900), chromedp.Evaluate(scrolled, &wide),
 	))
 	require.Equal(t, "Rookery: tools", title)
 	require.Equal(t, len(allTools()), all)
@@ -74,7 +85,10 @@ func TestDocsInABrowser(t *testing.T) {
 	require.NotZero(t, few)
 	require.NotEmpty(t, link)
 	require.Zero(t, none)
-	require.LessOrEqual(t, width, 420, "it is as wide as the screen of a phone")
+	require.LessOrEqual(t, width, 390, "it is as wide as the screen of a phone")
+	require.LessOrEqual(t, wide, 1280)
+	require.Equal(t, "rgb(255, 255, 255)", light)
+	require.Equal(t, "rgb(24, 24, 24)", dark)
 	mu.Lock()
 	defer mu.Unlock()
 	require.Empty(t, complaints)

@@ -231,6 +231,7 @@ func TestDayInPages(t *testing.T) {
 // an answer long, and that the excerpt of a long line is around the reference.
 func TestMatchesAreBounded(t *testing.T) {
 	app, _ := openVault(t)
+	defer func() { require.NoError(t, app.Close()) }()
 	inv := local{app}
 	files := map[string]string{
 		"long.md": "See [[target]] and " + strings.Repeat("é ", 2000) + "[[target]]" + strings.Repeat(" ü", 2000) + "\n",

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/bolttable"
 	"github.com/rookeryhq/rookery/internal/config"
+	"github.com/rookeryhq/rookery/internal/doctor"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/fileblob"
 	"github.com/rookeryhq/rookery/internal/hosted"
@@ -48,7 +49,7 @@ type examination struct {
 	Examination
 	place
 	folder *vaultdir.Folder // nil: a data directory is examined
-	found  []repo.Finding
+	found  []doctor.Finding
 }
 
 // Examine checks a data directory, or a folder that is served, and returns its findings with fixes.
@@ -58,7 +59,7 @@ type examination struct {
 // The checks are, in this order: the directory and its permissions, the free space, files that a
 // killed process left, the database file, and the tenants with their vaults. A failure that makes
 // later checks impossible ends it. It returns no error: everything that goes wrong is a finding.
-func Examine(ctx context.Context, how Examination) []repo.Finding {
+func Examine(ctx context.Context, how Examination) []doctor.Finding {
 	if how.Now == nil {
 		how.Now = time.Now
 	}
@@ -72,7 +73,7 @@ func Examine(ctx context.Context, how Examination) []repo.Finding {
 }
 
 // add appends findings.
-func (e *examination) add(all ...repo.Finding) { e.found = append(e.found, all...) }
+func (e *examination) add(all ...doctor.Finding) { e.found = append(e.found, all...) }
 
 // enter finds the state of the folder, if one is examined. It reports whether there is a directory
 // to examine. A folder that was never served has none, and needs no examination.
@@ -80,14 +81,14 @@ func (e *examination) enter() bool {
 	const check = "folder"
 	if e.Folder == "" {
 		if vaultdir.IsState(e.Data) {
-			e.add(repo.Failure("directory", isState(), "rookery doctor "+folderOption))
+			e.add(doctor.Failure("directory", isState(), "rookery doctor "+folderOption))
 			return false
 		}
 		return true
 	}
 	f, err := vaultdir.Find(e.Folder, e.State)
 	if err != nil {
-		e.add(repo.Failure(check, err, ""))
+		e.add(doctor.Failure(check, err, ""))
 		return false
 	}
 	e.folder, e.place = f, folderPlace(f.State, f.Vault)
@@ -96,21 +97,21 @@ func (e *examination) enter() bool {
 }
 
 // origin returns the finding about the folder: served, moved, copied or never served.
-func (e *examination) origin() repo.Finding {
+func (e *examination) origin() doctor.Finding {
 	const check = "folder"
 	f := e.folder
 	begins := "rookery serve " + folderOption + " begins one"
 	switch {
 	case f.Origin == vaultdir.Copied:
-		return repo.Warning(check, fmt.Sprintf("it is a copy of %s, and has no history of its own yet",
+		return doctor.Warning(check, fmt.Sprintf("it is a copy of %s, and has no history of its own yet",
 			f.From), begins)
 	case f.State == "":
-		return repo.Warning(check, "it has no history on this machine: it was never served", begins)
+		return doctor.Warning(check, "it has no history on this machine: it was never served", begins)
 	case f.Origin == vaultdir.Moved:
-		return repo.Warning(check, fmt.Sprintf("it was moved here from %s since it was served", f.From),
+		return doctor.Warning(check, fmt.Sprintf("it was moved here from %s since it was served", f.From),
 			"nothing to do: it is the same vault; the next rookery serve records the new path")
 	}
-	return repo.Good(check, fmt.Sprintf("it is the vault %s; its history is in %s", f.Vault,
+	return doctor.Good(check, fmt.Sprintf("it is the vault %s; its history is in %s", f.Vault,
 		f.State))
 }
 
@@ -124,16 +125,16 @@ func (e *examination) directory() bool {
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		e.add(repo.Failure(check, fault.New(fault.NotFound, "there is no data directory %s", e.dir),
+		e.add(doctor.Failure(check, fault.New(fault.NotFound, "there is no data directory %s", e.dir),
 			"name the right one with --data DIR; rookery serve --data DIR makes a new one"))
 		return false
 	case err != nil:
-		e.add(repo.Failure(check, fault.New(fault.FileError, "%v", err), ""))
+		e.add(doctor.Failure(check, fault.New(fault.FileError, "%v", err), ""))
 		return false
 	}
 	switch mode := info.Mode().Perm(); {
 	case mode&0o700 != 0o700:
-		e.add(repo.Failure(check, fault.New(fault.FileError,
+		e.add(doctor.Failure(check, fault.New(fault.FileError,
 			"its owner has no permission to read, write and enter it (%#o)", mode), "chmod 700 "+e.dir))
 	default:
 		e.exposure()
@@ -147,11 +148,11 @@ func (e *examination) exposure() {
 	name, mode, count, err := e.exposed()
 	switch {
 	case err != nil:
-		e.add(repo.Failure(check, fault.New(fault.FileError, "its permissions cannot be read: %v", err), ""))
+		e.add(doctor.Failure(check, fault.New(fault.FileError, "its permissions cannot be read: %v", err), ""))
 	case count > 0:
-		e.add(repo.Warning(check, e.openTo(name, mode, count), e.closing()))
+		e.add(doctor.Warning(check, e.openTo(name, mode, count), e.closing()))
 	default:
-		e.add(repo.Good(check, e.dir))
+		e.add(doctor.Good(check, e.dir))
 	}
 }
 
@@ -190,15 +191,15 @@ func (e *examination) spaceOf(dir string) {
 	message := fmt.Sprintf("%d MiB of %d MiB are free", free>>20, total>>20)
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
-		e.add(repo.Skipped(check, "the free space is unknown on this system", ""))
+		e.add(doctor.Skipped(check, "the free space is unknown on this system", ""))
 	case err != nil:
-		e.add(repo.Failure(check, err, ""))
+		e.add(doctor.Failure(check, err, ""))
 	case free < leastSpace:
-		e.add(repo.Failure(check, fault.New(fault.StorageError, "%s", message), makeSomeRoom))
+		e.add(doctor.Failure(check, fault.New(fault.StorageError, "%s", message), makeSomeRoom))
 	case free < littleSpace, free < total/littleShare:
-		e.add(repo.Warning(check, message, makeSomeRoom))
+		e.add(doctor.Warning(check, message, makeSomeRoom))
 	default:
-		e.add(repo.Good(check, message))
+		e.add(doctor.Good(check, message))
 	}
 }
 
@@ -219,13 +220,13 @@ func (e *examination) leftovers(ctx context.Context) {
 	const check = "leftovers"
 	files, err := e.files()
 	if err != nil {
-		e.add(repo.Failure(check, fault.New(fault.FileError, "%v", err), ""))
+		e.add(doctor.Failure(check, fault.New(fault.FileError, "%v", err), ""))
 		return
 	}
 	defer files.Close()
 	unplaced, displaced, err := files.Leftovers(ctx)
 	if err != nil {
-		e.add(repo.Failure(check, fault.New(fault.FileError, "%v", err), ""))
+		e.add(doctor.Failure(check, fault.New(fault.FileError, "%v", err), ""))
 		return
 	}
 	where := ".rookery"
@@ -233,7 +234,7 @@ func (e *examination) leftovers(ctx context.Context) {
 		where = workDir
 	}
 	for _, key := range displaced {
-		e.add(repo.Warning(check, "somebody's text of "+key+" was displaced and saved",
+		e.add(doctor.Warning(check, "somebody's text of "+key+" was displaced and saved",
 			"the next start picks it up; it is in "+where+"/displaced in the directory"))
 	}
 	if len(displaced) == 0 {
@@ -241,7 +242,7 @@ func (e *examination) leftovers(ctx context.Context) {
 		if unplaced > 0 {
 			message = fmt.Sprintf("temporary files: %d; the next start removes them", unplaced)
 		}
-		e.add(repo.Good(check, message))
+		e.add(doctor.Good(check, message))
 	}
 }
 
@@ -251,7 +252,7 @@ func (e *examination) leftovers(ctx context.Context) {
 func (e *examination) database(ctx context.Context) {
 	const check = "database"
 	if err := e.checkLoss(); err != nil {
-		e.add(repo.Failure(check, err, ""))
+		e.add(doctor.Failure(check, err, ""))
 		return
 	}
 	db, err := bolttable.Look(filepath.Join(e.dir, database),
@@ -262,22 +263,22 @@ func (e *examination) database(ctx context.Context) {
 		return
 	case errors.Is(err, fs.ErrNotExist):
 		err = fault.New(fault.NotFound, "there is no %s in the directory", database)
-		e.add(repo.Failure(check, err,
+		e.add(doctor.Failure(check, err,
 			"name the right directory with "+e.option+"; rookery serve "+e.option+" begins a new database"))
 		return
 	case errors.Is(err, bolttable.ErrFormat):
-		e.add(repo.Failure(check, fault.New(fault.IndexIncompatible, "%v", err),
+		e.add(doctor.Failure(check, fault.New(fault.IndexIncompatible, "%v", err),
 			"run the release that wrote it, or a newer one"))
 		return
 	case errors.Is(err, bolttable.ErrDamaged):
-		e.add(repo.Failure(check, fault.New(fault.IndexError, "%v", err), e.restore()))
+		e.add(doctor.Failure(check, fault.New(fault.IndexError, "%v", err), e.restore()))
 		return
 	case err != nil:
-		e.add(repo.Failure(check, fault.New(fault.FileError, "%v", err), ""))
+		e.add(doctor.Failure(check, fault.New(fault.FileError, "%v", err), ""))
 		return
 	}
 	defer db.Close()
-	e.add(repo.Good("lock", "no process has the directory open"))
+	e.add(doctor.Good("lock", "no process has the directory open"))
 	if e.sound(ctx, db) {
 		e.vaults(ctx, db)
 	}
@@ -296,10 +297,10 @@ func (p place) restore() string {
 func (e *examination) sound(ctx context.Context, db table.Checker) bool {
 	const check = "database"
 	for damage := range db.Check(ctx) {
-		e.add(repo.Failure(check, fault.New(fault.IndexError, "it is damaged: %v", damage), e.restore()))
+		e.add(doctor.Failure(check, fault.New(fault.IndexError, "it is damaged: %v", damage), e.restore()))
 		return false
 	}
-	e.add(repo.Good(check, "all pages are consistent"))
+	e.add(doctor.Good(check, "all pages are consistent"))
 	return true
 }
 
@@ -313,7 +314,7 @@ func (e *examination) vaults(ctx context.Context, db table.Table) {
 	}
 	data, err := fileblob.Look(e.dir)
 	if err != nil {
-		e.add(repo.Failure(check, fault.New(fault.FileError, "%v", err), ""))
+		e.add(doctor.Failure(check, fault.New(fault.FileError, "%v", err), ""))
 		return
 	}
 	defer data.Close()
@@ -321,7 +322,7 @@ func (e *examination) vaults(ctx context.Context, db table.Table) {
 	if e.folder != nil {
 		files, err := e.files()
 		if err != nil {
-			e.add(repo.Failure(check, fault.New(fault.FileError, "%v", err), ""))
+			e.add(doctor.Failure(check, fault.New(fault.FileError, "%v", err), ""))
 			return
 		}
 		defer files.Close()
@@ -338,7 +339,7 @@ func (e *examination) tenants(ctx context.Context, o tenant.Options) {
 		e.add(found)
 	}
 	if e.Vault != "" && !seen {
-		e.add(repo.Failure("vault", fault.NoVault(e.Vault), ""))
+		e.add(doctor.Failure("vault", fault.NoVault(e.Vault), ""))
 	}
 }
 

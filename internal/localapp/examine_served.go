@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/rookeryhq/rookery/internal/doctor"
 	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/httptool"
+	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
@@ -63,14 +65,10 @@ func (s *served) list(ctx context.Context) error {
 // examine examines every vault, and the issuers of the tenant.
 func (s *served) examine(ctx context.Context) {
 	if s.Vault != "" && len(s.vaults) == 0 {
-		s.add(repo.Failure("vault", fault.NoVault(s.Vault), ""))
+		s.add(doctor.Failure("vault", fault.NoVault(s.Vault), ""))
 	}
 	for _, name := range s.vaults {
-		found := append(s.stats(ctx, name), s.chain(ctx, name))
-		for i := range found {
-			found[i].Vault = name
-		}
-		s.add(found...)
+		s.add(doctor.InVault(name, append(s.stats(ctx, name), s.chain(ctx, name)))...)
 	}
 	s.issuers(ctx)
 }
@@ -87,13 +85,13 @@ func (s *served) issuers(ctx context.Context) {
 	err := s.call(ctx, "team_issuer_list", map[string]any{"limit": tenant.MaxIssuers}, &all)
 	switch {
 	case fault.Is(err, fault.PermissionDenied):
-		s.add(repo.Skipped(check, "the token does not have the role admin", ""))
+		s.add(doctor.Skipped(check, "the token does not have the role admin", ""))
 	case err != nil:
-		s.add(repo.Failure(check, err, ""))
+		s.add(doctor.Failure(check, err, ""))
 	}
 	for _, i := range all.Items {
 		if i.Disabled != "" {
-			s.add(tenant.DisabledFinding(i.Name))
+			s.add(doctor.DisabledIssuer(i.Name))
 		}
 	}
 }
@@ -148,29 +146,28 @@ func (n *counts) control() repo.Control {
 
 // stats returns the findings about the notes and files of a vault. They are made by the functions
 // that examine a vault without a server, from a control item with the same numbers.
-func (s *served) stats(ctx context.Context, name string) []repo.Finding {
+func (s *served) stats(ctx context.Context, name string) []doctor.Finding {
 	ctx, cancel := context.WithTimeout(ctx, serverPatience)
 	defer cancel()
 	var n counts
 	if err := s.call(ctx, "raven_stats", map[string]any{"vault": name}, &n); err != nil {
-		return []repo.Finding{repo.Failure("log", err, "")}
+		return []doctor.Finding{doctor.Failure("log", err, "")}
 	}
-	all := []repo.Finding{repo.Good("log", fmt.Sprintf("%d notes", n.Notes))}
+	all := []doctor.Finding{doctor.Good("log", fmt.Sprintf("%d notes", n.Notes))}
 	all = append(all, repo.CheckFiles(n.control(), n.Freshness)...)
-	all = append(all, repo.CheckConflicts(n.Conflicts, n.Copies)...)
-	all = append(all, repo.CheckParsed(n.Quarantined, n.Unparsed)...)
+	all = append(all, doctor.Conflicts(n.Conflicts, n.Copies), doctor.Unparsed(n.Quarantined, n.Unparsed))
 	if n.Unindexed > 0 {
-		all = append(all, repo.CheckIndexed(n.Unindexed, n.Crowded))
+		all = append(all, doctor.Unindexed(n.Unindexed, index.MaxThings, n.Crowded))
 	}
 	return all
 }
 
 // chain asks the server to verify the history of a vault, if Full is set, which takes at most
 // fullPatience. Otherwise the check is skipped.
-func (s *served) chain(ctx context.Context, name string) repo.Finding {
+func (s *served) chain(ctx context.Context, name string) doctor.Finding {
 	const check = "chain"
 	if !s.Full {
-		return repo.Skipped(check, "its server has the log open", "rookery doctor --full asks it to verify")
+		return doctor.Skipped(check, "its server has the log open", "rookery doctor --full asks it to verify")
 	}
 	ctx, cancel := context.WithTimeout(ctx, fullPatience)
 	defer cancel()
@@ -178,8 +175,8 @@ func (s *served) chain(ctx context.Context, name string) repo.Finding {
 		Commits uint64 `json:"commit_count"`
 	}
 	if err := s.call(ctx, "team_audit_verify", map[string]any{"vault": name}, &done); err != nil {
-		return repo.Failure(check, err, "")
+		return doctor.Failure(check, err, "")
 	}
-	return repo.Good(check, fmt.Sprintf("%d commits in an unbroken chain, verified against their headers; "+
+	return doctor.Good(check, fmt.Sprintf("%d commits in an unbroken chain, verified against their headers; "+
 		"the audit log is verified too", done.Commits))
 }

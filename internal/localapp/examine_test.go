@@ -19,29 +19,29 @@ import (
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/bolttable"
 	"github.com/rookeryhq/rookery/internal/config"
+	"github.com/rookeryhq/rookery/internal/doctor"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/localapp"
-	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/table"
 	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
 // examined returns all findings of a full examination of a directory.
-func examined(t *testing.T, dir string) []repo.Finding {
+func examined(t *testing.T, dir string) []doctor.Finding {
 	t.Helper()
 	found := localapp.Examine(t.Context(), localapp.Examination{Data: dir, Full: true})
 	for _, f := range found {
 		require.NotEmpty(t, f.Check)
 		require.NotEmpty(t, f.Message, "%+v", f)
-		require.Equal(t, f.State == repo.Broken, f.Code != "", "%+v", f)
-		require.True(t, f.State != repo.Broken && f.State != repo.Worrying || f.Fix != "", "%+v", f)
+		require.Equal(t, f.Level == doctor.LevelError, f.Code != "", "%+v", f)
+		require.True(t, f.Level != doctor.LevelError && f.Level != doctor.LevelWarning || f.Fix != "", "%+v", f)
 	}
 	return found
 }
 
 // only returns the findings of one check.
-func only(found []repo.Finding, check string) []repo.Finding {
-	var some []repo.Finding
+func only(found []doctor.Finding, check string) []doctor.Finding {
+	var some []doctor.Finding
 	for _, f := range found {
 		if f.Check == check {
 			some = append(some, f)
@@ -51,10 +51,10 @@ func only(found []repo.Finding, check string) []repo.Finding {
 }
 
 // requireFinding requires that one of the findings has a state, a code and a text in its message.
-func requireFinding(t *testing.T, found []repo.Finding, s repo.Health, c fault.Code, says string) {
+func requireFinding(t *testing.T, found []doctor.Finding, s doctor.Level, c fault.Code, says string) {
 	t.Helper()
 	for _, f := range found {
-		if f.State == s && f.Code == c && strings.Contains(f.Message, says) {
+		if f.Level == s && f.Code == c && strings.Contains(f.Message, says) {
 			return
 		}
 	}
@@ -83,27 +83,27 @@ func TestExamineWhole(t *testing.T) {
 	files, before := folder(t, dir), stamps(t, dir)
 	found := examined(t, dir)
 	for _, f := range found {
-		require.NotEqual(t, repo.Broken, f.State, "%+v", f)
-		require.NotEqual(t, repo.Unchecked, f.State, "%+v", f)
-		require.True(t, f.State == repo.Healthy || f.Check == "notes" || f.Check == "space", "%+v", f)
+		require.NotEqual(t, doctor.LevelError, f.Level, "%+v", f)
+		require.NotEqual(t, doctor.LevelSkipped, f.Level, "%+v", f)
+		require.True(t, f.Level == doctor.LevelOK || f.Check == "notes" || f.Check == "space", "%+v", f)
 	}
 	require.Equal(t, files, folder(t, dir))
 	require.Equal(t, before, stamps(t, dir))
 	notes := only(found, "notes")
 	require.Len(t, notes, 1)
-	require.Equal(t, repo.Worrying, notes[0].State)
+	require.Equal(t, doctor.LevelWarning, notes[0].Level)
 	require.Contains(t, notes[0].Message, "broken.md:3: ")
 	for check, says := range map[string]string{
 		"log": "v7, 4 notes", "chain": "7 commits in an unbroken chain, verified against", "audit log": "8 lines",
 		"payloads": "1 object", "lock": "no process",
 	} {
-		requireFinding(t, only(found, check), repo.Healthy, "", says)
+		requireFinding(t, only(found, check), doctor.LevelOK, "", says)
 	}
-	requireFinding(t, only(found, "cursors"), repo.Healthy, "", "checkout is at v7")
-	requireFinding(t, only(found, "cursors"), repo.Healthy, "", "audit is at v7")
+	requireFinding(t, only(found, "cursors"), doctor.LevelOK, "", "checkout is at v7")
+	requireFinding(t, only(found, "cursors"), doctor.LevelOK, "", "audit is at v7")
 
 	none := localapp.Examine(t.Context(), localapp.Examination{Data: dir, Vault: "w"})
-	requireFinding(t, none, repo.Broken, fault.NotFound, `no vault "w"`)
+	requireFinding(t, none, doctor.LevelError, fault.NotFound, `no vault "w"`)
 }
 
 // TestExamineDamage checks that a full examination finds all damage that a verification of the
@@ -116,7 +116,7 @@ func TestExamineDamage(t *testing.T) {
 			require.NoError(t, os.Chmod(dir, 0o700))
 			require.NoError(t, os.CopyFS(dir, os.DirFS(whole)))
 			d.do(t, dir)
-			requireFinding(t, examined(t, dir), repo.Broken, d.code, d.says)
+			requireFinding(t, examined(t, dir), doctor.LevelError, d.code, d.says)
 		})
 	}
 }
@@ -144,13 +144,13 @@ func TestExamineFiles(t *testing.T) {
 		"25 files changed outside need confirmation, because 25 are deleted and 0 have an earlier text again: many/00.md",
 		"a.md is skipped: it is not UTF-8",
 	}
-	look := func(found []repo.Finding) {
+	look := func(found []doctor.Finding) {
 		files := only(found, "files")
 		require.Len(t, files, len(says))
 		for _, one := range says {
-			requireFinding(t, files, repo.Worrying, "", one)
+			requireFinding(t, files, doctor.LevelWarning, "", one)
 		}
-		requireFinding(t, only(found, "conflicts"), repo.Worrying, "", "1 copy of a text that could "+
+		requireFinding(t, only(found, "conflicts"), doctor.LevelWarning, "", "1 copy of a text that could "+
 			"not be merged: b.conflict-v3.md")
 	}
 	c, stop := serve(t, app)
@@ -167,10 +167,10 @@ func TestExamineTrash(t *testing.T) {
 	app := open(t, dir)
 	must(t, local{app}, "team_vault_delete", args{"name": "v"})
 	require.NoError(t, app.Close())
-	requireFinding(t, examined(t, dir), repo.Healthy, "", "v8, 4 notes, in the trash")
+	requireFinding(t, examined(t, dir), doctor.LevelOK, "", "v8, 4 notes, in the trash")
 	inLog8 := filepath.Join(folderOf(dir), ".raven", "audit.log")
 	require.NoError(t, os.Truncate(inLog8, 5))
-	requireFinding(t, examined(t, dir), repo.Broken, fault.FileError, "line 1 of")
+	requireFinding(t, examined(t, dir), doctor.LevelError, fault.FileError, "line 1 of")
 }
 
 // TestExamineDirectory checks the findings about a path that is no directory, or not a data
@@ -188,33 +188,33 @@ func TestExamineDirectory(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		do    func(t *testing.T, dir string)
-		state repo.Health
+		state doctor.Level
 		code  fault.Code
 		says  string
 	}{
 		{"gone", func(t *testing.T, dir string) { require.NoError(t, os.RemoveAll(dir)) },
-			repo.Broken, fault.NotFound, "there is no data directory"},
+			doctor.LevelError, fault.NotFound, "there is no data directory"},
 		{"a file", func(t *testing.T, dir string) {
 			require.NoError(t, os.RemoveAll(dir))
 			require.NoError(t, os.WriteFile(dir, nil, 0o600))
-		}, repo.Broken, fault.NotFound, "there is no data directory"},
+		}, doctor.LevelError, fault.NotFound, "there is no data directory"},
 		{"without a database", func(t *testing.T, dir string) {
 			require.NoError(t, os.Remove(filepath.Join(dir, "rookery.db")))
-		}, repo.Broken, fault.IndexNotFound, "and no database: v"},
+		}, doctor.LevelError, fault.IndexNotFound, "and no database: v"},
 		{"without vaults", func(t *testing.T, dir string) {
 			require.NoError(t, os.RemoveAll(filepath.Join(dir, "tenants")))
 			require.NoError(t, os.Remove(filepath.Join(dir, "rookery.db")))
-		}, repo.Broken, fault.NotFound, "there is no rookery.db"},
+		}, doctor.LevelError, fault.NotFound, "there is no rookery.db"},
 		{"open to others", func(t *testing.T, dir string) { require.NoError(t, os.Chmod(dir, 0o755)) },
-			repo.Worrying, "", "other users of this machine have permissions for the directory"},
+			doctor.LevelWarning, "", "other users of this machine have permissions for the directory"},
 		{"closed to its owner", func(t *testing.T, dir string) { require.NoError(t, os.Chmod(dir, 0o500)) },
-			repo.Broken, fault.FileError, "its owner has no permission"},
+			doctor.LevelError, fault.FileError, "its owner has no permission"},
 		{"a cut database", database(func(data []byte) []byte { return data[:3*4096] }),
-			repo.Broken, fault.IndexError, "damaged"},
+			doctor.LevelError, fault.IndexError, "damaged"},
 		{"an empty database", database(func([]byte) []byte { return nil }),
-			repo.Broken, fault.IndexNotFound, "and no database: v"},
+			doctor.LevelError, fault.IndexNotFound, "and no database: v"},
 		{"something else", database(func(data []byte) []byte { return bytes.Repeat([]byte("x"), len(data)) }),
-			repo.Broken, fault.IndexError, "damaged"},
+			doctor.LevelError, fault.IndexError, "damaged"},
 		{"a damaged page", database(func(data []byte) []byte {
 			for at := 0; at < len(data); at += 4096 {
 				if page := data[at : at+4096]; bytes.Contains(page, []byte(`"tool":"raven_add"`)) {
@@ -222,7 +222,7 @@ func TestExamineDirectory(t *testing.T) {
 				}
 			}
 			return data
-		}), repo.Broken, fault.IndexError, "damaged"},
+		}), doctor.LevelError, fault.IndexError, "damaged"},
 		{"a newer format", func(t *testing.T, dir string) {
 			db, _ := logOf(t, dir)
 			control, err := db.Get(t.Context(), table.Key{Part: "local/v/1", Sort: "log/~"})
@@ -230,10 +230,10 @@ func TestExamineDirectory(t *testing.T) {
 			control.Data = bytes.Replace(control.Data, []byte(`"format":1`), []byte(`"format":99`), 1)
 			require.NoError(t, db.Commit(t.Context(), table.Set(control)))
 			require.NoError(t, db.Close())
-		}, repo.Broken, fault.IndexIncompatible, "newer format"},
+		}, doctor.LevelError, fault.IndexIncompatible, "newer format"},
 		{"temporary files", func(t *testing.T, dir string) {
 			require.NoError(t, os.WriteFile(filepath.Join(dir, ".rookery", "tmp", "X"), nil, 0o600))
-		}, repo.Healthy, "", "temporary files: 1"},
+		}, doctor.LevelOK, "", "temporary files: 1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "data")
@@ -253,22 +253,22 @@ func TestExamineHeld(t *testing.T) {
 	app := open(t, dir)
 	defer func() { require.NoError(t, app.Close()) }()
 	found := examined(t, dir)
-	requireFinding(t, found, repo.Worrying, "", "it is not a server")
-	requireFinding(t, only(found, "directory"), repo.Healthy, "", "")
+	requireFinding(t, found, doctor.LevelWarning, "", "it is not a server")
+	requireFinding(t, only(found, "directory"), doctor.LevelOK, "", "")
 
 	c, stop := serve(t, app)
 	must(t, c, "team_whoami", nil) // it has left its address
 	found = examined(t, dir)
-	requireFinding(t, only(found, "lock"), repo.Healthy, "", c.Base)
-	requireFinding(t, only(found, "chain"), repo.Healthy, "", "7 commits in an unbroken chain")
-	requireFinding(t, only(found, "notes"), repo.Worrying, "", "1 note does not parse")
+	requireFinding(t, only(found, "lock"), doctor.LevelOK, "", c.Base)
+	requireFinding(t, only(found, "chain"), doctor.LevelOK, "", "7 commits in an unbroken chain")
+	requireFinding(t, only(found, "notes"), doctor.LevelWarning, "", "1 note does not parse")
 	some := localapp.Examine(t.Context(), localapp.Examination{Data: dir, Vault: "v"})
-	requireFinding(t, only(some, "chain"), repo.Unchecked, "", "")
+	requireFinding(t, only(some, "chain"), doctor.LevelSkipped, "", "")
 	none := localapp.Examine(t.Context(), localapp.Examination{Data: dir, Vault: "w"})
-	requireFinding(t, none, repo.Broken, fault.NotFound, `no vault "w"`)
+	requireFinding(t, none, doctor.LevelError, fault.NotFound, `no vault "w"`)
 
 	inAudit(func(text string) string { return "{}" + text[2:] })(t, dir)
-	requireFinding(t, examined(t, dir), repo.Broken, fault.FileError, "line 1 of")
+	requireFinding(t, examined(t, dir), doctor.LevelError, fault.FileError, "line 1 of")
 	stop()
 }
 
@@ -288,7 +288,7 @@ func TestExamineStuckServer(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	found := localapp.Examine(ctx, localapp.Examination{Data: dir})
-	requireFinding(t, only(found, "lock"), repo.Broken, fault.Unavailable, "does not answer")
+	requireFinding(t, only(found, "lock"), doctor.LevelError, fault.Unavailable, "does not answer")
 }
 
 // TestExamineIssuers checks that a tenant's rule with its own keys for an issuer of the server is
@@ -305,12 +305,12 @@ func TestExamineIssuers(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, app.Close())
 
-	ours := func(c config.Config) []repo.Finding {
+	ours := func(c config.Config) []doctor.Finding {
 		return only(localapp.Examine(t.Context(), localapp.Examination{Data: dir, Server: c}), "issuers")
 	}
 	require.Empty(t, ours(server))
 	server.Issuers = []config.Issuer{{Issuer: url, Tenant: auth.Local, Audience: server.PublicURL}}
-	requireFinding(t, ours(server), repo.Worrying, "", "the rule people is disabled")
+	requireFinding(t, ours(server), doctor.LevelWarning, "", "the rule people is disabled")
 	require.Len(t, ours(server), 1)
 
 	var log bytes.Buffer
@@ -322,5 +322,5 @@ func TestExamineIssuers(t *testing.T) {
 	h, err := app.Hold(t.Context(), "")
 	require.NoError(t, err)
 	defer func() { require.NoError(t, h.Close()) }()
-	requireFinding(t, ours(config.Config{}), repo.Worrying, "", "the rule people is disabled")
+	requireFinding(t, ours(config.Config{}), doctor.LevelWarning, "", "the rule people is disabled")
 }

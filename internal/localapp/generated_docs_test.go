@@ -26,9 +26,60 @@ import (
 type chapter struct {
 	*tool.Tool
 	Method, Path, Kind string
-	Prose              template.HTML
-	Call               string // the arguments of its first example, in JSON; empty: they are too long, or from files
-	Answer             string // to that call, in JSON, shortened
+	Prose              template.HTML // without the example
+	Own                []argument    // without those that every tool has
+	Example            template.HTML // with its heading
+	Call               string        // the arguments of its first example, in JSON; empty: they are too long, or from files
+	Answer             string        // to that call, in JSON, shortened
+}
+
+// An argument is a row of the table of arguments.
+type argument struct {
+	tool.Arg
+	Type    string
+	Values  string // the allowed values, if the description does not name them
+	Default string // in JSON
+}
+
+// sharedOf returns the shared arguments of each tool.
+func sharedOf(all []chapter) (shared [][]argument) {
+	for _, c := range all {
+		shared = append(shared, argumentsOf(c.Tool, true))
+	}
+	return shared
+}
+
+// argumentsOf returns the arguments of a tool, shared ones or all others.
+func argumentsOf(made *tool.Tool, shared bool) []argument {
+	var all []argument
+	for _, a := range made.Args {
+		if a.Shared != shared {
+			continue
+		}
+		s := a.Schema()
+		row := argument{Arg: a, Type: a.Kind()}
+		if len(s.Types) > 1 {
+			row.Type = strings.Join(s.Types, " or ")
+		}
+		if s.Type == "array" && s.Items != nil && s.Items.Type != "" {
+			row.Type = "list of " + s.Items.Type + "s"
+		}
+		var values []string
+		named := true
+		for _, v := range s.Enum {
+			if text, ok := v.(string); ok {
+				values, named = append(values, text), named && strings.Contains(a.Doc, text)
+			}
+		}
+		if !named {
+			row.Values = strings.Join(values, ", ")
+		}
+		if !strings.Contains(a.Doc, "default") {
+			row.Default = strings.Trim(string(s.Default), `"`)
+		}
+		all = append(all, row)
+	}
+	return all
 }
 
 // Quoted returns the call as a shell expects it between single quotes.
@@ -71,7 +122,8 @@ func docsPage(t *testing.T) string {
 	var out bytes.Buffer
 	require.NoError(t, page.Execute(&out, map[string]any{
 		"Style": template.CSS(style), "Script": template.JS(script), "Version": template.HTML(httptool.VersionMark),
-		"Families": families,
+		"Families": families, "Shared": slices.MaxFunc(
+			sharedOf(all), func(a, b []argument) int { return len(a) - len(b) }),
 	}))
 	return strings.Replace(out.String(), "<html", strings.TrimSpace(generated)+"\n<html", 1)
 }
@@ -87,11 +139,15 @@ func chapters(t *testing.T) []chapter {
 	var all []chapter
 	answers := recordedAnswers(t)
 	for _, made := range allTools() {
-		var prose bytes.Buffer
-		require.NoError(t, markdown.Convert([]byte(made.Prose().Text), &prose), made.Name)
+		rendered := func(text string) template.HTML {
+			var out bytes.Buffer
+			require.NoError(t, markdown.Convert([]byte(text), &out), made.Name)
+			return template.HTML(strings.NewReplacer("<h2>", "<h4>", "</h2>", "</h4>").Replace(out.String()))
+		}
+		prose, example := exampleApart(made.Prose().Text)
 		c := chapter{Tool: made, Method: http.MethodPost, Path: "/v1/tools/" + made.Name, Kind: kinds[made.Kind],
-			Prose: template.HTML(prose.String()), Call: exampleCall(t, made),
-			Answer: shownAnswer(t, answers[made.Name])}
+			Prose: rendered(prose), Own: argumentsOf(made, false), Example: rendered(example),
+			Call: exampleCall(t, made), Answer: shownAnswer(t, answers[made.Name])}
 		if made.Path() != "" {
 			c.Method, c.Path = made.Route.Method, made.Path()
 		}
@@ -99,6 +155,21 @@ func chapters(t *testing.T) []chapter {
 	}
 	slices.SortFunc(all, func(a, b chapter) int { return strings.Compare(a.Name, b.Name) })
 	return all
+}
+
+// exampleApart splits the document of a tool into its text and its example, whatever follows which.
+func exampleApart(text string) (prose, example string) {
+	const heading = "\n## Example"
+	i := strings.Index(text, heading)
+	if i < 0 {
+		return text, ""
+	}
+	example = text[i+1:]
+	rest := ""
+	if j := strings.Index(example, "\n## "); j >= 0 {
+		example, rest = example[:j], example[j:]
+	}
+	return text[:i] + rest, example
 }
 
 // maxExample is the maximum number of bytes of arguments that /docs shows.

@@ -13,8 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rookeryhq/rookery/internal/doctor"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/repotest"
 )
 
@@ -77,7 +77,7 @@ func TestClosedMonths(t *testing.T) {
 	})
 	require.NotContains(t, files, ".raven/audit.2031-12.log")
 	audit := repotest.TakeAudit(maps.Clone(files))
-	requireFinding(t, only(examined(t, dir), "audit log"), repo.Healthy, "",
+	requireFinding(t, only(examined(t, dir), "audit log"), doctor.LevelOK, "",
 		fmt.Sprintf("%d lines", strings.Count(audit, "\n")))
 	want := remembered(t, dir)
 
@@ -123,7 +123,7 @@ func TestClosedMonthIsDamaged(t *testing.T) {
 	cut := text[:strings.LastIndexByte(strings.TrimSuffix(text, "\n"), '\n')+1]
 	require.NoError(t, os.WriteFile(filepath.Join(folderOf(dir), november), []byte(cut), 0o600))
 	line := strings.Count(text, "\n")
-	requireFinding(t, only(examined(t, dir), "audit log"), repo.Broken, fault.FileError,
+	requireFinding(t, only(examined(t, dir), "audit log"), doctor.LevelError, fault.FileError,
 		fmt.Sprintf("line %d of %s is missing", line, november))
 	app := openAt(t, dir, later)
 	defer func() { require.NoError(t, app.Close()) }()

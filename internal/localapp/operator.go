@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/rookeryhq/rookery/internal/backup"
+	"github.com/rookeryhq/rookery/internal/doctor"
 	"github.com/rookeryhq/rookery/internal/fault"
-	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // backupPath is the path of backups at the listener of an Operator.
@@ -247,7 +247,7 @@ func openBackup(file string) (*os.File, error) {
 // RestoreBackup restores a backup into a new data directory, after all of its data was examined in
 // a directory beside it. It returns the findings of the examination too, also when it refuses the
 // backup. A backup with a failure in it is INDEX_ERROR, and dir is not created.
-func RestoreBackup(ctx context.Context, file, dir string) (m *backup.Manifest, found []repo.Finding, err error) {
+func RestoreBackup(ctx context.Context, file, dir string) (m *backup.Manifest, found []doctor.Finding, err error) {
 	f, err := openBackup(file)
 	if err != nil {
 		return nil, nil, err
@@ -257,7 +257,7 @@ func RestoreBackup(ctx context.Context, file, dir string) (m *backup.Manifest, f
 		found = Examine(ctx, Examination{Data: staged, Full: true})
 		for i, f := range found {
 			found[i].Message = strings.ReplaceAll(f.Message, staged, dir)
-			if f.State == repo.Broken {
+			if f.Level == doctor.LevelError {
 				return fault.New(fault.IndexError, "the content of the backup is damaged: %s: %s", f.Check, f.Message)
 			}
 		}

@@ -9,13 +9,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rookeryhq/rookery/internal/doctor"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/localapp"
-	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // examine examines a folder.
-func (p person) examine(folder string) []repo.Finding {
+func (p person) examine(folder string) []doctor.Finding {
 	p.Helper()
 	return localapp.Examine(p.Context(), localapp.Examination{
 		Folder: p.path(folder), State: p.states, Full: true,
@@ -32,11 +32,11 @@ func (p person) state() string {
 }
 
 // healthy requires that all findings are good.
-func healthy(t *testing.T, found []repo.Finding) {
+func healthy(t *testing.T, found []doctor.Finding) {
 	t.Helper()
 	require.NotEmpty(t, found)
 	for _, f := range found {
-		require.NotEqual(t, repo.Broken, f.State, "%+v", f)
+		require.NotEqual(t, doctor.LevelError, f.Level, "%+v", f)
 	}
 }
 
@@ -47,18 +47,18 @@ func TestExamineFolder(t *testing.T) {
 	p := newPerson(t, vaultOfNotes)
 	found := p.examine("v")
 	require.Len(t, found, 1)
-	requireFinding(t, found, repo.Worrying, "", "never served")
+	requireFinding(t, found, doctor.LevelWarning, "", "never served")
 	require.Equal(t, vaultOfNotes, folder(t, p.path("v")))
 	require.NoDirExists(t, p.states)
 	_, err := localapp.Rebuild(t.Context(), p.config("v"))
 	require.True(t, fault.Is(err, fault.NotFound), "%v", err)
 	require.NoDirExists(t, p.states)
-	requireFinding(t, p.examine("nowhere"), repo.Broken, fault.NotFound, "there is no folder")
+	requireFinding(t, p.examine("nowhere"), doctor.LevelError, fault.NotFound, "there is no folder")
 
 	app := p.open("v")
 	via, stop := serve(t, app)
 	must(t, via, "raven_add", args{"to": "a", "text": "x"})
-	requireFinding(t, p.examine("v"), repo.Healthy, "", "served at "+via.Base)
+	requireFinding(t, p.examine("v"), doctor.LevelOK, "", "served at "+via.Base)
 	healthy(t, p.examine("v"))
 	stop()
 	p.close(app)
@@ -66,25 +66,25 @@ func TestExamineFolder(t *testing.T) {
 	before, kept := folder(t, p.path("v")), folder(t, p.states)
 	found = p.examine("v")
 	healthy(t, found)
-	requireFinding(t, found, repo.Healthy, "", "it is the vault v")
-	requireFinding(t, only(found, "audit log"), repo.Healthy, "", "as in the log")
-	requireFinding(t, only(found, "files"), repo.Healthy, "", "fresh")
-	requireFinding(t, only(found, "leftovers"), repo.Healthy, "", "none")
+	requireFinding(t, found, doctor.LevelOK, "", "it is the vault v")
+	requireFinding(t, only(found, "audit log"), doctor.LevelOK, "", "as in the log")
+	requireFinding(t, only(found, "files"), doctor.LevelOK, "", "fresh")
+	requireFinding(t, only(found, "leftovers"), doctor.LevelOK, "", "none")
 	require.Equal(t, before, folder(t, p.path("v")))
 	require.Equal(t, kept, folder(t, p.states))
 
 	requireFinding(t, localapp.Examine(t.Context(), localapp.Examination{Data: p.state()}),
-		repo.Broken, fault.InvalidParameter, "state of a served folder")
+		doctor.LevelError, fault.InvalidParameter, "state of a served folder")
 	p.write("v/.raven/audit.log", "{}\n")
-	requireFinding(t, p.examine("v"), repo.Broken, fault.FileError, "line 1 of")
+	requireFinding(t, p.examine("v"), doctor.LevelError, fault.FileError, "line 1 of")
 	p.write("v/.raven/audit.log", before[".raven/audit.log"])
 
 	require.NoError(t, os.CopyFS(p.path("copy"), os.DirFS(p.path("v"))))
-	requireFinding(t, p.examine("copy"), repo.Worrying, "", "a copy of "+p.path("v"))
+	requireFinding(t, p.examine("copy"), doctor.LevelWarning, "", "a copy of "+p.path("v"))
 	require.NoError(t, os.Rename(p.path("v"), p.path("moved")))
 	found = p.examine("moved")
 	healthy(t, found)
-	requireFinding(t, found, repo.Worrying, "", "moved here from "+p.path("v"))
+	requireFinding(t, found, doctor.LevelWarning, "", "moved here from "+p.path("v"))
 }
 
 // TestRebuildFolder deletes the database of a folder, and rebuilds its vault: with its whole
@@ -105,7 +105,7 @@ func TestRebuildFolder(t *testing.T) {
 
 	f := p.requireFault(p.config("v"), fault.IndexNotFound, "history of its vault")
 	require.Contains(t, f.Fixes[0], "rookery rebuild --vault DIR")
-	requireFinding(t, p.examine("v"), repo.Broken, fault.IndexNotFound, "history of its vault")
+	requireFinding(t, p.examine("v"), doctor.LevelError, fault.IndexNotFound, "history of its vault")
 	made, err := localapp.Rebuild(t.Context(), p.config("v"))
 	require.NoError(t, err)
 	require.Len(t, made, 1)

@@ -40,12 +40,17 @@ type exchange struct {
 
 var _ tool.Invoker = (*exchange)(nil)
 
-// Invoke waits for the request's turn, calls a tool, and records the outcome for the headers and
-// the status of the response. It implements tool.Invoker. Fixes in a fault are spelled with the
-// names of this view. If the answers of the request are too large together, the call is not made.
+// Invoke implements tool.Invoker.
 func (x *exchange) Invoke(
 	ctx context.Context, name string, args json.RawMessage,
 ) (json.RawMessage, error) {
+	return x.do(ctx, x.cat.Request(name, args)).Result()
+}
+
+// do waits for the request's turn, calls a tool, and records the outcome for the headers and the
+// status of the response. Fixes in the answer are spelled with the names of this view. If the
+// answers of the request are too large together, the call is not made.
+func (x *exchange) do(ctx context.Context, r tool.Request) *tool.Answer {
 	end, err := x.turn.take(ctx)
 	if err != nil {
 		return x.notRun(err)
@@ -57,21 +62,20 @@ func (x *exchange) Invoke(
 	x.counted.Store(true)
 	caller := auth.CallerOf(ctx)
 	caller.Allowance = new(auth.Allowance) // each call of a request has its own
-	data, err := x.cat.Invoke(auth.WithCaller(ctx, caller), name, args)
-	x.answered.Add(int64(tool.QuotedSize(data)))
+	a := x.cat.Do(auth.WithCaller(ctx, caller), r)
+	x.answered.Add(int64(tool.QuotedSize(a.JSON())))
 	x.spend(*caller.Allowance)
-	if f := fault.Of(err); err != nil && x.opt.Resource.Challenge("", f, true) != "" {
-		x.deny(f)
+	if a.Fault != nil && x.opt.Resource.Challenge("", a.Fault, true) != "" {
+		x.deny(a.Fault)
 	}
-	return tool.Respell(data, err, x.formatCall)
+	return a.Respell(x.formatCall)
 }
 
-// notRun returns the answer of a call that is not made: an envelope with the fault, as the
-// catalogue would return it.
-func (x *exchange) notRun(err error) (json.RawMessage, error) {
+// notRun returns the answer of a call that is not made, as the catalogue would return it.
+func (x *exchange) notRun(err error) *tool.Answer {
 	f := *fault.Of(err)
 	f.RequestID = x.caller.RequestID
-	return tool.Refusal(&f, nil), &f
+	return &tool.Answer{Fault: &f}
 }
 
 // noRoom returns the fault of a call in a batch whose earlier answers have reached the size limit.
@@ -83,8 +87,8 @@ func noRoom() *fault.Fault {
 		Fix("send it again, in a request of its own")
 }
 
-// formatCall returns a call in a fix, with the name under which the tool is listed in this view. A tool
-// outside the view keeps its long name.
+// formatCall returns a call in a fix, with the name under which the tool is listed in this view. A
+// tool outside the view keeps its long name.
 func (x *exchange) formatCall(c fault.Call) string {
 	if t, ok := x.cat.Find(c.Tool); ok && slices.Contains(x.view.tools, t) {
 		c.Tool = x.view.nameOf(t)
@@ -233,48 +237,37 @@ func (x *exchange) page(t *tool.Tool) *mcp.Tool {
 	return x.pages[t]()
 }
 
-// withSlim returns the arguments of a call with `slim` set, unless they set it already: at Path,
-// mutations answer briefly unless asked otherwise, because an answer stays in the context of the
-// model. They are returned unchanged if the tool has no such argument or if they are not a JSON
-// object.
-func withSlim(t *tool.Tool, args json.RawMessage) json.RawMessage {
-	given := map[string]json.RawMessage{}
-	if !t.Briefs() || len(args) > 0 && json.Unmarshal(args, &given) != nil || given == nil {
-		return args
+// addSlim sets `slim` in the arguments of a call, unless they set it already: at Path, mutations
+// answer briefly unless asked otherwise, because an answer stays in the context of the model. It
+// does nothing if the tool has no such argument.
+func addSlim(t *tool.Tool, args map[string]json.RawMessage) {
+	if _, asked := args[tool.SlimArg]; t.Briefs() && !asked {
+		args[tool.SlimArg] = json.RawMessage("true")
 	}
-	if _, asked := given[tool.SlimArg]; asked {
-		return args
-	}
-	given[tool.SlimArg] = json.RawMessage("true")
-	brief, err := tool.Marshal(given)
-	if err != nil {
-		return args
-	}
-	return brief
 }
 
-// call calls a tool. The only content of the result is the envelope, even if the call fails: a
-// model reads the fault and its fixes there. Only a call without an envelope, because it could not
-// be made, is an error of the protocol.
+// call calls a tool. The only content of the result is the answer, also if the call fails: a model
+// reads the fault and its fixes there.
 func (x *exchange) call(
 	ctx context.Context, r *mcp.CallToolRequest,
 ) (*mcp.CallToolResult, error) {
 	t, _ := x.view.find(r.Params.Name)
-	if r.Extra != nil && !vaultHeaderAgrees(r.Extra.Header, t, r.Params.Arguments) {
+	request := x.cat.Request(t.Name, r.Params.Arguments)
+	given := request.Args
+	if request.Malformed != nil {
+		_ = json.Unmarshal(r.Params.Arguments, &given) // the header is compared first
+	}
+	if r.Extra != nil && !vaultHeaderAgrees(r.Extra.Header, t, given) {
 		return nil, protocolError(mcp.CodeHeaderMismatch, fault.New(fault.InvalidParameter,
 			"header %s and argument %q name different vaults", vaultHeader, vaultArg))
 	}
-	args := r.Params.Arguments
-	if x.view.short {
-		args = withSlim(t, args)
+	if x.view.short && request.Malformed == nil {
+		addSlim(t, request.Args)
 	}
-	data, err := x.Invoke(ctx, t.Name, args)
-	if data == nil {
-		return nil, protocolError(jsonrpc.CodeInternalError, fault.Of(err))
-	}
+	a := x.do(ctx, request)
 	return &mcp.CallToolResult{
-		Content: []mcp.Content{&mcp.TextContent{Text: string(data)}},
-		IsError: err != nil,
+		Content: []mcp.Content{&mcp.TextContent{Text: string(a.JSON())}},
+		IsError: a.Fault != nil,
 	}, nil
 }
 
@@ -338,17 +331,15 @@ func takesVault(t *tool.Tool) bool {
 	return ok
 }
 
-// vaultHeaderAgrees reports whether the vault header, if it is sent, equals the vault argument. The SDK checks
-// this only in the newest protocol, but a proxy that routes by the header does not know which
-// protocol is used. A tool without the argument agrees with any header.
-func vaultHeaderAgrees(h http.Header, t *tool.Tool, args json.RawMessage) bool {
+// vaultHeaderAgrees reports whether the vault header, if it is sent, equals the vault argument. The
+// SDK checks this only in the newest protocol, but a proxy that routes by the header does not know
+// which protocol is used. A tool without the argument agrees with any header.
+func vaultHeaderAgrees(h http.Header, t *tool.Tool, args map[string]json.RawMessage) bool {
 	sent := h.Get(vaultHeader)
 	if sent == "" || !takesVault(t) {
 		return true
 	}
 	sent, ok := plainHeader(sent)
-	var given map[string]json.RawMessage
 	var vault string
-	return ok && json.Unmarshal(args, &given) == nil &&
-		json.Unmarshal(given[vaultArg], &vault) == nil && vault == sent
+	return ok && json.Unmarshal(args[vaultArg], &vault) == nil && vault == sent
 }

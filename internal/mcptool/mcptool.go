@@ -19,9 +19,10 @@
 // objects, are left out, but accepted.
 //
 // The SDK speaks the protocol. This package authenticates a request (mcptool.go, refusal.go),
-// determines its view (view.go), answers lists from the catalogue (page.go, prompt.go,
-// resources.go), and calls tools for the SDK (exchange.go, resource.go, complete.go). message.go
-// and outcome.go turn refusals of the SDK and of tools into responses with the right status.
+// determines its view (view.go), answers lists from the catalogue (listentry.go, prompt.go,
+// listresources.go), and calls tools for the SDK (exchange.go, resource.go, complete.go).
+// message.go and outcome.go turn refusals of the SDK and of tools into responses with the right
+// status.
 //
 // A request is refused in two ways. Before its messages are handled, it gets an HTTP status and a
 // JSON-RPC error. After that, a call that fails is a successful response with an envelope, because

@@ -2,6 +2,7 @@ package mcptool
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -95,7 +96,7 @@ func (x *exchange) getPrompt(
 	ctx context.Context, r *mcp.GetPromptRequest,
 ) (*mcp.GetPromptResult, error) {
 	t := x.prompt(r.Params.Name)
-	args, err := tool.Marshal(given(t, r.Params.Arguments))
+	args, err := given(t, r.Params.Arguments)
 	if err != nil {
 		return nil, x.failed(jsonrpc.CodeInternalError, fault.Of(err))
 	}
@@ -113,16 +114,20 @@ func (x *exchange) getPrompt(
 // given returns the arguments that are not empty, converted by their schemas. Clients with a form
 // also send empty fields, and all values as text. An unknown argument is kept as text, so that the
 // catalogue reports it.
-func given(t *tool.Tool, all map[string]string) map[string]any {
-	args := map[string]any{}
+func given(t *tool.Tool, all map[string]string) (map[string]json.RawMessage, error) {
+	args := map[string]json.RawMessage{}
 	for name, value := range all {
 		if value == "" {
 			continue
 		}
-		args[name] = value
 		if a, ok := t.Arg(name); ok {
 			args[name] = a.FromText([]string{value})
+			continue
+		}
+		var err error
+		if args[name], err = tool.Marshal(value); err != nil {
+			return nil, err
 		}
 	}
-	return args
+	return args, nil
 }

@@ -110,9 +110,11 @@ func (x *exchange) textOf(ctx context.Context, is *found) (text, mime string, er
 	if d := is.document; d != nil {
 		return d.Text, d.MIME, nil
 	}
-	args, err := tool.Marshal(is.values)
-	if err != nil {
-		return "", "", err
+	args := map[string]json.RawMessage{}
+	for name, value := range is.values {
+		if args[name], err = tool.Marshal(value); err != nil {
+			return "", "", err
+		}
 	}
 	text, err = x.dataOf(ctx, is.tool, args, is.resource.Key)
 	return text, is.resource.MIME, err
@@ -121,18 +123,17 @@ func (x *exchange) textOf(ctx context.Context, is *found) (text, mime string, er
 // dataOf calls a tool and returns the text under a key of its data or, for an empty key, the data
 // as JSON. The error is the fault of the call, or that of data in another form.
 func (x *exchange) dataOf(
-	ctx context.Context, t *tool.Tool, args json.RawMessage, key string,
+	ctx context.Context, t *tool.Tool, args map[string]json.RawMessage, key string,
 ) (string, error) {
-	answer, err := x.Invoke(ctx, t.Name, args)
-	if err != nil {
-		return "", err
+	a := x.do(ctx, tool.Request{Name: t.Name, Args: args})
+	if a.Fault != nil {
+		return "", a.Fault
 	}
-	var e struct{ Data json.RawMessage }
-	if err := json.Unmarshal(answer, &e); err != nil || key == "" {
-		return string(e.Data), err
+	if key == "" {
+		return string(a.Data), nil
 	}
 	var members map[string]json.RawMessage
-	if err := json.Unmarshal(e.Data, &members); err != nil {
+	if err := json.Unmarshal(a.Data, &members); err != nil {
 		return "", err
 	}
 	var text string

@@ -22,8 +22,8 @@ type view struct {
 	sets     []string     // sets that are named in the path or a header; none: no set is named
 	readOnly bool         // mutations are not listed, and refused when called
 
-	// short means that the path is Path itself: lists are short, and mutations answer briefly unless
-	// asked otherwise.
+	// short means that the path is Path itself: lists are short, and mutations answer briefly
+	// unless asked otherwise.
 	short bool
 }
 

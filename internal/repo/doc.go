@@ -37,7 +37,7 @@
 //   - The folder: control.go and freshness.go describe the state of the files that package checkout
 //     records in the control item. This package never reads the folder.
 //   - Beside the log: access.go counts accesses of memories.
-//   - examine.go checks a vault for damage, and reports findings.
+//   - examine.go has the checks of a vault that package doctor runs and reports.
 //
 // All caches are derived from the log and bounded. A commit that erases something removes it from
 // those that contain texts, changes, words or states (forgetErased).

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/rookeryhq/rookery/internal/doctor"
 	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/index"
@@ -32,43 +32,32 @@ type examined struct {
 	head    eventlog.Snapshot[*index.Index]
 }
 
-// vaultChecks are the checks of Examine, in order. To add a check, write a function and add it
-// here. A check gets the state that open has read, returns at least one finding, also if it found
-// no problem, and changes nothing. An error becomes a finding and does not stop the other checks.
-var vaultChecks = []func(context.Context, *examined) []Finding{
-	checkChain, checkPayloads, checkSegments, checkImage, checkCursors, checkClock,
-	checkFiles, checkConflicts, checkNotes,
-}
-
 // Examine checks the vault and returns its findings. It changes nothing, and the vault need not be
 // open elsewhere. If the log is damaged, it checks only the payloads in addition; if the log cannot
 // be read for another reason, nothing. It reads the whole log and takes a time in proportion to it.
-func (v *Vault) Examine(ctx context.Context, how Examination) []Finding {
+func (v *Vault) Examine(ctx context.Context, how Examination) []doctor.Finding {
 	e := &examined{Examination: how, vault: v}
 	found := e.open(ctx)
-	if found.State != Broken {
-		all := []Finding{found}
-		for _, check := range vaultChecks {
-			all = append(all, check(ctx, e)...)
-		}
-		return ofVault(v.Name, all)
+	var checks []doctor.Check
+	switch {
+	case found.Level != doctor.LevelError:
+		checks = e.checks()
+	case found.Code == fault.IndexError:
+		checks = []doctor.Check{e.payloads}
 	}
-	if found.Code == fault.IndexError {
-		return ofVault(v.Name, append([]Finding{found}, checkPayloads(ctx, e)...))
-	}
-	return ofVault(v.Name, []Finding{found})
+	return doctor.InVault(v.Name, append([]doctor.Finding{found}, doctor.Run(ctx, checks...)...))
 }
 
-// ofVault sets the name of the vault in the findings, and returns them.
-func ofVault(name string, all []Finding) []Finding {
-	for i := range all {
-		all[i].Vault = name
+// checks returns the checks of a vault whose log can be read, in order. To add a check, write a
+// method and add it here.
+func (e *examined) checks() []doctor.Check {
+	return []doctor.Check{
+		e.chain, e.payloads, e.segments, e.image, e.cursors, e.clock, e.files, e.conflicts, e.notes,
 	}
-	return all
 }
 
 // open reads the log of the vault.
-func (e *examined) open(ctx context.Context) Finding {
+func (e *examined) open(ctx context.Context) doctor.Finding {
 	const check = "log"
 	var err error
 	if e.control, err = e.vault.Control(ctx); err == nil {
@@ -76,11 +65,11 @@ func (e *examined) open(ctx context.Context) Finding {
 	}
 	switch {
 	case errors.Is(err, eventlog.ErrNoLog):
-		return Failure(check, fault.New(fault.IndexError, "the vault has no log"), fromBackup)
+		return doctor.Failure(check, fault.New(fault.IndexError, "the vault has no log"), fromBackup)
 	case fault.Is(err, fault.IndexError):
-		return Failure(check, err, fromBackup)
+		return doctor.Failure(check, err, fromBackup)
 	case err != nil:
-		return Failure(check, err, "")
+		return doctor.Failure(check, err, "")
 	}
 	state := ""
 	switch e.head.Status {
@@ -89,87 +78,76 @@ func (e *examined) open(ctx context.Context) Finding {
 	case eventlog.ReadOnly:
 		state = ", read-only"
 	}
-	return Good(check, fmt.Sprintf("%s, %s%s", eventlog.Version(e.head.Seq),
-		howMany(e.head.State.Totals().Notes, "note"), state))
+	return doctor.Good(check, fmt.Sprintf("%s, %s%s", eventlog.Version(e.head.Seq),
+		doctor.Count(e.head.State.Totals().Notes, "note"), state))
 }
 
-// howMany returns a number with a noun: "1 note", "2 notes".
-func howMany(n int, thing string) string { return howManyOf(n, thing, thing+"s") }
-
-// howManyOf returns a number with the singular or plural form of a noun.
-func howManyOf(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
-
-// checkChain reads the log from the first commit, and compares the audit log with it.
-func checkChain(ctx context.Context, e *examined) []Finding {
+// chain reads the log from the first commit, and compares the audit log with it.
+func (e *examined) chain(ctx context.Context) []doctor.Finding {
 	const check, auditCheck = "chain", "audit log"
 	done, problems, err := e.vault.verify(ctx, e.Full, e.Audit)
 	if err != nil {
-		return []Finding{Failure(check, err, "")}
+		return []doctor.Finding{doctor.Failure(check, err, "")}
 	}
-	found := Good(check, fmt.Sprintf("%s in an unbroken chain", howMany(int(done.Version), "commit")))
+	found := doctor.Good(check, fmt.Sprintf("%s in an unbroken chain", doctor.Count(int(done.Version), "commit")))
 	if e.Full {
 		found.Message += ", verified against their headers"
 	}
-	audit := Good(auditCheck, howMany(done.Lines, "line")+" as in the log")
+	audit := doctor.Good(auditCheck, doctor.Count(done.Lines, "line")+" as in the log")
 	for _, f := range problems {
 		switch {
 		case f.Code != fault.FileError:
-			found = Failure(check, f, fromBackup)
+			found = doctor.Failure(check, f, fromBackup)
 		case e.control.Anew || e.control.ErasurePending(0):
-			audit = Warning(auditCheck, "a history is being erased, and some of its lines still exist",
+			audit = doctor.Warning(auditCheck, "a history is being erased, and some of its lines still exist",
 				"serve the directory: that completes the erasure")
 		default:
-			audit = Failure(auditCheck, f, "")
+			audit = doctor.Failure(auditCheck, f, "")
 		}
 	}
 	if e.Audit == nil {
-		return []Finding{found}
+		return []doctor.Finding{found}
 	}
-	return []Finding{found, audit}
+	return []doctor.Finding{found, audit}
 }
 
-// checkPayloads checks that the payload objects which the headers name exist.
-func checkPayloads(ctx context.Context, e *examined) []Finding {
+// payloads checks that the payload objects which the headers name exist.
+func (e *examined) payloads(ctx context.Context) []doctor.Finding {
 	const check = "payloads"
 	named, lost, err := e.vault.log.CheckPayloads(ctx, e.control.Control)
 	switch {
 	case errors.Is(err, eventlog.ErrHeaders):
-		return []Finding{Skipped(check, "the headers of the log cannot all be read", "")}
+		return []doctor.Finding{doctor.Skipped(check, "the headers of the log cannot all be read", "")}
 	case err != nil:
-		return []Finding{Failure(check, err, "")}
+		return []doctor.Finding{doctor.Failure(check, err, "")}
 	}
 	if len(lost) > 0 {
 		var missing []string
 		for _, first := range lost {
 			missing = append(missing, eventlog.Version(first))
 		}
-		return []Finding{Failure(check, fault.New(fault.IndexError,
-			"what was written at %s is missing", listed(missing, len(missing))), fromBackup)}
+		return []doctor.Finding{doctor.Failure(check, fault.New(fault.IndexError,
+			"what was written at %s is missing", doctor.List(missing, len(missing))), fromBackup)}
 	}
-	return []Finding{Good(check, howMany(named, "object")+" beside the database")}
+	return []doctor.Finding{doctor.Good(check, doctor.Count(named, "object")+" beside the database")}
 }
 
-// checkCursors reports the position of each consumer of the log.
-func checkCursors(_ context.Context, e *examined) []Finding {
+// cursors reports the position of each consumer of the log.
+func (e *examined) cursors(context.Context) []doctor.Finding {
 	const check = "cursors"
-	var all []Finding
+	var all []doctor.Finding
 	for _, name := range slices.Sorted(maps.Keys(e.control.Cursors)) {
 		c := e.control.Cursors[name]
 		switch {
 		case c.Seq > e.head.Seq:
-			all = append(all, Failure(check, fault.New(fault.IndexError,
+			all = append(all, doctor.Failure(check, fault.New(fault.IndexError,
 				"%s is at %s, but the log ends at %s", name, eventlog.Version(c.Seq), eventlog.Version(e.head.Seq)),
 				fromBackup))
 		case c.Seq < e.head.Seq:
-			all = append(all, Good(check, fmt.Sprintf("%s is at %s, %s behind; it continues when the vault "+
-				"is served", name, eventlog.Version(c.Seq), howMany(int(e.head.Seq-c.Seq), "commit"))))
+			all = append(all, doctor.Good(check, fmt.Sprintf("%s is at %s, %s behind; it continues when the vault "+
+				"is served", name, eventlog.Version(c.Seq), doctor.Count(int(e.head.Seq-c.Seq), "commit"))))
 		default:
-			all = append(all, Good(check, fmt.Sprintf("%s is at %s", name, eventlog.Version(c.Seq))))
+			all = append(all, doctor.Good(check, fmt.Sprintf("%s is at %s", name, eventlog.Version(c.Seq))))
 		}
 	}
 	return all
@@ -178,30 +156,16 @@ func checkCursors(_ context.Context, e *examined) []Finding {
 // mostAhead is how far the log may be ahead of the clock without a warning.
 const mostAhead = 5 * time.Minute
 
-// checkClock warns if the newest commit has a time in the future, because some clock was ahead:
+// clock warns if the newest commit has a time in the future, because some clock was ahead:
 // times never go back.
-func checkClock(_ context.Context, e *examined) []Finding {
+func (e *examined) clock(context.Context) []doctor.Finding {
 	const check = "clock"
 	if e.head.Time.Sub(e.vault.Now()) <= mostAhead {
-		return []Finding{Good(check, "no version has a time in the future")}
+		return []doctor.Finding{doctor.Good(check, "no version has a time in the future")}
 	}
-	return []Finding{Warning(check, fmt.Sprintf("%s has the time %s, which is in the future: until then "+
+	return []doctor.Finding{doctor.Warning(check, fmt.Sprintf("%s has the time %s, which is in the future: until then "+
 		"each version gets that time, and today is that day",
 		eventlog.Version(e.head.Seq), e.head.Time.UTC().Format(time.RFC3339)),
 		"set the clock of this machine if it is behind; if one was ahead, name the day until then: "+
 			"rookery add --to YYYY-MM-DD")}
-}
-
-// maxListed is how many names one finding lists, and how many notes get a finding each.
-const maxListed = 20
-
-// listed returns the first maxListed names, separated by commas, and how many of the count names
-// are not listed.
-func listed(names []string, count int) string {
-	names = names[:min(len(names), maxListed)]
-	text := strings.Join(names, ", ")
-	if more := count - len(names); more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
 }

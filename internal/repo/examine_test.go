@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/doctor"
 	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/repo"
@@ -80,38 +81,38 @@ func TestVerifyFolded(t *testing.T) {
 		name   string
 		do     func(ctx context.Context, t *testing.T, e repotest.Engine)
 		check  string
-		state  repo.Health
+		state  doctor.Level
 		verify fault.Code
 		says   string
 	}{
-		{"whole", func(context.Context, *testing.T, repotest.Engine) {}, "segments", repo.Healthy, "",
+		{"whole", func(context.Context, *testing.T, repotest.Engine) {}, "segments", doctor.LevelOK, "",
 			"1 segment up to v9"},
 		{"a byte of a segment", func(_ context.Context, t *testing.T, e repotest.Engine) {
 			patchObject(t, e, "segment/", flipMiddle)
-		}, "chain", repo.Broken, fault.IndexError, "v"},
+		}, "chain", doctor.LevelError, fault.IndexError, "v"},
 		{"a segment is cut", func(_ context.Context, t *testing.T, e repotest.Engine) {
 			patchObject(t, e, "segment/", func(data []byte) []byte { return data[:len(data)-10] })
-		}, "chain", repo.Broken, fault.IndexError, "v"},
+		}, "chain", doctor.LevelError, fault.IndexError, "v"},
 		{"a segment is gone", func(ctx context.Context, t *testing.T, e repotest.Engine) {
 			require.NoError(t, e.Bucket.Delete(ctx, object(t, e, "segment/")))
-		}, "segments", repo.Broken, fault.IndexError, "v1"},
+		}, "segments", doctor.LevelError, fault.IndexError, "v1"},
 		{"a folded run in the table", func(ctx context.Context, t *testing.T, e repotest.Engine) {
 			it, err := e.Table.Get(ctx, table.Key{Part: "v", Sort: "log/000000000004"})
 			require.NoError(t, err)
 			it.Data = bytes.Replace(it.Data, []byte(`"last":4`), []byte(`"last":4 `), 1)
 			it.Data[0]++ // the length of the header
 			require.NoError(t, e.Table.Commit(ctx, table.Set(it)))
-		}, "chain", repo.Broken, fault.IndexError, "v4"},
+		}, "chain", doctor.LevelError, fault.IndexError, "v4"},
 		{"a run in the table", func(ctx context.Context, t *testing.T, e repotest.Engine) {
 			require.NoError(t, e.Table.Commit(ctx,
 				table.Remove(table.Key{Part: "v", Sort: "log/000000000011"})))
-		}, "log", repo.Broken, fault.IndexError, "v1"},
+		}, "log", doctor.LevelError, fault.IndexError, "v1"},
 		{"the image is gone", func(ctx context.Context, t *testing.T, e repotest.Engine) {
 			require.NoError(t, e.Bucket.Delete(ctx, object(t, e, "image/")))
-		}, "image", repo.Worrying, "", "the image of v9 is missing"},
+		}, "image", doctor.LevelWarning, "", "the image of v9 is missing"},
 		{"the image is cut", func(_ context.Context, t *testing.T, e repotest.Engine) {
 			patchObject(t, e, "image/", func(data []byte) []byte { return data[:80] })
-		}, "image", repo.Worrying, "", "the image of v9 is damaged"},
+		}, "image", doctor.LevelWarning, "", "the image of v9 is damaged"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e, open := folded(t)
@@ -123,14 +124,14 @@ func TestVerifyFolded(t *testing.T) {
 			} else {
 				require.True(t, fault.Is(err, c.verify), "%v", err)
 			}
-			var found []repo.Finding
+			var found []doctor.Finding
 			for _, f := range open().Examine(t.Context(), repo.Examination{Full: true}) {
 				if f.Check == c.check {
 					found = append(found, f)
 				}
 			}
 			require.Len(t, found, 1)
-			require.Equal(t, c.state, found[0].State, "%+v", found)
+			require.Equal(t, c.state, found[0].Level, "%+v", found)
 			require.Contains(t, found[0].Message, c.says)
 			require.Equal(t, "team", found[0].Vault)
 		})
@@ -170,7 +171,7 @@ func TestPayloadInSegment(t *testing.T) {
 			_, err = v.Verify(t.Context(), nil)
 			require.NoError(t, err)
 			for _, f := range open().Examine(t.Context(), repo.Examination{Full: true}) {
-				require.NotEqual(t, repo.Broken, f.State, "%+v", f)
+				require.NotEqual(t, doctor.LevelError, f.Level, "%+v", f)
 			}
 		})
 	}
@@ -182,23 +183,23 @@ func TestExamineClock(t *testing.T) {
 	v := watchedVault(t, e, w, nil)
 	require.NoError(t, v.Create(t.Context(), caller(), nil))
 	change(t, v, edit{"a.md", "now"})
-	clock := func() repo.Finding {
+	clock := func() doctor.Finding {
 		for _, f := range v.Examine(t.Context(), repo.Examination{}) {
 			if f.Check == "clock" {
 				return f
 			}
 		}
-		return repo.Finding{}
+		return doctor.Finding{}
 	}
-	require.Equal(t, repo.Healthy, clock().State)
+	require.Equal(t, doctor.LevelOK, clock().Level)
 	w.now = w.now.AddDate(0, 1, 0)
 	change(t, v, edit{"a.md", "a month ahead"})
-	require.Equal(t, repo.Healthy, clock().State)
+	require.Equal(t, doctor.LevelOK, clock().Level)
 	w.now = w.now.AddDate(0, -1, 0)
-	require.Equal(t, repo.Worrying, clock().State)
+	require.Equal(t, doctor.LevelWarning, clock().Level)
 	require.Contains(t, clock().Message, "v3 has the time 2026-04-02T10:00:00Z, which is in the future")
 	w.now = w.now.AddDate(0, 1, 0).Add(-5 * time.Minute)
-	require.Equal(t, repo.Healthy, clock().State)
+	require.Equal(t, doctor.LevelOK, clock().Level)
 }
 
 // An Unreadable bucket has segments that cannot be read.

@@ -368,8 +368,11 @@ func (tx *Tx) isNow(ctx context.Context, n eventlog.Note) (bool, error) {
 // its files that are as before the commit: if that is all of them, the commit is undone already.
 func notAsLeft(r *Reversal, changed []changedSince, before int) *fault.Fault {
 	version, others := eventlog.Version(r.Of.Seq), ""
-	if n := len(changed) - 1; n > 0 {
-		others = fmt.Sprintf(" and %s", howMany(n, "more file"))
+	switch n := len(changed) - 1; {
+	case n == 1:
+		others = " and 1 more file"
+	case n > 1:
+		others = fmt.Sprintf(" and %d more files", n)
 	}
 	f := fault.New(fault.Conflict, "%s%s changed after %s: each file of it must be as %s left it",
 		changed[0].Path, others, version, version)

@@ -9,6 +9,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/auditlog"
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/doctor"
 	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/repo"
@@ -24,11 +25,11 @@ type Examination struct {
 // yields its findings. It changes nothing: the table and the bucket may be open for reading only.
 // If the list of tenants cannot be read, or a tenant's stores cannot be opened, it yields that as a
 // failure and ends. A finding of the tenant auth.Local has no tenant.
-func Examine(ctx context.Context, o Options, how Examination) iter.Seq[repo.Finding] {
-	return func(yield func(repo.Finding) bool) {
+func Examine(ctx context.Context, o Options, how Examination) iter.Seq[doctor.Finding] {
+	return func(yield func(doctor.Finding) bool) {
 		for it, err := range o.registry().Query(ctx, registry, "", "~") {
 			if err != nil {
-				yield(repo.Failure("tenants", fmt.Errorf("list the tenants: %w", err), ""))
+				yield(doctor.Failure("tenants", fmt.Errorf("list the tenants: %w", err), ""))
 				return
 			}
 			r, err := readRegistration(it)
@@ -37,7 +38,7 @@ func Examine(ctx context.Context, o Options, how Examination) iter.Seq[repo.Find
 			}
 			own, failed := o.forTenant(ctx, it.Sort, r.Incarnation)
 			if err = errors.Join(err, failed); err != nil {
-				yield(repo.Failure("tenants", err, ""))
+				yield(doctor.Failure("tenants", err, ""))
 				return
 			}
 			for _, found := range examine(ctx, own, how) {
@@ -53,20 +54,20 @@ func Examine(ctx context.Context, o Options, how Examination) iter.Seq[repo.Find
 }
 
 // examine checks one tenant.
-func examine(ctx context.Context, o Options, how Examination) []repo.Finding {
+func examine(ctx context.Context, o Options, how Examination) []doctor.Finding {
 	const check = "tenant"
 	t, err := openReadOnly(o)
 	if err != nil {
-		return []repo.Finding{repo.Failure(check, err, "")}
+		return []doctor.Finding{doctor.Failure(check, err, "")}
 	}
 	s, seq, err := t.State(ctx)
 	if err != nil {
-		return []repo.Finding{repo.Failure(check, err, "")}
+		return []doctor.Finding{doctor.Failure(check, err, "")}
 	}
-	all := []repo.Finding{repo.Good(check, fmt.Sprintf("at %s, vaults: %d",
+	all := []doctor.Finding{doctor.Good(check, fmt.Sprintf("at %s, vaults: %d",
 		eventlog.Version(seq), len(s.Vaults())))}
 	for _, i := range t.DisabledIssuers(s) {
-		all = append(all, DisabledFinding(i.Name))
+		all = append(all, doctor.DisabledIssuer(i.Name))
 	}
 	for _, e := range s.Vaults() {
 		if !e.Gone(o.Now()) && (how.Vault == "" || how.Vault == e.Name) {
@@ -74,13 +75,6 @@ func examine(ctx context.Context, o Options, how Examination) []repo.Finding {
 		}
 	}
 	return all
-}
-
-// DisabledFinding returns the finding of a tenant's disabled issuer rule; see Tenant.Disabled.
-func DisabledFinding(rule string) repo.Finding {
-	return repo.Warning("issuers", fmt.Sprintf("the rule %s is disabled: its issuer is one of the server "+
-		"itself, and the rule gives other keys", rule),
-		"rookery issuer remove "+rule+", or set it again without --jwks-url")
 }
 
 // openReadOnly returns a Tenant that can read a tenant's log and vaults, but creates nothing and runs
@@ -95,20 +89,20 @@ func openReadOnly(o Options) (*Tenant, error) {
 
 // examine checks one vault: its log, and the audit log in its folder if there are folders. A file
 // of the audit log that cannot be read is a finding of its own; the rest is checked all the same.
-func (t *Tenant) examine(ctx context.Context, e Entry, full bool) []repo.Finding {
+func (t *Tenant) examine(ctx context.Context, e Entry, full bool) []doctor.Finding {
 	v, err := t.vaultOf(e.Name, e.Incarnation)
 	if err != nil {
-		return []repo.Finding{repo.Failure("log", err, "")}
+		return []doctor.Finding{doctor.Failure("log", err, "")}
 	}
 	do := repo.Examination{Full: full}
-	var unread []repo.Finding
+	var unread []doctor.Finding
 	if t.opt.Folders {
 		files := blob.Sub(t.opt.notes, notesOf(e.Name))
 		if t.opt.Served != nil {
 			files = t.opt.Served.Files
 		}
 		if do.Audit, err = auditlog.Read(ctx, v, files); fault.Is(err, fault.FileError) {
-			found := repo.Failure("audit log", err, "")
+			found := doctor.Failure("audit log", err, "")
 			found.Vault = e.Name
 			unread = append(unread, found)
 		}

@@ -1,170 +1,261 @@
 package tool
 
 import (
-	"crypto/sha256"
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
+	"sync"
+	"time"
+	"unicode"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
-// Vault is embedded in the input of every tool that works on one vault.
-type Vault struct {
-	Vault string `json:"vault,omitempty" complete:"vault" jsonschema:"name of the vault; optional if you see exactly one"`
+// An Arg is one argument of a tool, as its field in the tool's input describes it.
+type Arg struct {
+	Name     string
+	Flag     string // its name on the command line, without dashes
+	Doc      string
+	Target   string // meaning of a missing argument, in words
+	What     string // more specific word than Kind for its value, such as path; may be empty
+	Examples []string
+	Complete string // kind of its completion suggestions; empty: none. See Complete
+	Of       string // the argument that the suggestions depend on; empty: the vault
+	Text     bool   // it is prose of any length, not a name or a value
+	Required bool
+	Shared   bool     // accepted by every tool that has none of its own; tools never see it
+	Rare     bool     // accepted everywhere, but omitted from short lists
+	Means    Meaning  // empty: it has no meaning outside the tool
+	Unless   Meaning  // required unless the argument with this meaning is true; empty: see Required
+	Common   bool     // declared by a struct of this package and thus equal in many tools
+	Aliases  []string // accepted everywhere, never listed
+
+	Code       fault.Code // of an invalid value; empty: the family's Malformed
+	NullKept   bool       // null is a value and differs from a missing argument
+	IsTarget   bool       // its values name the object of the call; the audit log records them
+	Undigested bool       // it does not change what a call does; see Digest
+
+	form *form // nil: it has no schema
 }
 
-// VaultName returns the name of the vault.
-func (v Vault) VaultName() string { return v.Vault }
+// pair is the pattern of a text in Fields: name=value.
+const pair = `^\s*[^=\s][^=]*=`
 
-// AsOf is embedded in the input of every tool that can read an earlier state of a vault. The zero
-// value means the newest state.
-type AsOf struct {
-	AsOf string `json:"as_of,omitempty" rare:"true" jsonschema:"the state at a version (v42) or a time"`
+// schemaTypes contains the schemas of types that are not derived from the Go type.
+var schemaTypes = map[reflect.Type]*jsonschema.Schema{
+	reflect.TypeFor[Fields](): {Types: []string{"object", "array", "string"}, Pattern: pair,
+		Items: &jsonschema.Schema{Type: "string", Pattern: pair}},
+	reflect.TypeFor[json.RawMessage](): {},
+	reflect.TypeFor[Object]():          {Type: "object"},
+	reflect.TypeFor[Structure]():       structureSchema,
+	reflect.TypeFor[JSON]():            jsonSchema,
+	reflect.TypeFor[Inputs]():          inputsSchema,
+	reflect.TypeFor[Aside]():           {Type: "object"}, // never part of the data
+	reflect.TypeFor[Instant]():         {Types: []string{"number", "string"}, MaxLength: new(maxInstant)},
+	reflect.TypeFor[time.Time]():       {Type: "string", Format: dateTime},
 }
 
-// State returns a, so that code for all inputs that embed it can read it.
-func (a AsOf) State() AsOf { return a }
+// dateTime is the format of a time (RFC 3339).
+const dateTime = "date-time"
 
-// Page is embedded in the input of every tool that answers with a paged list.
-type Page struct {
-	Limit     int    `json:"limit,omitempty" default:"50" min:"1" max:"200" means:"limit" jsonschema:"items of a page"`
-	PageToken string `json:"page_token,omitempty" size:"token" means:"token" jsonschema:"meta.next_page_token of the page before"`
-}
-
-// Requested returns p, so that code for all inputs that embed it can read it.
-func (p Page) Requested() Page { return p }
-
-// Mutation is embedded in the input of every tool that changes a vault or the tenant. A family that
-// spells these arguments differently uses a struct of its own; see Marked.
-type Mutation struct {
-	IfVersion      string `json:"if_version,omitempty" means:"version" jsonschema:"CONFLICT if an affected note changed after this version (v42)"`
-	IdempotencyKey string `json:"idempotency_key,omitempty" means:"key" rare:"true" max:"255" jsonschema:"any text; a repeated call has one effect"`
-	DryRun         bool   `json:"dry_run,omitempty" means:"dry" rare:"true" jsonschema:"show the plan, change nothing"`
-
-	Marked
-}
-
-// Version returns the version that the call builds on, such as "v42", or "" for none.
-func (m *Mutation) Version() string { return m.IfVersion }
-
-// Key returns the idempotency key, or "" for none.
-func (m *Mutation) Key() string { return m.IdempotencyKey }
-
-// Dry reports whether the call only shows its plan.
-func (m *Mutation) Dry() bool { return m.DryRun }
-
-// Marked is embedded in the input of every mutation. A family that spells the arguments of Mutation
-// differently embeds a struct of its own that embeds Marked and has the methods of Mutation.
-type Marked struct {
-	tool   string
-	digest Digest
-}
-
-// Brief is embedded in the input of every mutation whose answer can omit the full content of the
-// changed object (CONTRACT §1).
-type Brief struct {
-	Slim bool `json:"slim,omitempty" digest:"-" rare:"true" jsonschema:"omit the whole object or trait from the answer"`
-}
-
-// SlimArg is the name of Brief's argument.
-const SlimArg = "slim"
-
-// Briefs reports whether the tool is a mutation that takes SlimArg.
-func (t *Tool) Briefs() bool {
-	_, ok := t.Arg(SlimArg)
-	return ok && t.Kind.Mutates()
-}
-
-// A Digest is the SHA-256 of a request: of the tool's name and all arguments that change what the
-// call does. The idempotency key and arguments with the tag `digest:"-"` are not part of it.
-type Digest [sha256.Size]byte
-
-// Operation returns the name of the tool whose input this is.
-func (m *Marked) Operation() string { return m.tool }
-
-// Request returns the digest of the call. Two calls with the same idempotency key must have equal
-// digests.
-func (m *Marked) Request() Digest { return m.digest }
-
-// mark sets the tool's name and the digest. Tool.decode calls it after the input is decoded.
-func (m *Marked) mark(tool string, d Digest) { m.tool, m.digest = tool, d }
-
-// marked is implemented by every input that embeds a Marked.
-type marked interface{ mark(string, Digest) }
-
-// digest returns the Digest of a call with these arguments, which are keyed by canonical name. It
-// does not depend on the order of arguments or on the formatting of their JSON.
-func (t *Tool) digest(args map[string]json.RawMessage) Digest {
-	rest := map[string]any{}
-	for name, raw := range args {
-		if a, _ := t.Arg(name); a.Means == MeansKey || a.Undigested {
+// argsOfType returns the arguments declared by the fields of a struct and of the structs it embeds,
+// in order. made contains the arguments of structs that are already known.
+func argsOfType(t reflect.Type, made map[reflect.Type][]Arg) []Arg {
+	if args, ok := made[t]; ok {
+		return args
+	}
+	args := make([]Arg, 0, 2*t.NumField()) // embedded structs add several, and the shared ones follow
+	for i := range t.NumField() {
+		field := t.Field(i)
+		if embeds(field) {
+			args = append(args, argsOfType(field.Type, made)...)
 			continue
 		}
-		var v any
-		if json.Unmarshal(raw, &v) == nil {
-			rest[name] = v
+		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if !field.IsExported() || name == "" || name == "-" {
+			continue
 		}
+		args = append(args, argOf(field, name, !strings.Contains(options, "omit")))
 	}
-	canonical, err := json.Marshal(rest)
-	if err != nil {
-		panic(fmt.Sprintf("tool: arguments of %s do not marshal again: %v", t.Name, err))
-	}
-	return sha256.Sum256(append([]byte(t.Name+"\x00"), canonical...))
+	return args
 }
 
-// A shared contains the arguments that every tool accepts (CONTRACT §3). The catalogue handles
-// them; tools do not see them.
-type shared struct {
-	AgentID  string   `json:"agent_id,omitempty" max:"128" jsonschema:"id of the acting agent"`
-	Session  string   `json:"session,omitempty" max:"128" jsonschema:"id of the session, for tree views"`
-	Only     []string `json:"only,omitempty" jsonschema:"fields of each item to keep"`
-	Envelope *bool    `json:"envelope,omitempty" default:"true" jsonschema:"false: answer the bare data"`
+// common returns the arguments of the structs in this package that inputs embed, by type. They are
+// built once and shared by all tools.
+var common = sync.OnceValue(func() map[reflect.Type][]Arg {
+	made := map[reflect.Type][]Arg{}
+	for _, t := range []reflect.Type{
+		reflect.TypeFor[AsOf](), reflect.TypeFor[Page](), reflect.TypeFor[Mutation](), reflect.TypeFor[Brief](),
+	} {
+		args := argsOfType(t, nil)
+		for i := range args {
+			args[i].Common = true
+		}
+		made[t] = args
+	}
+	vault := reflect.TypeFor[Vault]()
+	made[vault] = argsOfType(vault, nil)
+	return made
+})
+
+// embeds reports whether the fields of an embedded struct are promoted in JSON.
+func embeds(field reflect.StructField) bool {
+	return field.Anonymous && field.Type.Kind() == reflect.Struct && field.Tag.Get("json") == ""
 }
 
-// Fields is an argument that maps names to values. Its JSON is an object, whose values keep their
-// JSON types, or one "name=value" string or a list of them, whose values become Text. A name that
-// occurs several times in such a list maps to a []any of its values.
-type Fields map[string]any
-
-// Text is an untyped value as a person wrote it. Its interpretation depends on the field that it
-// sets.
-type Text string
-
-// UnmarshalJSON reads an object, a list of "name=value" strings, or one such string. Values of
-// strings keep the type Text, because only the schema of a vault determines their types. A name
-// that occurs more than once has the list of its values.
-func (f *Fields) UnmarshalJSON(data []byte) error {
-	var object map[string]any
-	if json.Unmarshal(data, &object) == nil {
-		*f = object
-		return nil
-	}
-	var pairs []string
-	if json.Unmarshal(data, &pairs) != nil {
-		var one string
-		if err := json.Unmarshal(data, &one); err != nil {
-			return fmt.Errorf("neither an object nor name=value: %w", err)
+// fieldsOf returns the fields of a struct and of the structs it embeds, in order, as encoding/json
+// sees them. reflect.VisibleFields would omit a field that has the name of the struct it comes
+// from.
+func fieldsOf(t reflect.Type) []reflect.StructField {
+	var all []reflect.StructField
+	for i := range t.NumField() {
+		field := t.Field(i)
+		if embeds(field) {
+			all = append(all, fieldsOf(field.Type)...)
+			continue
 		}
-		pairs = []string{one}
+		all = append(all, field)
 	}
-	*f = Fields{}
-	for _, pair := range pairs {
-		name, value, ok := strings.Cut(pair, "=")
-		if !ok || strings.TrimSpace(name) == "" {
-			return fmt.Errorf("not of the form name=value")
-		}
-		f.add(strings.TrimSpace(name), Text(value))
-	}
-	return nil
+	return all
 }
 
-// add adds a value under a name. A name with more than one value has a []any.
-func (f *Fields) add(name string, value Text) {
-	switch before := (*f)[name].(type) {
-	case nil:
-		(*f)[name] = value
-	case []any:
-		(*f)[name] = append(before, value)
-	default:
-		(*f)[name] = []any{before, value}
+// argOf returns the argument that a field declares with its tags. Its schema is built on first use.
+// name is its name in JSON.
+func argOf(field reflect.StructField, name string, required bool) Arg {
+	a := Arg{
+		Name:     name,
+		Flag:     Kebab(name),
+		Doc:      field.Tag.Get("jsonschema"),
+		Required: required,
+		form:     &form{of: field.Type, tag: field.Tag, name: name, required: required},
 	}
+	if alias := field.Tag.Get("alias"); alias != "" {
+		a.Aliases = strings.Split(alias, ",")
+	}
+	a.Target, a.What = field.Tag.Get("absent"), field.Tag.Get("what")
+	a.Complete, a.Rare = field.Tag.Get("complete"), field.Tag.Get("rare") != ""
+	a.Of, a.Means = field.Tag.Get("of"), Meaning(field.Tag.Get("means"))
+	if a.Unless = Meaning(field.Tag.Get("unless")); a.Unless != "" {
+		a.Required = false // a JSON Schema for this would not be understood by every client
+	}
+	a.Code, a.NullKept = fault.Code(field.Tag.Get("refused")), field.Tag.Get("null") == "kept"
+	a.IsTarget = field.Tag.Get("names") == "target"
+	a.Undigested = field.Tag.Get("digest") == "-"
+	a.Text = field.Tag.Get("text") == "true"
+	if examples := field.Tag.Get("examples"); examples != "" {
+		a.Examples = strings.Split(examples, ",")
+	}
+	return a
+}
+
+// Kebab returns a name in the form of a flag: `node_id` and `nodeId` become node-id.
+func Kebab(name string) string {
+	var b strings.Builder
+	for i, c := range name {
+		switch {
+		case c == '_':
+			c = '-'
+		case unicode.IsUpper(c):
+			if i > 0 {
+				b.WriteByte('-')
+			}
+			c = unicode.ToLower(c)
+		}
+		b.WriteRune(c)
+	}
+	return b.String()
+}
+
+// loosen makes the fields of structs that are embedded by pointer optional in a schema: JSON omits
+// them when the pointer is nil. It also adds the titles and formats of fields.
+func loosen(s *jsonschema.Schema, t reflect.Type) {
+	if isRef(s) {
+		return // its definition is loosened separately
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		loosen(s, t.Elem())
+	case reflect.Slice:
+		if s.Items != nil {
+			loosen(s.Items, t.Elem())
+		}
+	case reflect.Struct:
+		loosenFields(s, t, false)
+	}
+}
+
+// loosenFields is loosen for the fields of a struct. maybe says that an enclosing pointer may be
+// nil. It panics if a field has no property of its own.
+func loosenFields(s *jsonschema.Schema, t reflect.Type, maybe bool) {
+	for i := range t.NumField() {
+		field := t.Field(i)
+		if field.Anonymous && field.Tag.Get("json") == "" {
+			if inner := field.Type; inner.Kind() == reflect.Pointer {
+				loosenFields(s, inner.Elem(), true)
+			} else if inner.Kind() == reflect.Struct {
+				loosenFields(s, inner, maybe)
+			}
+			continue
+		}
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if maybe {
+			s.Required = slices.DeleteFunc(s.Required, func(r string) bool { return r == name })
+		}
+		property := s.Properties[name]
+		if property == nil && name != "" && name != "-" {
+			panic(fmt.Sprintf("tool: %s.%s has no schema: two fields or a type are called so",
+				t, field.Name))
+		}
+		if property != nil {
+			loosen(property, field.Type)
+			annotate(property, field.Tag)
+		}
+	}
+}
+
+// annotate sets the parts of a member's schema that its Go type cannot express: the title, which
+// people see in place of its name, and the format of a text.
+func annotate(s *jsonschema.Schema, tag reflect.StructTag) {
+	s.Title = tag.Get("title")
+	s.Format = cmp.Or(tag.Get("format"), s.Format)
+}
+
+// sharedArgs returns the arguments that every tool accepts. They are built once.
+var sharedArgs = sync.OnceValue(func() []Arg {
+	args := argsOfType(reflect.TypeFor[shared](), common())
+	for i := range args {
+		args[i].Shared, args[i].Rare = true, true
+	}
+	return args
+})
+
+// sharedBeside returns the shared arguments except those with the name of one of the tool's own,
+// which take precedence (CONTRACT §3).
+func sharedBeside(own []Arg) []Arg {
+	return slices.DeleteFunc(slices.Clone(sharedArgs()), func(shared Arg) bool {
+		return slices.ContainsFunc(own, func(a Arg) bool { return a.Name == shared.Name })
+	})
+}
+
+// InputSchema returns a new JSON Schema of the arguments, for projections that publish one. It
+// allows only the listed arguments; aliases are accepted by the tool but not listed.
+func (t *Tool) InputSchema() *jsonschema.Schema {
+	s := &jsonschema.Schema{
+		Type:                 "object",
+		Properties:           map[string]*jsonschema.Schema{},
+		AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
+	}
+	for _, a := range t.Args {
+		s.Properties[a.Name] = a.Schema()
+		s.PropertyOrder = append(s.PropertyOrder, a.Name)
+		if a.Required {
+			s.Required = append(s.Required, a.Name)
+		}
+	}
+	return s
 }

@@ -3,7 +3,6 @@ package tool
 import (
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/json"
 	"strings"
 	"unicode/utf8"
 
@@ -13,7 +12,8 @@ import (
 // nextTokenKey is the key in the meta of an answer that contains the token of the next page.
 const nextTokenKey = "next_page_token"
 
-// A TokenSetter is an output whose data contains the token of the next page too. SetNextToken sets that token.
+// A TokenSetter is an output whose data contains the token of the next page too. SetNextToken sets
+// that token.
 type TokenSetter interface{ SetNextToken(token string) }
 
 // boundMark is the prefix of every page token in an answer, before base64 encoding.
@@ -35,20 +35,19 @@ func (t *Tool) bound(name string) bool {
 	return a.Means != MeansToken && a.Means != MeansLimit && name != "as_of" && name != "vault"
 }
 
-// bindingOf returns the binding of a call. args are its arguments after the check, by canonical
-// name, with defaults. Values are decoded and encoded again, so two spellings of a value, such as
-// 1.0 and 1, have the same binding.
-func bindingOf(c *Call, args map[string]json.RawMessage) binding {
+// bindingOf returns the binding of a call. args are its arguments after the check. It is computed
+// from their values, so two spellings of a value, such as 1.0 and 1, have the same binding.
+func bindingOf(c *Call, args checked) binding {
 	rest := map[string]any{}
-	for name, raw := range args {
-		var v any
-		if c.Tool.bound(name) && json.Unmarshal(raw, &v) == nil {
+	for name, v := range args.values {
+		if c.Tool.bound(name) {
 			rest[name] = v
 		}
 	}
+	vault, _ := args.values["vault"].(string)
 	return binding{
 		tool:  brief(c.Tool.Name),
-		vault: brief(c.Caller.Tenant + "\x00" + textArg(args["vault"])),
+		vault: brief(c.Caller.Tenant + "\x00" + vault),
 		args:  brief(string(mustMarshal(rest))),
 	}
 }
@@ -70,9 +69,9 @@ func (t *Tool) pages() bool {
 // fault if the token is malformed or belongs to another call. Without a token it does nothing. The
 // part of the token after the binding is that of the tool, which must check it: the binding is not
 // a signature.
-func unbind(c *Call, args map[string]json.RawMessage, b binding) error {
+func unbind(c *Call, args checked, b binding) error {
 	a, _ := c.Tool.ArgFor(MeansToken)
-	token := textArg(args[a.Name])
+	token, _ := args.values[a.Name].(string)
 	if token == "" {
 		return nil
 	}
@@ -87,13 +86,13 @@ func unbind(c *Call, args map[string]json.RawMessage, b binding) error {
 			Fix("repeat the call of the page before, with all its arguments and its meta.next_page_token").
 			Fix("or leave %s out: the list starts from the beginning", a.Name)
 	}
-	args[a.Name] = mustMarshal(rest[bindingSize:])
+	args.set(a.Name, mustMarshal(rest[bindingSize:]), rest[bindingSize:])
 	return nil
 }
 
 // bind replaces the tool's page token in an answer by one that continues only this call: base64url
-// of boundMark, the binding and the token. An answer without a token stays as it is. A TokenSetter has
-// the token in its data, too.
+// of boundMark, the binding and the token. An answer without a token stays as it is. A TokenSetter
+// has the token in its data, too.
 func (b binding) bind(r Reply) {
 	if own, ok := r.Meta[nextTokenKey].(string); ok && own != "" {
 		token := base64.RawURLEncoding.EncodeToString([]byte(boundMark + b.text() + own))
@@ -126,14 +125,4 @@ func (b binding) differs(token string) string {
 func badToken(arg string, f *Family) error {
 	return fault.New(f.Malformed, "%s was not returned by an earlier call", arg).
 		With("argument", arg).Fix("use meta.next_page_token of the page before")
-}
-
-// textArg decodes an argument as a string. It returns "" if the argument is missing or not a
-// string.
-func textArg(raw json.RawMessage) string {
-	var s string
-	if json.Unmarshal(raw, &s) != nil {
-		return ""
-	}
-	return s
 }

@@ -3,16 +3,12 @@ package tool
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/rookeryhq/rookery/internal/auth"
-	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // An Invoker calls a tool by name. The Catalogue implements it in process, and clients implement it
@@ -24,62 +20,6 @@ type Invoker interface {
 	// object or empty.
 	Invoke(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error)
 }
-
-// A Call is one call as interceptors see it. Its arguments are decoded but not yet checked against
-// the tool's schema.
-type Call struct {
-	Tool   *Tool
-	Caller auth.Caller
-	Args   map[string]json.RawMessage
-
-	// Malformed is the fault of arguments that could not be read as a whole; nil: they could. It is
-	// returned only after the interceptors have authorized the call.
-	Malformed error
-
-	// Warnings are added to the answer by interceptors, also if the call fails.
-	Warnings []Warning
-}
-
-// Text returns the string value of an argument, or "" if it is missing or not a string.
-func (c *Call) Text(name string) string {
-	var s string
-	if json.Unmarshal(c.Args[name], &s) != nil {
-		return ""
-	}
-	return s
-}
-
-// Needs returns the role that the call needs and the kind of change it makes. Tool.Reads can lower
-// those of the tool, and Tool.Raises can raise them, depending on the arguments.
-func (c *Call) Needs() Raise {
-	needs := Raise{c.Tool.Role, c.Tool.Kind}
-	if w := c.Tool.Reads; w != nil && slices.Contains(w.Values, c.Text(w.Arg)) {
-		return Raise{auth.Reader, Read}
-	}
-	if len(c.Tool.Raises) == 0 {
-		return needs
-	}
-	for name, raw := range c.Args {
-		a, ok := c.Tool.Arg(name)
-		if r, raises := c.Tool.Raises[a.Name]; ok && raises && !isNothing(raw) {
-			needs = needs.above(r)
-		}
-	}
-	return needs
-}
-
-// isNothing reports whether a value means the same as a missing argument: false or null.
-func isNothing(raw json.RawMessage) bool {
-	text := strings.TrimSpace(string(raw))
-	return text == "false" || text == "null"
-}
-
-// A Handler executes a call and returns its reply. The reply may be valid in part if the error is
-// not nil; see Reply.Partial.
-type Handler func(ctx context.Context, c *Call) (Reply, error)
-
-// An Interceptor wraps a handler to do work that every call needs, such as authorization or audit.
-type Interceptor func(next Handler) Handler
 
 // Options configure a Catalogue. The zero value works.
 type Options struct {
@@ -196,145 +136,4 @@ func (c *Catalogue) Tools() []*Tool { return c.tools }
 func (c *Catalogue) Find(name string) (*Tool, bool) {
 	t, ok := c.byName[name]
 	return t, ok
-}
-
-// Invoke calls a tool for the caller in ctx. It implements Invoker. A call that runs longer than
-// the deadline is canceled. If the page of a list is too large for an answer, Invoke repeats the
-// call with a lower limit.
-func (c *Catalogue) Invoke(
-	ctx context.Context, name string, args json.RawMessage,
-) (json.RawMessage, error) {
-	start := c.opt.Now()
-	ctx, cancel := context.WithTimeout(ctx, c.opt.Deadline)
-	defer cancel()
-	caller := auth.CallerOf(ctx)
-	caller.Began = start
-	if caller.RequestID == "" {
-		caller.RequestID = rand.Text()
-	}
-	ask := request{name: name, caller: caller, start: start}
-	r, err := ask.recoverPanic(func() (Reply, error) { return c.call(ctx, &ask, args) })
-	for {
-		data, failed := c.answer(ctx, &ask, r, err)
-		n := QuotedSize(data)
-		if failed != nil || n <= MaxBody || !ask.fewer(listPage{r.Meta, n}) {
-			return c.within(ctx, &ask, data, failed)
-		}
-		// It is the same call, so the interceptors need not run again.
-		r, err = ask.recoverPanic(func() (Reply, error) { return dispatch(ctx, ask.made) })
-	}
-}
-
-// A request is the state of one Invoke that its answer depends on. It is created by Invoke and
-// completed by call.
-type request struct {
-	name   string
-	caller auth.Caller
-	start  time.Time
-	how    shared
-	made   *Call // nil: no tool has the name
-
-	// named contains the arguments `vault` and `as_of` if the caller gave them, not those that
-	// interceptors fill in.
-	named map[string]json.RawMessage
-}
-
-// recoverPanic calls do and returns its result. A panic becomes an internal fault.
-func (ask *request) recoverPanic(do func() (Reply, error)) (r Reply, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fault.Panicked("in "+ask.name, p)
-		}
-	}()
-	return do()
-}
-
-// call decodes the arguments and runs the call through the interceptors. If decoding fails, the
-// fault is stored in Call.Malformed, so that authorization comes first. It sets ask.made unless no
-// tool has the name. An old name of a tool has its arguments translated here, so interceptors see
-// only the present form.
-func (c *Catalogue) call(ctx context.Context, ask *request, raw json.RawMessage) (Reply, error) {
-	t, ok := c.byName[ask.name]
-	if !ok {
-		return Reply{}, c.noTool(ask.name)
-	}
-	args, err := parse(t, raw)
-	if old, is := t.Old[ask.name]; is && err == nil {
-		old.translate(t, args)
-	}
-	if err == nil {
-		err = t.lift(args)
-	}
-	if err == nil {
-		err = ask.read(t, args)
-	}
-	ask.made = &Call{Tool: t, Caller: ask.caller, Args: args, Malformed: err}
-	ask.named = map[string]json.RawMessage{}
-	for _, name := range []string{"vault", "as_of"} {
-		if value, given := args[name]; given {
-			ask.named[name] = value
-		}
-	}
-	return c.handle(ctx, ask.made)
-}
-
-// read removes the shared arguments from args and applies them to the request. It returns the first
-// problem found in one of them. Shared arguments are the same for all tools, such as the agent and
-// the form of the answer, so tools do not see them.
-func (ask *request) read(t *Tool, args map[string]json.RawMessage) error {
-	own := map[string]json.RawMessage{}
-	for _, a := range t.Args {
-		if raw, ok := args[a.Name]; ok && a.Shared {
-			if wrong := t.checkArg(a, raw); len(wrong) > 0 {
-				return wrong[0]
-			}
-			own[a.Name] = raw
-			delete(args, a.Name)
-		}
-	}
-	if err := json.Unmarshal(mustMarshal(own), &ask.how); err != nil {
-		return fmt.Errorf("read shared arguments: %w", err)
-	}
-	ask.caller.Agent = cmp.Or(ask.how.AgentID, ask.caller.Agent)
-	ask.caller.Session = cmp.Or(ask.how.Session, ask.caller.Session)
-	return nil
-}
-
-// noTool returns the NOT_FOUND fault of an unknown tool name, with the most similar known name as a
-// fix.
-func (c *Catalogue) noTool(name string) error {
-	var known []string
-	for _, t := range c.tools {
-		known = append(known, t.Name)
-	}
-	f := fault.New(fault.NotFound, "there is no such tool")
-	if near := fault.Nearest(name, known); near != "" {
-		f = f.Fix("use %s", near)
-	}
-	return f
-}
-
-// dispatch is the innermost handler. It checks the arguments, resolves the page token and calls the
-// tool. It may run again for the same Call with a lower limit, so it does not change c.Args.
-func dispatch(ctx context.Context, c *Call) (Reply, error) {
-	if c.Malformed != nil {
-		return Reply{}, c.Malformed
-	}
-	ctx = auth.WithCaller(ctx, c.Caller)
-	args, err := c.Tool.canonical(c.Args)
-	if err != nil {
-		return Reply{}, err
-	}
-	var bound binding
-	if c.Tool.pages() {
-		bound = bindingOf(c, args)
-		if err := unbind(c, args, bound); err != nil {
-			return Reply{}, err
-		}
-	}
-	r, err := c.Tool.call(ctx, c.Caller, args)
-	if c.Tool.pages() {
-		bound.bind(r)
-	}
-	return r, err
 }

@@ -16,29 +16,52 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 )
 
-// parse decodes the arguments of a call: a JSON object in UTF-8. An empty input is an empty object.
-// Arguments that are null are removed, unless null is a valid value of them (NullKept).
-func parse(t *Tool, args json.RawMessage) (map[string]json.RawMessage, error) {
-	if len(bytes.TrimSpace(args)) == 0 {
-		return map[string]json.RawMessage{}, nil
+// ParseArgs decodes the arguments of a call: a JSON object in UTF-8. An empty input is an empty
+// object. The error is a fault with a code of the tool's family.
+func (t *Tool) ParseArgs(data json.RawMessage) (map[string]json.RawMessage, error) {
+	args := map[string]json.RawMessage{}
+	if len(bytes.TrimSpace(data)) == 0 {
+		return args, nil
 	}
-	f := t.Family
-	if !utf8.Valid(args) || loneSurrogate(args) {
-		return nil, fault.New(f.Malformed, "the arguments are not valid UTF-8")
+	if !utf8.Valid(data) || loneSurrogate(data) {
+		return nil, t.notUTF8()
 	}
-	if err := checkSize(f, args); err != nil {
+	var s sizing
+	s.read(data)
+	if err := s.check(t.Family); err != nil {
 		return nil, err
 	}
-	var all map[string]json.RawMessage
-	if err := json.Unmarshal(args, &all); err != nil || all == nil {
-		return nil, fault.New(f.Malformed, "the arguments must be one JSON object").
+	if json.Unmarshal(data, &args) != nil || args == nil {
+		return nil, fault.New(t.Family.Malformed, "the arguments must be one JSON object").
 			Fix(`send an object: {"name": "value"}`)
 	}
-	maps.DeleteFunc(all, func(name string, raw json.RawMessage) bool {
+	return args, nil
+}
+
+// admit checks the size of the arguments of a call, and removes those that are null, unless null is
+// a valid value of them (NullKept). The values must be valid JSON in UTF-8.
+func (t *Tool) admit(args map[string]json.RawMessage) error {
+	s := sizing{values: max(1, len(args)), args: len(args), nested: 1}
+	for _, raw := range args {
+		if loneSurrogate(raw) {
+			return t.notUTF8()
+		}
+		s.depth = 1
+		s.read(raw)
+	}
+	if err := s.check(t.Family); err != nil {
+		return err
+	}
+	maps.DeleteFunc(args, func(name string, raw json.RawMessage) bool {
 		a, _ := t.Arg(name)
 		return string(raw) == "null" && !a.NullKept
 	})
-	return all, nil
+	return nil
+}
+
+// notUTF8 returns the fault of arguments with bytes or escapes that are not characters.
+func (t *Tool) notUTF8() error {
+	return fault.New(t.Family.Malformed, "the arguments are not valid UTF-8")
 }
 
 // loneSurrogate reports whether the JSON contains an escaped half of a surrogate pair.
@@ -76,14 +99,24 @@ func hex4(b []byte) int {
 	return int(n)
 }
 
+// A checked contains the arguments of a call that are valid for its tool, by canonical name and
+// with defaults: as JSON, and as the values that encoding/json decodes into an any.
+type checked struct {
+	json   map[string]json.RawMessage
+	values map[string]any
+}
+
+// set sets an argument.
+func (c checked) set(name string, raw json.RawMessage, value any) {
+	c.json[name], c.values[name] = raw, value
+}
+
 // canonical checks all arguments against the tool's schema and returns them by canonical name, with
-// the defaults filled in, in a new map. All problems are reported together in one fault, so that a
-// caller can correct them at once. Arguments are checked in the order of their names; missing ones
-// follow in the order of the tool.
-func (t *Tool) canonical(
-	args map[string]json.RawMessage,
-) (map[string]json.RawMessage, error) {
-	out := map[string]json.RawMessage{}
+// the defaults filled in. All problems are reported together in one fault, so that a caller can
+// correct them at once. Arguments are checked in the order of their names; missing ones follow in
+// the order of the tool.
+func (t *Tool) canonical(args map[string]json.RawMessage) (checked, error) {
+	out := checked{map[string]json.RawMessage{}, map[string]any{}}
 	var problems []*fault.Fault
 	for _, name := range slices.Sorted(maps.Keys(args)) {
 		a, ok := t.Arg(name)
@@ -91,31 +124,32 @@ func (t *Tool) canonical(
 			problems = append(problems, t.unknown(name))
 			continue
 		}
-		if _, twice := out[a.Name]; twice {
+		if _, twice := out.json[a.Name]; twice {
 			problems = append(problems, fault.New(t.Family.Malformed,
 				"argument %q is given twice, also as an alias", a.Name).With("argument", a.Name))
 			continue
 		}
-		wrong := t.checkArg(a, args[name])
-		problems = append(problems, wrong...)
-		out[a.Name] = args[name]
+		raw := args[name]
+		value, wrong := t.checkArg(a, raw)
 		if len(wrong) == 0 {
-			out[a.Name] = a.filled(args[name])
+			raw, value = a.filled(raw, value)
 		}
+		problems = append(problems, wrong...)
+		out.set(a.Name, raw, value)
 	}
 	for _, a := range t.Args {
-		_, given := out[a.Name]
+		_, given := out.json[a.Name]
 		switch {
 		case given, a.Shared:
-		case t.needs(a, out):
+		case t.needs(a, out.json):
 			problems = append(problems, fault.New(t.Family.Missing,
 				"argument %q is missing: %s", a.Name, a.Doc).With("argument", a.Name))
 		case a.Schema().Default != nil:
-			out[a.Name] = a.Schema().Default
+			out.set(a.Name, a.Schema().Default, a.form.made().fallback)
 		}
 	}
 	if f := fault.Join(t.Family.Several, problems); f != nil {
-		return nil, f
+		return checked{}, f
 	}
 	return out, nil
 }
@@ -124,7 +158,10 @@ func (t *Tool) canonical(
 // to the tool's input. It is used for operations nested in another call: shared arguments, and
 // those for which refused returns true, are reported as faults. All problems are reported together.
 func (t *Tool) ReadArgs(raw json.RawMessage, refused func(Arg) bool, in any) error {
-	args, err := parse(t, raw)
+	args, err := t.ParseArgs(raw)
+	if err == nil {
+		err = t.admit(args)
+	}
 	if err != nil {
 		return err
 	}
@@ -136,7 +173,7 @@ func (t *Tool) ReadArgs(raw json.RawMessage, refused func(Arg) bool, in any) err
 			delete(args, name)
 		}
 	}
-	args, err = t.canonical(args)
+	valid, err := t.canonical(args)
 	if err != nil {
 		f := fault.Of(err)
 		if len(f.Errors) > 0 {
@@ -148,10 +185,7 @@ func (t *Tool) ReadArgs(raw json.RawMessage, refused func(Arg) bool, in any) err
 	if f := fault.Join(t.Family.Several, problems); f != nil {
 		return f
 	}
-	if json.Unmarshal(mustMarshal(args), in) != nil {
-		return fault.New(t.Family.Malformed, "the arguments of %s are not of the right form", t.Name)
-	}
-	return nil
+	return t.fill(valid.json, in)
 }
 
 // needs reports whether argument a is required in a call with the given arguments, which are keyed
@@ -164,13 +198,17 @@ func (t *Tool) needs(a Arg, given map[string]json.RawMessage) bool {
 	return string(given[spares.Name]) != "true"
 }
 
-// checkArg returns the problems of one argument's value, none if it is valid. For an object or a
-// list of objects it returns one fault for each invalid member.
-func (t *Tool) checkArg(a Arg, raw json.RawMessage) []*fault.Fault {
-	var v any
-	if err := json.Unmarshal(raw, &v); err == nil && a.form.made().resolved.Validate(v) == nil {
-		return nil
+// checkArg decodes the value of one argument and returns it with its problems, none if it is valid.
+// For an object or a list of objects there is one fault for each invalid member.
+func (t *Tool) checkArg(a Arg, raw json.RawMessage) (v any, wrong []*fault.Fault) {
+	if json.Unmarshal(raw, &v) == nil && a.form.made().resolved.Validate(v) == nil {
+		return v, nil
 	}
+	return v, t.problems(a, v)
+}
+
+// problems returns the problems of an invalid value of an argument, at least one.
+func (t *Tool) problems(a Arg, v any) []*fault.Fault {
 	if f := t.tooLong(a, v); f != nil {
 		return []*fault.Fault{f}
 	}

@@ -53,8 +53,8 @@ type CompletionPage struct {
 }
 
 // Complete calls the tool that completes values of the kind u.Kind and returns its suggestions. It
-// returns the zero CompletionPage if no tool does. The call goes through authorization and rate limits
-// like any other, and the result contains only values that the caller may see.
+// returns the zero CompletionPage if no tool does. The call goes through authorization and rate
+// limits like any other, and the result contains only values that the caller may see.
 func Complete(
 	ctx context.Context, inv Invoker, tools []*Tool, u CompletionRequest,
 ) (CompletionPage, error) {

@@ -3,6 +3,8 @@ package tool
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
+	"slices"
 
 	"github.com/rookeryhq/rookery/internal/fault"
 )
@@ -14,47 +16,127 @@ const (
 	createCallKey = "create_call"
 )
 
-// Respell returns the answer and the error of a call with every fix that is a call rewritten by
-// spell, in the notation of a projection. All other bytes of the answer are unchanged.
+// Respell returns the answer with every fix that is a call rewritten by spell, in the notation of a
+// projection.
+func (a *Answer) Respell(spell func(fault.Call) string) *Answer {
+	if a.Fault == nil && !mayHaveFixes(a.JSON()) {
+		return a
+	}
+	b := *a
+	b.changeFixes(respelled(spell))
+	return &b
+}
+
+// Respell does for an answer in JSON, with its error, what Answer.Respell does. All other bytes of
+// the answer are unchanged.
 func Respell(
 	answer json.RawMessage, failed error, spell func(fault.Call) string,
 ) (json.RawMessage, error) {
-	each := func(fix string) string {
+	answer = ChangeFixes(answer, respelled(spell))
+	if failed == nil {
+		return answer, nil
+	}
+	return answer, mapFixes(fault.Of(failed), always(respelled(spell)))
+}
+
+// respelled returns a function that rewrites a fix by spell if it is a call.
+func respelled(spell func(fault.Call) string) func(fix string) string {
+	return func(fix string) string {
 		if c, ok := fault.ParseCall(fix); ok {
 			return spell(c)
 		}
 		return fix
 	}
-	if failed == nil {
-		return ChangeFixes(answer, each), nil
+}
+
+// always returns a function for mapFixes that drops no fix.
+func always(change func(fix string) string) func(fix string) (string, bool) {
+	return func(fix string) (string, bool) { return change(fix), true }
+}
+
+// changeFixes replaces each fix in the answer by the result of change: those of its fault, of its
+// warnings and of the results in its data.
+func (a *Answer) changeFixes(change func(fix string) string) {
+	a.text = nil
+	if a.Fault != nil {
+		a.Fault = mapFixes(a.Fault, always(change))
 	}
-	f := mapFixes(fault.Of(failed), func(fix string) (string, bool) { return each(fix), true })
-	return ChangeFixes(answer, each), f
+	a.Warnings = slices.Clone(a.Warnings)
+	for i, w := range a.Warnings {
+		a.Warnings[i].Fields = changeIn(w.Fields, change)
+	}
+	if a.bare {
+		a.Data = ChangeFixes(a.Data, change)
+	} else {
+		a.Data = changeAt(atData, a.Data, change)
+	}
+}
+
+// changeIn returns the fields of a warning in which each fix is replaced by the result of change. A
+// list of fixes is a []string or, in an answer that was read from a log, a []any.
+func changeIn(fields map[string]any, change func(fix string) string) map[string]any {
+	if fields[fixesKey] == nil && fields[createCallKey] == nil {
+		return fields
+	}
+	fields = maps.Clone(fields)
+	if create, ok := fields[createCallKey].(string); ok {
+		fields[createCallKey] = change(create)
+	}
+	switch fixes := fields[fixesKey].(type) {
+	case []string:
+		changed := make([]string, len(fixes))
+		for i, fix := range fixes {
+			changed[i] = change(fix)
+		}
+		fields[fixesKey] = changed
+	case []any:
+		changed := slices.Clone(fixes)
+		for i, fix := range fixes {
+			if text, ok := fix.(string); ok {
+				changed[i] = change(text)
+			}
+		}
+		fields[fixesKey] = changed
+	}
+	return fields
+}
+
+// mayHaveFixes reports whether JSON contains a key of fixes.
+func mayHaveFixes(data json.RawMessage) bool {
+	return bytes.Contains(data, []byte(fixesKey)) || bytes.Contains(data, []byte(createCallKey))
 }
 
 // ChangeFixes returns an answer, an envelope or a bare failure, in which each fix is replaced by
 // the result of change. All other bytes are unchanged. An input that is not a JSON answer is
 // returned unchanged.
 func ChangeFixes(answer json.RawMessage, change func(fix string) string) json.RawMessage {
-	if !bytes.Contains(answer, []byte(fixesKey)) && !bytes.Contains(answer, []byte(createCallKey)) {
+	if !mayHaveFixes(answer) {
 		return answer
 	}
 	var head struct {
 		OK           *bool
 		Code, Status string
 	}
-	w := &fixWalk{dec: json.NewDecoder(bytes.NewReader(answer)), from: answer, change: change}
-	top := atEnvelope
 	switch err := json.Unmarshal(answer, &head); {
 	case err != nil, head.OK == nil && (head.Code == "" || head.Status == ""):
 		return answer
 	case head.OK == nil:
-		top = atFault
+		return changeAt(atFault, answer, change)
 	}
-	if w.value(top) != nil {
-		return answer
+	return changeAt(atEnvelope, answer, change)
+}
+
+// changeAt returns the JSON of a part of an answer in which each fix is replaced by the result of
+// change. All other bytes are unchanged.
+func changeAt(at place, data json.RawMessage, change func(fix string) string) json.RawMessage {
+	if !mayHaveFixes(data) {
+		return data
 	}
-	return append(w.out, answer[w.copied:]...)
+	w := &fixWalk{dec: json.NewDecoder(bytes.NewReader(data)), from: data, change: change}
+	if w.value(at) != nil {
+		return data
+	}
+	return append(w.out, data[w.copied:]...)
 }
 
 // mapFixes returns a copy of a fault, and of the faults in it, in which each fix is replaced by the
@@ -169,7 +251,7 @@ func (w *fixWalk) leaf(at place) error {
 // are sorted in the order of the tool's, and the vault and as_of of the request are added. It
 // returns false for a call that the caller is not allowed to make or that lacks a required
 // argument. A fix that is not a call of a known tool is returned unchanged.
-func (c *Catalogue) arrange(ask *request, fix string) (string, bool) {
+func (c *Catalogue) arrange(run *running, fix string) (string, bool) {
 	call, ok := fault.ParseCall(fix)
 	if !ok {
 		return fix, true
@@ -178,10 +260,10 @@ func (c *Catalogue) arrange(ask *request, fix string) (string, bool) {
 	if !ok {
 		return fix, true
 	}
-	if ask.made != nil && !t.Usable(ask.made.Caller) {
+	if run.call != nil && !t.Usable(run.call.Caller) {
 		return "", false
 	}
-	given := ask.inherited(t)
+	given := run.inherited(t)
 	for _, a := range call.Args {
 		given[a.Name] = a.Value
 	}
@@ -200,15 +282,15 @@ func (c *Catalogue) arrange(ask *request, fix string) (string, bool) {
 
 // inherited returns the arguments of the request that also apply to a call of t: the vault, and
 // as_of if the caller gave it.
-func (ask *request) inherited(t *Tool) map[string]json.RawMessage {
+func (run *running) inherited(t *Tool) map[string]json.RawMessage {
 	given := map[string]json.RawMessage{}
-	if ask.made == nil {
+	if run.call == nil {
 		return given
 	}
-	if vault, ok := ask.made.Args["vault"]; ok && t.Subject != "" {
+	if vault, ok := run.call.Args["vault"]; ok && t.Subject != "" {
 		given[t.Subject] = vault // the vault may be the implied one
 	}
-	for name, value := range ask.named {
+	for name, value := range run.named {
 		if a, ok := t.Arg(name); ok && a.Name == name {
 			given[name] = value
 		}

@@ -7,8 +7,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 )
 
-// A replay is an answer as it is stored with its commit, for calls repeated with the same idempotency
-// key.
+// A replay is an answer as it is stored with its commit, for calls repeated with the same
+// idempotency key.
 type replay struct {
 	Data     any       `json:"data"`
 	Warnings []Warning `json:"warnings,omitempty"`
@@ -17,8 +17,8 @@ type replay struct {
 	Failed *fault.Fault `json:"failed,omitempty"` // see Aside.Failed
 }
 
-// EncodeReplay returns the value to store for an output, from which DecodeReplay restores it. out is a pointer to
-// the output.
+// EncodeReplay returns the value to store for an output, from which DecodeReplay restores it. out
+// is a pointer to the output.
 func EncodeReplay(out any) any {
 	k := replay{Data: out}
 	if a, ok := out.(hasAside); ok {
@@ -27,7 +27,8 @@ func EncodeReplay(out any) any {
 	return k
 }
 
-// DecodeReplay decodes a stored answer into out, a pointer to an output, and sets `replayed` in its meta.
+// DecodeReplay decodes a stored answer into out, a pointer to an output, and sets `replayed` in its
+// meta.
 func DecodeReplay(data json.RawMessage, out any) error {
 	k := replay{Data: out}
 	if err := json.Unmarshal(data, &k); err != nil {

@@ -3,7 +3,6 @@ package tool
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 
 	"github.com/rookeryhq/rookery/internal/fault"
 )
@@ -108,75 +107,6 @@ type Reply struct {
 	Wrote   bool // the call failed in part; its other effects are committed
 
 	inner bool // the data may contain failures with fixes
-}
-
-// maxWarnings is the maximum number of warnings in one answer (CONTRACT §1).
-const maxWarnings = 100
-
-// An envelope is the JSON form of every answer (CONTRACT §1).
-type envelope struct {
-	OK       bool      `json:"ok"`
-	Data     any       `json:"data,omitempty"`
-	Error    *failed   `json:"error,omitempty"`
-	Warnings []Warning `json:"warnings"`
-	Meta     Meta      `json:"meta,omitempty"`
-}
-
-// A failed is the `error` of an envelope.
-type failed struct {
-	fault *fault.Fault
-	also  map[string]any // further members, added by the family
-}
-
-// MarshalJSON writes the members of the fault first, then the others by name.
-func (f *failed) MarshalJSON() ([]byte, error) {
-	data, err := Marshal(f.fault)
-	if err != nil || len(f.also) == 0 {
-		return data, err
-	}
-	rest, err := Marshal(f.also)
-	if err != nil {
-		return nil, err
-	}
-	return append(append(data[:len(data)-1], ','), rest[1:]...), nil
-}
-
-// failedIn returns the `error` of an envelope, or nil if f is nil. family may be nil.
-func failedIn(family *Family, f *fault.Fault) *failed {
-	if f == nil {
-		return nil
-	}
-	e := &failed{fault: f}
-	if family != nil && family.Also != nil {
-		e.also = family.Also(f)
-	}
-	return e
-}
-
-// wrap returns the envelope of a reply, or of a failure f with the parts of the reply that apply to
-// it. More than maxWarnings warnings are truncated. family is the tool's, or nil if no tool was
-// called.
-func wrap(r Reply, f *fault.Fault, family *Family) envelope {
-	e := envelope{
-		OK: f == nil, Data: r.Data, Error: failedIn(family, f), Warnings: r.Warnings, Meta: r.Meta,
-	}
-	if n := len(e.Warnings); n > maxWarnings {
-		e.Warnings = append(e.Warnings[:maxWarnings-1:maxWarnings-1], Warning{
-			Code:    "WARNINGS_TRUNCATED",
-			Message: fmt.Sprintf("only the first %d of %d warnings are listed", maxWarnings-1, n),
-			Fields:  map[string]any{"total": n},
-		})
-	}
-	if e.Warnings == nil {
-		e.Warnings = []Warning{}
-	}
-	return e
-}
-
-// Refusal returns the answer of a call that a projection refuses before it reaches a tool. family
-// is that of the requested tool, or nil if the tool is unknown.
-func Refusal(f *fault.Fault, family *Family) json.RawMessage {
-	return mustMarshal(wrap(Reply{}, f, family))
 }
 
 // Marshal returns the JSON of a value in the form used for all answers: compact, with <, > and &

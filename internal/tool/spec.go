@@ -7,21 +7,22 @@
 //
 // # A call
 //
-// A projection calls Catalogue.Invoke with the name of a tool and its arguments as JSON. The
-// arguments are decoded, and the call passes through the interceptors, which authorize, limit and
-// audit it. After them the arguments are checked against the tool's schema: problems are reported
-// only to callers that may make the call. Then defaults are filled in, a page token is resolved,
-// and the function is called with its decoded input. Its output is put in an envelope, or returned
-// bare. An answer has at most MaxBody bytes; a list that is larger is requested again with a lower
-// limit.
+// A projection calls Catalogue.Do with a Request: the name of a tool and its arguments, each a JSON
+// value (do.go). The call passes through the interceptors, which authorize, limit and audit it
+// (call.go). After them the arguments are checked against the tool's schema (check.go): problems
+// are reported only to callers that may make the call. Then defaults are filled in, a page token is
+// resolved, and the function is called with its input, which fill.go decodes. Its output becomes an
+// Answer (answer.go, encode.go), of at most MaxBody bytes as JSON; a list that is larger is
+// requested again with a lower limit. Catalogue.Invoke is the same call with JSON for the arguments
+// and the answer.
 //
 // # Arguments
 //
 // The fields of the input struct are the arguments, and their tags the rest of the declaration; see
-// New. schema.go derives the JSON Schema of a type, bound.go adds bounds, and form.go builds the
+// New. arg.go derives the JSON Schema of a type, limits.go adds bounds, and argschema.go builds the
 // schema of an argument on first use, because a process uses few of them. The same schema is
-// published to clients and used for checks, so the two cannot differ (check.go; nested.go for the
-// members of objects).
+// published to clients and used for checks, so the two cannot differ (check.go; checknested.go for
+// the members of objects).
 //
 // # Pages
 //
@@ -224,8 +225,8 @@ type Family struct {
 	// Also returns members to add to the `error` of an envelope (CONTRACT §1); nil: none.
 	Also func(*fault.Fault) map[string]any
 
-	// Told returns a fault of a tool of the family, with the details that the family adds to every fault; nil:
-	// it adds none.
+	// AddDetails returns a fault of a tool of the family with the details that the family adds to
+	// every fault; nil: it adds none.
 	AddDetails func(tool string, f *fault.Fault) *fault.Fault
 
 	// Exit returns the exit code of a command that failed; nil: Code.Exit.

@@ -10,18 +10,18 @@ import (
 // A Structure is an argument that is a JSON object or list. The tool itself checks its contents.
 type Structure json.RawMessage
 
-// UnmarshalJSON stores a copy of the JSON.
+// UnmarshalJSON stores the JSON in its compact form.
 func (s *Structure) UnmarshalJSON(data []byte) error { return keepJSON(s, data) }
 
 // JSON is an argument of any JSON type. The tool itself checks its value.
 type JSON json.RawMessage
 
-// UnmarshalJSON stores a copy of the JSON.
+// UnmarshalJSON stores the JSON in its compact form.
 func (j *JSON) UnmarshalJSON(data []byte) error { return keepJSON(j, data) }
 
-// keepJSON stores a copy of data in *in.
+// keepJSON stores data in *in, without whitespace between its tokens.
 func keepJSON[T ~[]byte](in *T, data []byte) error {
-	*in = append((*in)[:0], data...)
+	*in = T(compact(data))
 	return nil
 }
 

@@ -23,7 +23,7 @@ type Tool struct {
 	Args []Arg // in the order of the input's fields, then the shared ones
 
 	output func() *jsonschema.Schema
-	call   func(context.Context, auth.Caller, map[string]json.RawMessage) (Reply, error)
+	call   func(context.Context, auth.Caller, checked) (Reply, error)
 }
 
 // New returns a tool with a function. In is a struct whose fields are the arguments. It uses these
@@ -62,9 +62,7 @@ func New[In, Out any](
 	spec Spec, fn func(context.Context, auth.Caller, In) (Out, error),
 ) *Tool {
 	t := newTool(spec, reflect.TypeFor[In](), reflect.TypeFor[Out]())
-	t.call = func(
-		ctx context.Context, c auth.Caller, args map[string]json.RawMessage,
-	) (Reply, error) {
+	t.call = func(ctx context.Context, c auth.Caller, args checked) (Reply, error) {
 		var in In
 		if err := t.decode(args, &in); err != nil {
 			return Reply{}, err
@@ -98,13 +96,21 @@ func newTool(spec Spec, in, out reflect.Type) *Tool {
 
 // decode fills in, a pointer to the function's input, from the arguments, and marks a mutation with
 // its digest.
-func (t *Tool) decode(args map[string]json.RawMessage, in any) error {
-	if err := json.Unmarshal(mustMarshal(args), in); err != nil {
-		return fault.New(t.Family.Malformed,
-			"the arguments of %s are not of the right form", t.Name).Because(err)
+func (t *Tool) decode(args checked, in any) error {
+	if err := t.fill(args.json, in); err != nil {
+		return err
 	}
 	if m, ok := in.(marked); ok {
-		m.mark(t.Name, t.digest(args))
+		m.mark(t.Name, t.digest(args.values))
+	}
+	return nil
+}
+
+// fill decodes arguments into the fields of in, a pointer to the input of the tool's function.
+func (t *Tool) fill(args map[string]json.RawMessage, in any) error {
+	if err := fill(args, in); err != nil {
+		return fault.New(t.Family.Malformed,
+			"the arguments of %s are not of the right form", t.Name).Because(err)
 	}
 	return nil
 }
@@ -243,9 +249,9 @@ func (t *Tool) check() error {
 	return t.checkArgs()
 }
 
-// CommandFor returns the first command that can express a call. arg returns the JSON value of an argument
-// by name; the values must equal those in the command's Set. If no command fits, Way returns the
-// first command, or the zero Command if there is none, and false.
+// CommandFor returns the first command that can express a call. arg returns the JSON value of an
+// argument by name; the values must equal those in the command's Set. If no command fits, it
+// returns the first command, or the zero Command if there is none, and false.
 func (t *Tool) CommandFor(arg func(name string) json.RawMessage) (way Command, ok bool) {
 	for _, way := range t.Commands {
 		fits := true

@@ -10,7 +10,9 @@ function apply() {
     shown += s.hidden ? 0 : 1;
     document.querySelector(`nav a[href="#${s.id}"]`).parentElement.hidden = s.hidden;
   }
-  for (const f of document.querySelectorAll(".family")) f.hidden = !f.querySelector("li:not([hidden])");
+  for (const f of document.querySelectorAll(".family")) {
+    f.hidden = !f.querySelector("li:not([hidden]), section:not([hidden])");
+  }
   document.getElementById("none").hidden = shown > 0;
 }
 filter.addEventListener("input", apply);

@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/doctor"
 	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/repo"
@@ -203,7 +204,7 @@ func warnUnindexed(out any, tx *repo.Tx) {
 		return
 	}
 	for _, n := range tx.Unindexed() {
-		a.Warn(notIndexed, repo.UnindexedProblem(n)+"; "+repo.UntilIndexed, map[string]any{"path": n.Path})
+		a.Warn(notIndexed, repo.UnindexedProblem(n)+"; "+doctor.UntilIndexed, map[string]any{"path": n.Path})
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/checkout"
+	"github.com/rookeryhq/rookery/internal/doctor"
 	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/index"
@@ -319,7 +320,7 @@ func (out *Reindexed) count(idx *index.Index, left *repo.Left) {
 	}
 	for n := range idx.Unindexed() {
 		out.Errors = append(out.Errors, reindexError{
-			File: n.Path, Message: repo.UnindexedProblem(n) + "; " + repo.UntilIndexed,
+			File: n.Path, Message: repo.UnindexedProblem(n) + "; " + doctor.UntilIndexed,
 		})
 	}
 	if left == nil {

@@ -14,9 +14,9 @@ import (
 // that other requests cannot block them.
 const maxProbes = 256
 
-// limitInFlight limits the requests in flight of each address and in total. It runs before anything is
-// read or done. With HTTP/2 each stream is a request. It also bounds the body, before any handler
-// can read it. A refused client must read its response at a faster pace.
+// limitInFlight limits the requests in flight of each address and in total. It runs before anything
+// is read or done. With HTTP/2 each stream is a request. It also bounds the body, before any
+// handler can read it. A refused client must read its response at a faster pace.
 func (s *server) limitInFlight(next http.Handler) http.Handler {
 	probes := forwarded.NewAddressLimiter(maxProbes, forwarded.Proxies{})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

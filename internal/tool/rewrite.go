@@ -2,7 +2,11 @@ package tool
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
+
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // An OldForm maps the arguments of calls under an older name of a tool to its current arguments.
@@ -51,3 +55,29 @@ func (o OldForm) translate(t *Tool, args map[string]json.RawMessage) {
 
 // Takes reports whether a value, decoded from JSON, is valid for the argument.
 func (a Arg) Takes(value any) bool { return a.form.made().resolved.Validate(value) == nil }
+
+// lift replaces each argument of Lifted by its members, which are arguments themselves. It returns
+// a fault if an argument is given both ways. A lifted argument with an invalid value is left in
+// place, so that the later check reports it.
+func (t *Tool) lift(args map[string]json.RawMessage) error {
+	for _, name := range t.Lifted {
+		raw, given := args[name]
+		a, _ := t.Arg(name)
+		var members map[string]json.RawMessage
+		if !given {
+			continue
+		}
+		if _, wrong := t.checkArg(a, raw); len(wrong) > 0 || json.Unmarshal(raw, &members) != nil {
+			continue
+		}
+		delete(args, name)
+		for _, member := range slices.Sorted(maps.Keys(members)) {
+			if _, twice := args[member]; twice {
+				return fault.New(t.Family.Malformed, "argument %q is given twice, also in %q", member, name).
+					With("argument", member)
+			}
+			args[member] = members[member]
+		}
+	}
+	return nil
+}

@@ -50,8 +50,9 @@ type importer struct {
 	most int // smallest size in bytes of a list that was too large for the server or a gateway; 0: none was
 }
 
-// importFiles imports the files of a folder or an archive. It checks all files before the first call. A
-// file of another program may be converted first, to an archive that is imported in its place.
+// importFiles imports the files of a folder or an archive. It checks all files before the first
+// call. A file of another program may be converted first, to an archive that is imported in its
+// place.
 func (c *command) importFiles(
 	cmd *cobra.Command, inv tool.Invoker, r *request,
 ) (*answer, error) {

@@ -1,9 +1,6 @@
 package tool
 
-import (
-	"encoding/json"
-	"slices"
-)
+import "slices"
 
 // A Meaning identifies the purpose of an argument where projections and interceptors depend on it.
 // Families may give such an argument different names (`if_version`, `versionToken`), so code must
@@ -31,21 +28,3 @@ func (t *Tool) ArgFor(m Meaning) (Arg, bool) {
 	}
 	return t.Args[i], true
 }
-
-// ArgFor returns the value of the call's argument with a meaning, by its name or an alias. It
-// returns nil if the argument is not given.
-func (c *Call) ArgFor(m Meaning) json.RawMessage {
-	a, ok := c.Tool.ArgFor(m)
-	if !ok {
-		return nil
-	}
-	for _, name := range append([]string{a.Name}, a.Aliases...) {
-		if raw, given := c.Args[name]; given {
-			return raw
-		}
-	}
-	return nil
-}
-
-// Dry reports whether the call only shows its plan.
-func (c *Call) Dry() bool { return string(c.ArgFor(MeansDry)) == "true" }

@@ -9,8 +9,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 )
 
-// certificateFault returns the UNAVAILABLE fault of a server whose certificate failed verification, with
-// the reason and a remedy. It quotes nothing from the certificate except times, because anyone
+// certificateFault returns the UNAVAILABLE fault of a server whose certificate failed verification,
+// with the reason and a remedy. It quotes nothing from the certificate except times, because anyone
 // could have written that. There is no option to accept such a certificate.
 func (c *Client) certificateFault(err *tls.CertificateVerificationError) *fault.Fault {
 	told := func(format string, args ...any) *fault.Fault {
@@ -35,8 +35,8 @@ func (c *Client) certificateFault(err *tls.CertificateVerificationError) *fault.
 	return told("%s does not prove the identity of the server").Fix("check the address of the server")
 }
 
-// validityFault returns the fault of a certificate that has expired or is not valid yet. told makes the
-// fault. The clock of this machine may also be the cause, so that is always a fix.
+// validityFault returns the fault of a certificate that has expired or is not valid yet. told makes
+// the fault. The clock of this machine may also be the cause, so that is always a fix.
 func validityFault(
 	told func(format string, args ...any) *fault.Fault, cert *x509.Certificate,
 ) *fault.Fault {

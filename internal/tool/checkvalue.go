@@ -31,7 +31,8 @@ func CheckValue(f *Family, object json.RawMessage, like any) error {
 		raw, given := members[a.Name]
 		switch {
 		case given && string(raw) != "null":
-			problems = append(problems, t.checkArg(a, raw)...)
+			_, wrong := t.checkArg(a, raw)
+			problems = append(problems, wrong...)
 		case a.Required:
 			problems = append(problems, fault.New(f.Missing, "argument %q is missing: %s", a.Name, a.Doc).
 				With("argument", a.Name).With("path", a.Name))

@@ -29,9 +29,9 @@ type sink interface {
 	drop()
 }
 
-// exportFiles exports the files in a tool's answers, page by page. Other files in the folder are kept.
-// The answer has the lists and warnings of all pages, without the contents of files, and the number
-// of files and the path.
+// exportFiles exports the files in a tool's answers, page by page. Other files in the folder are
+// kept. The answer has the lists and warnings of all pages, without the contents of files, and the
+// number of files and the path.
 func (c *command) exportFiles(
 	ctx context.Context, inv tool.Invoker, r *request,
 ) (*answer, error) {

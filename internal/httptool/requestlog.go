@@ -31,7 +31,7 @@ type note struct {
 // A noteKey is the context key of a note.
 type noteKey struct{}
 
-// noteOf returns the note of a request that passed through observed.
+// noteOf returns the note of a request that passed through observe.
 func noteOf(r *http.Request) *note { return r.Context().Value(noteKey{}).(*note) }
 
 // observe gives every request an id, recovers from panics, and writes the log line. The id is that

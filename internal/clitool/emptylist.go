@@ -18,8 +18,8 @@ const vaultArg = "vault"
 // noFilters are common arguments that do not filter a list (CONTRACT §3).
 var noFilters = []string{vaultArg, "depth", "slim", "list"}
 
-// emptyMessage returns a message about an empty list: with filters, which ones were used; otherwise how
-// to create the first item. It returns "" for any other answer, and for a page after the first:
+// emptyMessage returns a message about an empty list: with filters, which ones were used; otherwise
+// how to create the first item. It returns "" for any other answer, and for a page after the first:
 //
 //	no members with --issuer
 //	no members yet; make one: rookery member set SUBJECT reader

@@ -26,6 +26,7 @@ type form struct {
 	resolved *jsonschema.Resolved
 	stated   *jsonschema.Schema // without the default bounds of its kind; used in messages
 	defaults bool               // members of its values have defaults
+	fallback any                // its decoded default; nil: it has none
 }
 
 // Schema returns the JSON Schema of the argument, which the caller must not change. It returns nil
@@ -59,6 +60,7 @@ func (f *form) make() {
 		panic(fmt.Sprintf("tool: argument %s: %v", f.name, err))
 	}
 	f.schema, f.resolved = s, resolved
+	_ = json.Unmarshal(s.Default, &f.fallback) // without a default it stays nil
 }
 
 // narrow adds to a schema the constraints that the tags of its field express and Go types cannot:

@@ -119,25 +119,8 @@ func limitNames(s *jsonschema.Schema) {
 	s.PropertyNames = &jsonschema.Schema{MaxLength: new(MaxName)}
 }
 
-// checkSize returns a fault if the JSON of a call's arguments is nested too deeply or has too many
-// arguments or values. It runs before the JSON is decoded, so that decoding uses bounded memory.
-func checkSize(f *Family, args []byte) error {
-	var s sizing
-	s.read(args)
-	switch {
-	case s.nested > maxNested:
-		return fault.New(f.Malformed, "the arguments are nested deeper than %d lists and objects", maxNested)
-	case s.args > maxArgs:
-		return fault.New(f.Malformed, "a call has at most %d arguments", maxArgs)
-	case s.values > maxValues:
-		return fault.New(fault.BatchTooLarge, "the arguments of a call have at most %d values", maxValues).
-			Fix("split them over several calls")
-	}
-	return nil
-}
-
-// A sizing counts arguments, values and nesting levels in JSON without decoding it. For invalid
-// JSON the counts are arbitrary.
+// A sizing counts arguments, values and nesting levels in JSON before it is decoded, so that
+// decoding uses bounded memory. For invalid JSON the counts are arbitrary.
 type sizing struct {
 	values, args, nested int
 	depth                int
@@ -168,6 +151,20 @@ func (s *sizing) read(data []byte) {
 			}
 		}
 	}
+}
+
+// check returns a fault if the arguments of a call are nested too deeply, or too many.
+func (s *sizing) check(f *Family) error {
+	switch {
+	case s.nested > maxNested:
+		return fault.New(f.Malformed, "the arguments are nested deeper than %d lists and objects", maxNested)
+	case s.args > maxArgs:
+		return fault.New(f.Malformed, "a call has at most %d arguments", maxArgs)
+	case s.values > maxValues:
+		return fault.New(fault.BatchTooLarge, "the arguments of a call have at most %d values", maxValues).
+			Fix("split them over several calls")
+	}
+	return nil
 }
 
 // tooLong returns the fault of a value that exceeds the size limit of its argument, or nil. The

@@ -50,29 +50,32 @@ func hasDefaults(s *jsonschema.Schema) bool {
 	return hasDefaults(s.Items) || s.Not == nil && hasDefaults(s.AdditionalProperties)
 }
 
-// filled returns the value of an argument with the defaults of missing members added.
-func (a Arg) filled(raw json.RawMessage) json.RawMessage {
+// filled returns a valid value of an argument, as JSON and decoded, with the defaults of missing
+// members added.
+func (a Arg) filled(raw json.RawMessage, value any) (json.RawMessage, any) {
 	if !a.form.made().defaults {
-		return raw
+		return raw, value
 	}
 	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
+	dec.UseNumber() // numbers keep their digits
 	var v any
 	if dec.Decode(&v) != nil {
-		return raw
+		return raw, value
 	}
-	fill(a.Schema(), v)
-	return mustMarshal(v)
+	addDefaults(a.Schema(), v)
+	raw, value = mustMarshal(v), nil
+	_ = json.Unmarshal(raw, &value) // it was just written
+	return raw, value
 }
 
-// fill adds the defaults of a schema to the objects within v, in place, at any depth. A missing
-// object is not created for the defaults in it.
-func fill(s *jsonschema.Schema, v any) {
+// addDefaults adds the defaults of a schema to the objects within v, in place, at any depth. A
+// missing object is not created for the defaults in it.
+func addDefaults(s *jsonschema.Schema, v any) {
 	switch v := v.(type) {
 	case []any:
 		for _, item := range v {
 			if s.Items != nil {
-				fill(s.Items, item)
+				addDefaults(s.Items, item)
 			}
 		}
 	case map[string]any:
@@ -83,7 +86,7 @@ func fill(s *jsonschema.Schema, v any) {
 		}
 		for name, item := range v {
 			if inner := memberOf(s, name); inner != nil {
-				fill(inner, item)
+				addDefaults(inner, item)
 			}
 		}
 	}

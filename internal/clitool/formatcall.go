@@ -14,8 +14,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// A callFormatter formats the calls in fixes as command lines with the same target as the current line. A
-// fix is a call of a tool, in the terms of tools; a person gets it as a line that can be copied:
+// A callFormatter formats the calls in fixes as command lines with the same target as the current
+// line. A fix is a call of a tool, in the terms of tools; a person gets it as a line that can be
+// copied:
 //
 //	team_vault_create {"name":"main"}      the call
 //	rookery vault create main              the line
@@ -24,7 +25,8 @@ type callFormatter struct {
 	line *cobra.Command // nil: no line was parsed
 }
 
-// A formattingInvoker is an Invoker that formats the calls in the fixes of its answers as command lines.
+// A formattingInvoker is an Invoker that formats the calls in the fixes of its answers as command
+// lines.
 type formattingInvoker struct {
 	tool.Invoker
 	callFormatter

@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -20,7 +21,7 @@ func (a Arg) FromText(values []string) json.RawMessage {
 		return freeText(text)
 	}
 	if a.structured() && json.Valid([]byte(text)) && strings.ContainsAny(text[:1], "{[") {
-		return json.RawMessage(text)
+		return compact([]byte(text))
 	}
 	if a.is("array") {
 		return mustMarshal(values)
@@ -44,14 +45,15 @@ func (a Arg) List() bool { return a.is("array") }
 // Bool reports whether the argument is true or false.
 func (a Arg) Bool() bool { return a.is("boolean") && !a.Free() }
 
-// Free reports whether the argument takes a value of any type: a text, a number, a boolean, or JSON.
+// Free reports whether the argument takes a value of any type: a text, a number, a boolean, or
+// JSON.
 func (a Arg) Free() bool { return a.is("string") && a.is("number") && a.is("boolean") }
 
 // freeText returns a text as the value of a Free argument: the JSON it contains if that is neither
 // a string nor null, else the text as a JSON string.
 func freeText(text string) json.RawMessage {
 	if json.Valid([]byte(text)) && !strings.HasPrefix(text, `"`) && text != "null" {
-		return json.RawMessage(text)
+		return compact([]byte(text))
 	}
 	return mustMarshal(text)
 }
@@ -76,6 +78,13 @@ func mustMarshal(v any) json.RawMessage {
 		panic(err)
 	}
 	return data
+}
+
+// compact returns valid JSON without the whitespace between its tokens.
+func compact(data []byte) json.RawMessage {
+	var b bytes.Buffer
+	_ = json.Compact(&b, data) // it is valid
+	return b.Bytes()
 }
 
 // Kind returns the JSON type of the argument: string, integer, boolean, array or object. If there

@@ -1,0 +1,166 @@
+package tool
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Vault is embedded in the input of every tool that works on one vault.
+type Vault struct {
+	Vault string `json:"vault,omitempty" complete:"vault" jsonschema:"name of the vault; optional if you see exactly one"`
+}
+
+// VaultName returns the name of the vault.
+func (v Vault) VaultName() string { return v.Vault }
+
+// AsOf is embedded in the input of every tool that can read an earlier state of a vault. The zero
+// value means the newest state.
+type AsOf struct {
+	AsOf string `json:"as_of,omitempty" rare:"true" jsonschema:"the state at a version (v42) or a time"`
+}
+
+// State returns a, so that code for all inputs that embed it can read it.
+func (a AsOf) State() AsOf { return a }
+
+// Page is embedded in the input of every tool that answers with a paged list.
+type Page struct {
+	Limit     int    `json:"limit,omitempty" default:"50" min:"1" max:"200" means:"limit" jsonschema:"items of a page"`
+	PageToken string `json:"page_token,omitempty" size:"token" means:"token" jsonschema:"meta.next_page_token of the page before"`
+}
+
+// Requested returns p, so that code for all inputs that embed it can read it.
+func (p Page) Requested() Page { return p }
+
+// Mutation is embedded in the input of every tool that changes a vault or the tenant. A family that
+// spells these arguments differently uses a struct of its own; see Marked.
+type Mutation struct {
+	IfVersion      string `json:"if_version,omitempty" means:"version" jsonschema:"CONFLICT if an affected note changed after this version (v42)"`
+	IdempotencyKey string `json:"idempotency_key,omitempty" means:"key" rare:"true" max:"255" jsonschema:"any text; a repeated call has one effect"`
+	DryRun         bool   `json:"dry_run,omitempty" means:"dry" rare:"true" jsonschema:"show the plan, change nothing"`
+
+	Marked
+}
+
+// Version returns the version that the call builds on, such as "v42", or "" for none.
+func (m *Mutation) Version() string { return m.IfVersion }
+
+// Key returns the idempotency key, or "" for none.
+func (m *Mutation) Key() string { return m.IdempotencyKey }
+
+// Dry reports whether the call only shows its plan.
+func (m *Mutation) Dry() bool { return m.DryRun }
+
+// Marked is embedded in the input of every mutation. A family that spells the arguments of Mutation
+// differently embeds a struct of its own that embeds Marked and has the methods of Mutation.
+type Marked struct {
+	tool   string
+	digest Digest
+}
+
+// Brief is embedded in the input of every mutation whose answer can omit the full content of the
+// changed object (CONTRACT §1).
+type Brief struct {
+	Slim bool `json:"slim,omitempty" digest:"-" rare:"true" jsonschema:"omit the whole object or trait from the answer"`
+}
+
+// SlimArg is the name of Brief's argument.
+const SlimArg = "slim"
+
+// Briefs reports whether the tool is a mutation that takes SlimArg.
+func (t *Tool) Briefs() bool {
+	_, ok := t.Arg(SlimArg)
+	return ok && t.Kind.Mutates()
+}
+
+// A Digest is the SHA-256 of a request: of the tool's name and all arguments that change what the
+// call does. The idempotency key and arguments with the tag `digest:"-"` are not part of it.
+type Digest [sha256.Size]byte
+
+// Operation returns the name of the tool whose input this is.
+func (m *Marked) Operation() string { return m.tool }
+
+// Request returns the digest of the call. Two calls with the same idempotency key must have equal
+// digests.
+func (m *Marked) Request() Digest { return m.digest }
+
+// mark sets the tool's name and the digest. Tool.decode calls it after the input is filled.
+func (m *Marked) mark(tool string, d Digest) { m.tool, m.digest = tool, d }
+
+// marked is implemented by every input that embeds a Marked.
+type marked interface{ mark(string, Digest) }
+
+// digest returns the Digest of a call with these arguments, which are decoded and keyed by
+// canonical name. It does not depend on the order of arguments or on the formatting of their JSON.
+func (t *Tool) digest(values map[string]any) Digest {
+	rest := map[string]any{}
+	for name, v := range values {
+		if a, _ := t.Arg(name); a.Means != MeansKey && !a.Undigested {
+			rest[name] = v
+		}
+	}
+	canonical, err := json.Marshal(rest)
+	if err != nil {
+		panic(fmt.Sprintf("tool: arguments of %s do not marshal again: %v", t.Name, err))
+	}
+	return sha256.Sum256(append([]byte(t.Name+"\x00"), canonical...))
+}
+
+// A shared contains the arguments that every tool accepts (CONTRACT §3). The catalogue handles
+// them; tools do not see them.
+type shared struct {
+	AgentID  string   `json:"agent_id,omitempty" max:"128" jsonschema:"id of the acting agent"`
+	Session  string   `json:"session,omitempty" max:"128" jsonschema:"id of the session, for tree views"`
+	Only     []string `json:"only,omitempty" jsonschema:"fields of each item to keep"`
+	Envelope *bool    `json:"envelope,omitempty" default:"true" jsonschema:"false: answer the bare data"`
+}
+
+// Fields is an argument that maps names to values. Its JSON is an object, whose values keep their
+// JSON types, or one "name=value" string or a list of them, whose values become Text. A name that
+// occurs several times in such a list maps to a []any of its values.
+type Fields map[string]any
+
+// Text is an untyped value as a person wrote it. Its interpretation depends on the field that it
+// sets.
+type Text string
+
+// UnmarshalJSON reads an object, a list of "name=value" strings, or one such string. Values of
+// strings keep the type Text, because only the schema of a vault determines their types. A name
+// that occurs more than once has the list of its values.
+func (f *Fields) UnmarshalJSON(data []byte) error {
+	var object map[string]any
+	if json.Unmarshal(data, &object) == nil {
+		*f = object
+		return nil
+	}
+	var pairs []string
+	if json.Unmarshal(data, &pairs) != nil {
+		var one string
+		if err := json.Unmarshal(data, &one); err != nil {
+			return fmt.Errorf("neither an object nor name=value: %w", err)
+		}
+		pairs = []string{one}
+	}
+	*f = Fields{}
+	for _, pair := range pairs {
+		name, value, ok := strings.Cut(pair, "=")
+		if !ok || strings.TrimSpace(name) == "" {
+			return fmt.Errorf("not of the form name=value")
+		}
+		f.add(strings.TrimSpace(name), Text(value))
+	}
+	return nil
+}
+
+// add adds a value under a name. A name with more than one value has a []any.
+func (f *Fields) add(name string, value Text) {
+	switch before := (*f)[name].(type) {
+	case nil:
+		(*f)[name] = value
+	case []any:
+		(*f)[name] = append(before, value)
+	default:
+		(*f)[name] = []any{before, value}
+	}
+}
