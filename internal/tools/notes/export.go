@@ -2,7 +2,6 @@ package notes
 
 import (
 	"context"
-	_ "embed"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,9 +14,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 )
-
-//go:embed export.md
-var exportDoc string
 
 // The formats of an export.
 const (
@@ -73,7 +69,7 @@ type exportFile struct {
 // HTML.
 func (f tools) export() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "notes_export", Short: "export", Family: Family, Title: "Export notes", Doc: exportDoc,
+		Name: "notes_export", Short: "export", Family: Family, Title: "Export notes",
 		Role: auth.Reader, Kind: tool.Read, List: "exported",
 		Route:    tool.Route{Method: "GET", Path: "/export"},
 		Commands: []tool.Command{{Words: "export", Args: []string{"target"}}},

@@ -2,15 +2,11 @@ package notes
 
 import (
 	"context"
-	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
-
-//go:embed get.md
-var getDoc string
 
 // A noteArg is the part of the input of the tools that read one note: its vault and path.
 type noteArg struct {
@@ -37,7 +33,7 @@ type getOut struct {
 // get returns the tool that returns one note.
 func (f tools) get() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "notes_get", Short: "get_note", Family: Family, Title: "Get a note", Doc: getDoc,
+		Name: "notes_get", Short: "get_note", Family: Family, Title: "Get a note",
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/notes/{path}"},
 		Commands: []tool.Command{{Words: "get-note", Args: []string{"path"}}},

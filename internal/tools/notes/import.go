@@ -2,7 +2,6 @@ package notes
 
 import (
 	"context"
-	_ "embed"
 	"encoding/base64"
 	"slices"
 	"strings"
@@ -17,9 +16,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
-
-//go:embed import.md
-var importDoc string
 
 // The types of imports that package convert does not implement.
 const (
@@ -82,7 +78,7 @@ type importedNote struct {
 // importFiles returns the tool that imports exports of other products, vaults, and memories.
 func (f tools) importFiles() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "notes_import", Short: "import", Family: Family, Title: "Import files as notes", Doc: importDoc,
+		Name: "notes_import", Short: "import", Family: Family, Title: "Import files as notes",
 		Role: auth.Editor, Kind: tool.Write, Idempotent: true, List: "imported",
 		Route:    tool.Route{Method: "POST", Path: "/import"},
 		Commands: []tool.Command{{Words: "import", Args: []string{"type"}}},

@@ -26,6 +26,7 @@
 package notes
 
 import (
+	"embed"
 	"fmt"
 
 	"github.com/rookeryhq/rookery/internal/fault"
@@ -38,10 +39,15 @@ import (
 // the specification; a failure is {error, code}. Every invalid argument has the code
 // INVALID_PARAMETER, unless a tool says otherwise.
 var Family = &tool.Family{
-	Name: "notes", Base: "/v1/vaults/{vault}",
+	Name: "notes", Base: "/v1/vaults/{vault}", Docs: docs,
 	Missing: fault.InvalidParameter, Malformed: fault.InvalidParameter, Several: fault.InvalidParameter,
 	Terse: true, Bare: bare, Exit: exit,
 }
+
+// docs contains the documentation of the tools, each in a file that is named after the tool.
+//
+//go:embed *.md
+var docs embed.FS
 
 // A failure is a fault in the bare form.
 type failure struct {

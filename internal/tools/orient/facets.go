@@ -2,7 +2,6 @@ package orient
 
 import (
 	"context"
-	_ "embed"
 	"slices"
 
 	"github.com/rookeryhq/rookery/internal/auth"
@@ -10,9 +9,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
-
-//go:embed facets.md
-var facetsDoc string
 
 // valued are the fields whose values are listed. The values of all other fields may be private,
 // such as names and addresses.
@@ -59,7 +55,7 @@ type FacetValue struct {
 // reading notes. The limit applies to the fields, and maxValues to the values of each.
 func (f tools) facets() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "vault_facets", Family: Family, Title: "Count the fields of a vault", Doc: facetsDoc,
+		Name: "vault_facets", Family: Family, Title: "Count the fields of a vault",
 		Role: auth.Reader, Kind: tool.Read, List: "facets",
 		Route:    tool.Route{Method: "GET", Path: "/facets"},
 		Commands: []tool.Command{{Words: "facets"}},

@@ -11,6 +11,7 @@ package orient
 
 import (
 	"context"
+	"embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/fault"
@@ -23,9 +24,14 @@ import (
 
 // Family is the family of these tools. Every invalid argument has the code INVALID_PARAMETER.
 var Family = &tool.Family{
-	Name: "orient", Base: "/v1/vaults/{vault}",
+	Name: "orient", Base: "/v1/vaults/{vault}", Docs: docs,
 	Missing: fault.InvalidParameter, Malformed: fault.InvalidParameter, Several: fault.InvalidParameter,
 }
+
+// docs contains the documentation of the tools, each in a file that is named after the tool.
+//
+//go:embed *.md
+var docs embed.FS
 
 // Tools returns the tools of the family for these tenants.
 func Tools(t *tenant.Registry) []*tool.Tool {

@@ -2,16 +2,12 @@ package orient
 
 import (
 	"context"
-	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
-
-//go:embed overview.md
-var overviewDoc string
 
 // The numbers of entries in an overview. They are fixed: the tools for the tree, the tags and the
 // facets list more.
@@ -50,7 +46,7 @@ type FieldCount struct {
 // that names the tool with the whole list.
 func (f tools) overview() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "vault_overview", Family: Family, Title: "Get an overview of a vault", Doc: overviewDoc,
+		Name: "vault_overview", Family: Family, Title: "Get an overview of a vault",
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/overview"},
 		Commands: []tool.Command{{Words: "overview"}},

@@ -2,15 +2,11 @@ package orient
 
 import (
 	"context"
-	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
-
-//go:embed tags.md
-var tagsDoc string
 
 // mostListed is the maximum limit of a list of tags or fields.
 const mostListed = 200
@@ -33,7 +29,7 @@ type tagsOut struct {
 // Only tags in the frontmatter are counted, not those in texts.
 func (f tools) tags() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "vault_tags", Family: Family, Title: "Count the tags of a vault", Doc: tagsDoc,
+		Name: "vault_tags", Family: Family, Title: "Count the tags of a vault",
 		Role: auth.Reader, Kind: tool.Read, List: "tags",
 		Route:    tool.Route{Method: "GET", Path: "/tags"},
 		Commands: []tool.Command{{Words: "tags"}},

@@ -3,16 +3,12 @@ package raven
 import (
 	"cmp"
 	"context"
-	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 )
-
-//go:embed backlinks.md
-var backlinksDoc string
 
 // A backlinksIn is the input of raven_backlinks.
 type backlinksIn struct {
@@ -34,7 +30,7 @@ type backlinksOut struct {
 func (f tools) backlinks() *tool.Tool {
 	return viewTool(f, tool.Spec{
 		Name: "raven_backlinks", Family: Family, Title: "List backlinks",
-		Doc: backlinksDoc, Role: auth.Reader, Kind: tool.Read,
+		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/backlinks"},
 		Commands: []tool.Command{{Words: "backlinks", Args: []string{"target"}}},
 		Columns:  []string{"source_id", "line", "content"},

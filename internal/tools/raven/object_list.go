@@ -2,7 +2,6 @@ package raven
 
 import (
 	"context"
-	_ "embed"
 	"iter"
 	"maps"
 	"slices"
@@ -15,9 +14,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
-
-//go:embed object_list.md
-var objectListDoc string
 
 // An objectListIn is the input of raven_object_list. All its filters must match.
 type objectListIn struct {
@@ -39,7 +35,7 @@ type objectListOut struct {
 // objectList returns the tool raven_object_list, which lists objects by type, fields and times.
 func (f tools) objectList() *tool.Tool {
 	return zonedTool(f, tool.Spec{
-		Name: "raven_object_list", Family: Family, Title: "List objects", Doc: objectListDoc,
+		Name: "raven_object_list", Family: Family, Title: "List objects",
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/objects"},
 		Commands: []tool.Command{{Words: "object list"}},
@@ -84,7 +80,7 @@ func (in objectListIn) branch(v view) (query.Branch, error) {
 	problems := []*fault.Fault{}
 	times, err := in.window(v.Clock)
 	if err != nil {
-		problems = append(problems, faultsIn(err)...)
+		problems = append(problems, problemsOf(err)...)
 	}
 	s := v.Index.Schema()
 	t, known := s.Type(in.Type)
@@ -119,15 +115,6 @@ func (in objectListIn) branch(v view) (query.Branch, error) {
 	}
 	b.Where = query.Where(tests...)
 	return b, nil
-}
-
-// faultsIn returns the problems in a fault, or the fault itself if it has none.
-func faultsIn(err error) []*fault.Fault {
-	f := fault.Of(err)
-	if len(f.Errors) > 0 {
-		return f.Errors
-	}
-	return []*fault.Fault{f}
 }
 
 // fieldFilters are values that an object must have, all of them.

@@ -3,16 +3,12 @@ package raven
 import (
 	"cmp"
 	"context"
-	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 )
-
-//go:embed outlinks.md
-var outlinksDoc string
 
 // An outlinksIn is the input of raven_outlinks.
 type outlinksIn struct {
@@ -41,7 +37,7 @@ type outlink struct {
 func (f tools) outlinks() *tool.Tool {
 	return viewTool(f, tool.Spec{
 		Name: "raven_outlinks", Family: Family, Title: "List outlinks",
-		Doc: outlinksDoc, Role: auth.Reader, Kind: tool.Read,
+		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/outlinks"},
 		Commands: []tool.Command{{Words: "outlinks", Args: []string{"target"}}},
 		Columns:  []string{"source_id", "line", "target_raw", "target_id", "content"},

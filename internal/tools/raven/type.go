@@ -2,7 +2,6 @@ package raven
 
 import (
 	"context"
-	_ "embed"
 	"slices"
 
 	"github.com/rookeryhq/rookery/internal/auth"
@@ -10,9 +9,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 )
-
-//go:embed type.md
-var typeDoc string
 
 // A typeIn is the input of raven_type. It has either Name or List.
 type typeIn struct {
@@ -54,7 +50,7 @@ type typeCount struct {
 // ofType returns the tool raven_type, which lists the objects of a type, or all types.
 func (f tools) ofType() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "raven_type", Family: Family, Title: "List the objects of a type", Doc: typeDoc,
+		Name: "raven_type", Family: Family, Title: "List the objects of a type",
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/types"},
 		Commands: []tool.Command{{Words: "type", Args: []string{"name?"}}},

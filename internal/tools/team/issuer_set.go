@@ -2,7 +2,6 @@ package team
 
 import (
 	"context"
-	_ "embed"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -15,9 +14,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
-
-//go:embed issuer_set.md
-var issuerSetDoc string
 
 // An issuerSetIn is the input of team_issuer_set. It describes the whole rule: a rule of the same
 // name is replaced, and fields that are omitted become empty. With ClientID or RolesClaim the rule
@@ -47,7 +43,7 @@ type issuerOut struct {
 // tokens of an identity provider.
 func (f tools) issuerSet() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "team_issuer_set", Family: Family, Title: "Trust an issuer", Doc: issuerSetDoc,
+		Name: "team_issuer_set", Family: Family, Title: "Trust an issuer",
 		Role: auth.Admin, Kind: tool.Write, Idempotent: true, Tenant: true,
 		Route:    tool.Route{Method: "PATCH", Path: "/issuers/{name}"},
 		Commands: []tool.Command{{Words: "issuer set", Args: []string{"name"}}},
@@ -82,13 +78,9 @@ func (f tools) setIssuer(
 	}
 	return mutation.ChangeTenant(func(keep func(issuerOut) any) (eventlog.Receipt, error) {
 		return t.SetIssuer(ctx, call, rule, func(i tenant.Issuer, created bool) any {
-			row, out := rowOfIssuer(t, i), issuerOut{}
+			out := issuerOut{}
 			out.UnknownVaults = unknown(s, i.Roles)
-			if in.DryRun {
-				out.plan(row, created)
-			} else {
-				out.Action, out.Issuer = set(created, i.Changed), row
-			}
+			out.Action, out.Issuer = out.set(in.DryRun, created, i.Changed, rowOfIssuer(t, i))
 			return keep(out)
 		})
 	})

@@ -2,7 +2,6 @@ package team
 
 import (
 	"context"
-	_ "embed"
 	"encoding/json"
 
 	"github.com/rookeryhq/rookery/internal/auth"
@@ -10,9 +9,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/job"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
-
-//go:embed job_list.md
-var jobListDoc string
 
 // A jobListIn is the input of team_job_list. Jobs must match both filters, if they are given.
 type jobListIn struct {
@@ -57,7 +53,7 @@ type jobError struct {
 // jobList returns the tool that lists jobs, of all vaults of which the caller is an admin.
 func (f tools) jobList() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "team_job_list", Family: Family, Title: "List jobs", Doc: jobListDoc,
+		Name: "team_job_list", Family: Family, Title: "List jobs",
 		Role: auth.Admin, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/jobs"},
 		Commands: []tool.Command{{Words: "job list"}},

@@ -31,6 +31,7 @@ package team
 
 import (
 	"context"
+	"embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/eventlog"
@@ -43,7 +44,7 @@ import (
 
 // Family is the family of these tools.
 var Family = &tool.Family{
-	Name: "team", Base: "/v1",
+	Name: "team", Base: "/v1", Docs: docs,
 	Missing: fault.InvalidParameter, Malformed: fault.InvalidParameter,
 	Several: fault.InvalidParameter,
 	Groups: map[string]string{
@@ -55,6 +56,11 @@ var Family = &tool.Family{
 		"vault":  "Create, list, import, export, delete and erase vaults",
 	},
 }
+
+// docs contains the documentation of the tools, each in a file that is named after the tool.
+//
+//go:embed *.md
+var docs embed.FS
 
 // Options are the dependencies of the tools, in addition to the tenants. All are optional. They are
 // not changed after Tools.

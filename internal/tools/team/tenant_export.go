@@ -3,7 +3,6 @@ package team
 import (
 	"bytes"
 	"context"
-	_ "embed"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -16,9 +15,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
-
-//go:embed tenant_export.md
-var tenantExportDoc string
 
 // The names of the files of an export that belong to no vault. The files of a vault are below the
 // folder vaults/NAME/.
@@ -55,7 +51,7 @@ type exportFile struct {
 // memory_import.
 func (f tools) tenantExport() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "team_tenant_export", Family: Family, Title: "Export a tenant", Doc: tenantExportDoc,
+		Name: "team_tenant_export", Family: Family, Title: "Export a tenant",
 		Role: auth.Admin, Kind: tool.Read, Tenant: true,
 		Route:    tool.Route{Method: "GET", Path: "/tenant/contents"},
 		Commands: []tool.Command{{Words: "tenant export"}},

@@ -2,7 +2,6 @@ package team
 
 import (
 	"context"
-	_ "embed"
 	"slices"
 	"strings"
 	"time"
@@ -14,9 +13,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
 )
-
-//go:embed token_create.md
-var tokenCreateDoc string
 
 // A tokenCreateIn is the input of team_token_create. Tools, Prefix, ReadOnly and ExpiresIn restrict
 // the token further than its roles do.
@@ -46,7 +42,7 @@ type tokenCreateOut struct {
 // tokenCreate returns the tool that creates an API token.
 func (f tools) tokenCreate() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "team_token_create", Family: Family, Title: "Create an API token", Doc: tokenCreateDoc,
+		Name: "team_token_create", Family: Family, Title: "Create an API token",
 		Flags: map[string]string{"readonly": "token-readonly"},
 		Role:  auth.Admin, Kind: tool.Write, Tenant: true,
 		Route:    tool.Route{Method: "POST", Path: "/tokens"},

@@ -2,7 +2,6 @@ package team
 
 import (
 	"context"
-	_ "embed"
 	"time"
 
 	"github.com/rookeryhq/rookery/internal/auth"
@@ -10,9 +9,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
-
-//go:embed token_list.md
-var tokenListDoc string
 
 // A tokenListIn is the input of team_token_list. All adds the tokens that are revoked or expired.
 type tokenListIn struct {
@@ -41,7 +37,7 @@ type TokenRow struct {
 // tokenList returns the tool that lists API tokens, without their secrets.
 func (f tools) tokenList() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "team_token_list", Family: Family, Title: "List API tokens", Doc: tokenListDoc,
+		Name: "team_token_list", Family: Family, Title: "List API tokens",
 		Role: auth.Admin, Kind: tool.Read, Tenant: true,
 		Route:    tool.Route{Method: "GET", Path: "/tokens"},
 		Commands: []tool.Command{{Words: "token list"}},

@@ -3,7 +3,6 @@ package team
 import (
 	"bytes"
 	"context"
-	_ "embed"
 	"fmt"
 	"iter"
 	"strings"
@@ -17,9 +16,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
-
-//go:embed vault_export.md
-var vaultExportDoc string
 
 // maxExport is the maximum number of bytes of text in one answer. An answer has fewer bytes of a
 // text whose JSON escapes would make it too large. A single file can exceed maxExport, if the
@@ -61,7 +57,7 @@ type exportNote struct {
 // vaultExport returns the tool that exports the files of a vault with its audit log, in pages.
 func (f tools) vaultExport() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "team_vault_export", Family: Family, Title: "Export notes", Doc: vaultExportDoc,
+		Name: "team_vault_export", Family: Family, Title: "Export notes",
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/vaults/{vault}/contents"},
 		Commands: []tool.Command{{Words: "vault export"}},

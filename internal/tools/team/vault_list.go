@@ -3,7 +3,6 @@ package team
 import (
 	"cmp"
 	"context"
-	_ "embed"
 	"time"
 
 	"github.com/rookeryhq/rookery/internal/auth"
@@ -13,9 +12,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
-
-//go:embed vault_list.md
-var vaultListDoc string
 
 // A vaultRow is one vault of a list. Version and Notes are absent for a vault that was not opened,
 // such as one in the trash. Refused is the reason why an active vault could not be opened, or
@@ -37,7 +33,7 @@ func (r vaultRow) refused() bool { return r.Refused != "" }
 // vaultList returns the tool that lists the vaults that the caller can see, sorted by name.
 func (f tools) vaultList() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "team_vault_list", Family: Family, Title: "List vaults", Doc: vaultListDoc,
+		Name: "team_vault_list", Family: Family, Title: "List vaults",
 		Role: auth.Anyone, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/vaults"},
 		Commands: []tool.Command{{Words: "vault list"}, {Words: "vaults"}},
