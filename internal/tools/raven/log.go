@@ -2,6 +2,7 @@ package raven
 
 import (
 	"context"
+	_ "embed"
 	"time"
 
 	"github.com/rookeryhq/rookery/internal/auth"
@@ -9,6 +10,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
+
+//go:embed log.md
+var logDoc string
 
 // A logIn is the input of raven_log. Without Since, Until, ID and All it selects the last
 // usualDays.
@@ -70,7 +74,7 @@ type logEntry struct {
 // log returns the tool raven_log, which lists changes of the vault.
 func (f tools) log() *tool.Tool {
 	return zonedTool(f, tool.Spec{
-		Name: "raven_log", Family: Family, Title: "List changes",
+		Name: "raven_log", Family: Family, Title: "List changes", Doc: logDoc,
 		Role: auth.Reader, Kind: tool.Read, List: "entries",
 		Route:    tool.Route{Method: "GET", Path: "/log"},
 		Commands: []tool.Command{{Words: "log"}},

@@ -2,6 +2,7 @@ package raven
 
 import (
 	"context"
+	_ "embed"
 	"iter"
 	"maps"
 	"slices"
@@ -14,6 +15,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
+
+//go:embed object_list.md
+var objectListDoc string
 
 // An objectListIn is the input of raven_object_list. All its filters must match.
 type objectListIn struct {
@@ -35,7 +39,7 @@ type objectListOut struct {
 // objectList returns the tool raven_object_list, which lists objects by type, fields and times.
 func (f tools) objectList() *tool.Tool {
 	return zonedTool(f, tool.Spec{
-		Name: "raven_object_list", Family: Family, Title: "List objects",
+		Name: "raven_object_list", Family: Family, Title: "List objects", Doc: objectListDoc,
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/objects"},
 		Commands: []tool.Command{{Words: "object list"}},
@@ -80,7 +84,7 @@ func (in objectListIn) branch(v view) (query.Branch, error) {
 	problems := []*fault.Fault{}
 	times, err := in.window(v.Clock)
 	if err != nil {
-		problems = append(problems, problemsOf(err)...)
+		problems = append(problems, faultsIn(err)...)
 	}
 	s := v.Index.Schema()
 	t, known := s.Type(in.Type)
@@ -115,6 +119,15 @@ func (in objectListIn) branch(v view) (query.Branch, error) {
 	}
 	b.Where = query.Where(tests...)
 	return b, nil
+}
+
+// faultsIn returns the problems in a fault, or the fault itself if it has none.
+func faultsIn(err error) []*fault.Fault {
+	f := fault.Of(err)
+	if len(f.Errors) > 0 {
+		return f.Errors
+	}
+	return []*fault.Fault{f}
 }
 
 // fieldFilters are values that an object must have, all of them.

@@ -2,12 +2,16 @@ package raven
 
 import (
 	"context"
+	_ "embed"
 	"slices"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 )
+
+//go:embed query_list.md
+var queryListDoc string
 
 // A queryListIn is the input of raven_query_list.
 type queryListIn struct {
@@ -26,7 +30,7 @@ type queryListOut struct {
 // raven.yaml.
 func (f tools) queryList() *tool.Tool {
 	return viewTool(f, tool.Spec{
-		Name: "raven_query_list", Family: Family, Title: "List saved queries",
+		Name: "raven_query_list", Family: Family, Title: "List saved queries", Doc: queryListDoc,
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/queries"},
 		Commands: []tool.Command{{Words: "query list"}},

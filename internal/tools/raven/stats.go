@@ -2,6 +2,7 @@ package raven
 
 import (
 	"context"
+	_ "embed"
 	"time"
 
 	"github.com/rookeryhq/rookery/internal/auth"
@@ -11,6 +12,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
+
+//go:embed stats.md
+var statsDoc string
 
 // A statsIn is the input of raven_stats.
 type statsIn struct {
@@ -64,7 +68,7 @@ type leftFile struct {
 // its files.
 func (f tools) stats() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "raven_stats", Family: Family, Title: "Count notes, objects and traits",
+		Name: "raven_stats", Family: Family, Title: "Count notes, objects and traits", Doc: statsDoc,
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/stats"},
 		Commands: []tool.Command{{Words: "stats"}},

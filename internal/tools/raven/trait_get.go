@@ -2,11 +2,15 @@ package raven
 
 import (
 	"context"
+	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 )
+
+//go:embed trait_get.md
+var traitGetDoc string
 
 // A traitGetIn is the input of raven_trait_get.
 type traitGetIn struct {
@@ -25,7 +29,7 @@ type traitGetOut struct {
 // traitGet returns the tool raven_trait_get, which shows one trait.
 func (f tools) traitGet() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "raven_trait_get", Family: Family, Title: "Get a trait",
+		Name: "raven_trait_get", Family: Family, Title: "Get a trait", Doc: traitGetDoc,
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/traits/{id}"},
 		Commands: []tool.Command{{Words: "trait get", Args: []string{"id"}}},

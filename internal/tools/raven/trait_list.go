@@ -2,6 +2,7 @@ package raven
 
 import (
 	"context"
+	_ "embed"
 	"iter"
 	"strings"
 
@@ -13,6 +14,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
+
+//go:embed trait_list.md
+var traitListDoc string
 
 // A traitListIn is the input of raven_trait_list. All its filters must match.
 //
@@ -39,7 +43,7 @@ type traitListOut struct {
 // traitList returns the tool raven_trait_list, which lists traits by type, value, place and times.
 func (f tools) traitList() *tool.Tool {
 	return zonedTool(f, tool.Spec{
-		Name: "raven_trait_list", Family: Family, Title: "List traits",
+		Name: "raven_trait_list", Family: Family, Title: "List traits", Doc: traitListDoc,
 		Role: auth.Reader, Kind: tool.Read, Aliases: []string{"raven_trait"},
 		Route:   tool.Route{Method: "GET", Path: "/traits"},
 		Flags:   map[string]string{"trait_type": "type"},

@@ -3,6 +3,7 @@ package raven
 import (
 	"cmp"
 	"context"
+	_ "embed"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,6 +18,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
+
+//go:embed trash_list.md
+var trashListDoc string
 
 // A trashListIn is the input of raven_trash_list.
 type trashListIn struct {
@@ -62,7 +66,7 @@ type origin struct {
 // trashList returns the tool raven_trash_list, which lists deleted notes and sections.
 func (f tools) trashList() *tool.Tool {
 	return viewTool(f, tool.Spec{
-		Name: "raven_trash_list", Family: Family, Title: "List the trash",
+		Name: "raven_trash_list", Family: Family, Title: "List the trash", Doc: trashListDoc,
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/trash"},
 		Commands: []tool.Command{{Words: "trash list", Args: []string{"id?"}}},

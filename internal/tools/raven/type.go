@@ -2,6 +2,7 @@ package raven
 
 import (
 	"context"
+	_ "embed"
 	"slices"
 
 	"github.com/rookeryhq/rookery/internal/auth"
@@ -9,6 +10,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 )
+
+//go:embed type.md
+var typeDoc string
 
 // A typeIn is the input of raven_type. It has either Name or List.
 type typeIn struct {
@@ -50,7 +54,7 @@ type typeCount struct {
 // ofType returns the tool raven_type, which lists the objects of a type, or all types.
 func (f tools) ofType() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "raven_type", Family: Family, Title: "List the objects of a type",
+		Name: "raven_type", Family: Family, Title: "List the objects of a type", Doc: typeDoc,
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/types"},
 		Commands: []tool.Command{{Words: "type", Args: []string{"name?"}}},
