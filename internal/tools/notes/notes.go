@@ -10,7 +10,7 @@
 // # Reading
 //
 // The tools that read one note (get.go, outline.go, tree.go, facets.go) find it by its path with
-// document, which returns its text as frontmatter and body (text.go, path.go). The tools that list
+// document, which returns its text as frontmatter and body (get.go, path.go). The tools that list
 // or search notes share a filter (filter.go). It decides about most notes from their rows in the
 // index, which are small and adjacent in memory, and reads the others from their cards; no text is
 // read. list.go selects one page of the result with a pageSelector (pick.go), whose memory does not grow

@@ -21,10 +21,7 @@
 // The files are named after the tools. In addition:
 //
 //   - grant.go: the roles that a call gives
-//   - life.go: the lifetime of a token
-//   - public.go: which URLs a tenant may name
 //   - limits.go: the limits that whoami and usage report
-//   - each.go: the concurrent read of several vaults
 //   - audit_verify_job.go: the job that verifies histories
 //   - tenant_memories.go: the memories in the export of a tenant
 package team
