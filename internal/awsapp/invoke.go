@@ -73,7 +73,7 @@ func (a *App) request(ctx context.Context, payload []byte) ([]byte, error) {
 	}
 	r, err := read(&e)
 	if err != nil {
-		return unread(&e, err)
+		return undecodableResponse(&e, err)
 	}
 	response, err := a.proxy(ctx, r)
 	if err != nil {
@@ -92,8 +92,8 @@ func marshal(r events.APIGatewayV2HTTPResponse) ([]byte, error) {
 	return data, nil
 }
 
-// unread returns the response to a request that cannot be decoded.
-func unread(e *events.APIGatewayV2HTTPRequest, err error) ([]byte, error) {
+// undecodableResponse returns the response to a request that cannot be decoded.
+func undecodableResponse(e *events.APIGatewayV2HTTPRequest, err error) ([]byte, error) {
 	out := refusal((&request{event: e}).headers().Get(requestID), fault.Of(err))
 	response := events.APIGatewayV2HTTPResponse{
 		StatusCode: out.status, Body: out.body.String(), Headers: map[string]string{},

@@ -18,7 +18,7 @@ type AddressLimiter struct {
 	proxies Proxies
 
 	mu        sync.Mutex
-	held      int
+	total     int
 	byAddress map[netip.Addr]int
 }
 
@@ -33,20 +33,20 @@ func (c *AddressLimiter) Acquire(remote string) (leave func(), ok bool) {
 	from := limitKey(remote)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	free, own := c.most-c.held-1, c.byAddress[from]+1
+	free, own := c.most-c.total-1, c.byAddress[from]+1
 	if free < 0 || !c.proxies.trusted(remote) && own > 1 && own > min(c.most/4, free) {
 		return nil, false
 	}
-	c.held++
+	c.total++
 	c.byAddress[from]++
-	return sync.OnceFunc(func() { c.leave(from) }), true
+	return sync.OnceFunc(func() { c.release(from) }), true
 }
 
-// leave ends the count of one connection from an address.
-func (c *AddressLimiter) leave(from netip.Addr) {
+// release ends the count of one connection from an address.
+func (c *AddressLimiter) release(from netip.Addr) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.held--
+	c.total--
 	if c.byAddress[from]--; c.byAddress[from] == 0 {
 		delete(c.byAddress, from)
 	}

@@ -187,7 +187,7 @@ func (h *Host) newGate() *access.Gate {
 	}
 	return access.NewGate(access.GateOptions{
 		Tenants: o.Teams, OpenTenant: h.openTenant, Verifier: verifier, PublicURL: o.Server.PublicURL,
-		Issuers: issuersOf(o.Server), AllowLocalTenant: named(o.Server, auth.Local),
+		Issuers: issuersOf(o.Server), AllowLocalTenant: namesTenant(o.Server, auth.Local),
 		Closed: o.Closed, Now: o.Now, Log: o.Log,
 	})
 }

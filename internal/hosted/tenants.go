@@ -26,8 +26,8 @@ func issuersOf(c config.Config) []access.Issuer {
 	return all
 }
 
-// named reports whether a configuration names a tenant, as that of an issuer or of a first admin.
-func named(c config.Config, tenant string) bool {
+// namesTenant reports whether a configuration names a tenant, as that of an issuer or of a first admin.
+func namesTenant(c config.Config, tenant string) bool {
 	return slices.ContainsFunc(c.Issuers, func(i config.Issuer) bool { return i.Tenant == tenant }) ||
 		slices.ContainsFunc(c.FirstAdmins, func(a config.Admin) bool { return a.Tenant == tenant })
 }
@@ -52,7 +52,7 @@ func IssuersFor(c config.Config) func(tenant string) []string {
 // MakeTenants when they start.
 func (h *Host) openTenant(ctx context.Context, name string) (*tenant.Tenant, error) {
 	t, err := h.opt.Teams.Tenant(ctx, name)
-	if fault.Is(err, fault.Unauthenticated) && named(h.opt.Server, name) {
+	if fault.Is(err, fault.Unauthenticated) && namesTenant(h.opt.Server, name) {
 		if err := h.opt.Teams.Make(ctx, name); err != nil {
 			return nil, err
 		}

@@ -302,7 +302,7 @@ func (b *bed) follow(t *testing.T) {
 	t.Helper()
 	f := stream.Followed{
 		Vault: b.vault(t, b.db), Files: b.notes, Now: b.now,
-		Fold: func(context.Context, time.Duration) error { return nil },
+		QueuePass: func(context.Context, time.Duration) error { return nil },
 	}
 	for more := true; more; {
 		var err error

@@ -79,7 +79,7 @@ func (v Vault) look(ctx context.Context, s snapshot, all []*fileState) (*view, e
 	}
 	w.behind = !stretch.Ended
 	for _, s := range all {
-		s.upToDate = s.upToDate || known.Ours(s.path, s.text, !s.gone)
+		s.upToDate = s.upToDate || known.Contains(s.path, s.text, !s.gone)
 	}
 	return w, nil
 }

@@ -302,7 +302,7 @@ func (s *sweep) judgeNew(ctx context.Context) error {
 		return err
 	}
 	for i, f := range sights {
-		if !f.gone && known.Ours(f.path, f.text, true) {
+		if !f.gone && known.Contains(f.path, f.text, true) {
 			s.addOutdated(f.path, index.DigestOf(f.text))
 		} else {
 			s.news = append(s.news, Change{Path: f.path, At: absent[i].Modified})

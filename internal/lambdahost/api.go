@@ -103,7 +103,7 @@ func (e *environment) response(w http.ResponseWriter, r *http.Request) {
 // failure receives the error of a call: the function has returned an error or panicked, and its
 // runtime has noticed. The process goes on, and asks for the next event.
 func (e *environment) failure(w http.ResponseWriter, r *http.Request) {
-	if err := reported(w, r); err != nil {
+	if err := readError(w, r); err != nil {
 		e.accept(w, r, outcome{err: err})
 	}
 }
@@ -111,7 +111,7 @@ func (e *environment) failure(w http.ResponseWriter, r *http.Request) {
 // initFailure receives the error of a start, after which the process ends; it is killed if it does
 // not. Calls that wait for the process get the error.
 func (e *environment) initFailure(w http.ResponseWriter, r *http.Request) {
-	err := reported(w, r)
+	err := readError(w, r)
 	if err == nil {
 		return
 	}
@@ -122,8 +122,8 @@ func (e *environment) initFailure(w http.ResponseWriter, r *http.Request) {
 	e.kill()
 }
 
-// reported returns the error that a process posted; nil if the connection was cut.
-func reported(w http.ResponseWriter, r *http.Request) *Error {
+// readError returns the error that a process posted; nil if the connection was cut.
+func readError(w http.ResponseWriter, r *http.Request) *Error {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxAnswer))
 	if err != nil {
 		return nil

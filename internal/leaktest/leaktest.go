@@ -87,8 +87,8 @@ func Logger(t testing.TB, w io.Writer) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(io.MultiWriter(to...), every))
 }
 
-// Keep stores a refusal, if the run stores its logs.
-func Keep(t testing.TB, refusal []byte) {
+// StoreRefusal stores a refusal, if the run stores its logs.
+func StoreRefusal(t testing.TB, refusal []byte) {
 	t.Helper()
 	f := open(t, "refusals")
 	if f == nil {

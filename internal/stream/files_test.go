@@ -143,7 +143,7 @@ func (b *vaultFixture) followed(t *testing.T) stream.Followed {
 	t.Helper()
 	return stream.Followed{
 		Vault: b.vault(t), Files: b.notes, Now: func() time.Time { return b.now },
-		Fold: func(_ context.Context, after time.Duration) error {
+		QueuePass: func(_ context.Context, after time.Duration) error {
 			b.mu.Lock()
 			defer b.mu.Unlock()
 			b.folds = append(b.folds, after)

@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// passLife is how long the lease of a pass lasts that is not released: longer than an
+	// passLease is how long the lease of a pass lasts that is not released: longer than an
 	// invocation.
-	passLife = 16 * time.Minute
+	passLease = 16 * time.Minute
 
 	// passAgain is how long a message waits while another process makes a pass.
 	passAgain = 30 * time.Second
@@ -56,7 +56,7 @@ func (f *Follower) acquirePass(
 		if held = c.Passing == nil || !now.Before(c.Passing.Until); !held {
 			return false
 		}
-		c.FoldDue, c.Passing = time.Time{}, &eventlog.Lease{Holder: holder, Until: now.Add(passLife)}
+		c.FoldDue, c.Passing = time.Time{}, &eventlog.Lease{Holder: holder, Until: now.Add(passLease)}
 		control = *c
 		return true
 	})

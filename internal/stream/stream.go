@@ -79,7 +79,7 @@ func (f *Follower) sync(ctx context.Context, at tenant.FollowedVault, first uint
 		m.After = after
 		return f.Queue.Send(ctx, m)
 	}
-	return Followed{Vault: at.Vault, Files: files, Now: f.Now, Fold: fold}.Sync(ctx, first)
+	return Followed{Vault: at.Vault, Files: files, Now: f.Now, QueuePass: fold}.Sync(ctx, first)
 }
 
 // messageOf returns a message of a kind about a vault.
@@ -144,10 +144,10 @@ func KnownIn(ctx context.Context, v *repo.Vault, s *repo.Stretch) (Known, error)
 	return k, nil
 }
 
-// Ours reports whether the state of a file came from the log, so that it is overwritten when the
+// Contains reports whether the state of a file came from the log, so that it is overwritten when the
 // stretch is written. there reports that the file exists. Ours returns false for a file that the
 // stretch does not change.
-func (k Known) Ours(path string, text []byte, there bool) bool {
+func (k Known) Contains(path string, text []byte, there bool) bool {
 	c := k.byPath[path]
 	return c != nil && c.knows(text, there)
 }

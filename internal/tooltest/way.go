@@ -117,7 +117,7 @@ func CodeOf(t testing.TB, answer json.RawMessage) fault.Code {
 	t.Helper()
 	code := codeOf(t, answer)
 	if code != "" {
-		leaktest.Keep(t, answer)
+		leaktest.StoreRefusal(t, answer)
 	}
 	return code
 }

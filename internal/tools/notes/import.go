@@ -293,12 +293,12 @@ func (in *importIn) job(read *convert.Result, now time.Time) (*importJob, error)
 //
 // The paths depend on the notes that the vault has, so they are determined here and not in job.
 func (j *importJob) run(ctx context.Context, tx *repo.Tx, out *importOut) error {
-	p := placing{Tx: tx, known: knownSources(tx), next: map[string]int{}}
+	p := pathFinder{Tx: tx, known: knownSources(tx), next: map[string]int{}}
 	out.Imported = make([]importedNote, 0, len(j.notes))
 	skipped := 0
 	var paths []string
 	for _, n := range j.notes {
-		path, there, err := p.place(ctx, n)
+		path, there, err := p.find(ctx, n)
 		if err != nil {
 			return err
 		}

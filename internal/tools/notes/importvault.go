@@ -29,7 +29,7 @@ type vaultFile struct {
 func (f tools) importVault(
 	ctx context.Context, c auth.Caller, in importIn, files []convert.File,
 ) (importOut, error) {
-	if err := in.keepsOwn("files of a vault keep their paths and texts"); err != nil {
+	if err := in.rejectNoteArgs("files of a vault keep their paths and texts"); err != nil {
 		return importOut{}, err
 	}
 	all, left, err := vaultFiles(files)

@@ -10,9 +10,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// valued are the fields whose values are listed. The values of all other fields may be private,
+// valueFields are the fields whose values are listed. The values of all other fields may be private,
 // such as names and addresses.
-var valued = []string{"type", "status"}
+var valueFields = []string{"type", "status"}
 
 // maxValues is the maximum number of listed values of a field.
 const maxValues = 1000
@@ -62,13 +62,13 @@ func (f tools) facets() *tool.Tool {
 		Empty:    []tool.Empty{{Of: "fields in frontmatter"}},
 	}, func(ctx context.Context, c auth.Caller, in facetsIn) (facetsOut, error) {
 		var out facetsOut
-		s, err := f.see(ctx, c, source{in.Vault, in.AsOf}, &out.Aside)
+		s, err := f.open(ctx, c, source{in.Vault, in.AsOf}, &out.Aside)
 		if err != nil {
 			return facetsOut{}, err
 		}
 		first, total := topCounts(s.Index.HeadFields(), in.Limit)
 		truncation{
-			code: "FACETS_TRUNCATED", what: "fields", shown: in.Limit, total: total, more: higher(in.Limit, mostListed),
+			code: "FACETS_TRUNCATED", what: "fields", shown: in.Limit, total: total, more: limitAdvice(in.Limit, mostListed),
 		}.warn(&out.Aside)
 		out.Facets, out.Freshness = make([]Facet, len(first)), s.freshness.state
 		for i, c := range first {
@@ -82,7 +82,7 @@ func (f tools) facets() *tool.Tool {
 // are not listed. It adds a warning if values are omitted, which names the field: the answer can
 // have several warnings with the same code.
 func (out *facetsOut) values(idx *index.Index, field string) []FacetValue {
-	if !slices.Contains(valued, field) {
+	if !slices.Contains(valueFields, field) {
 		return nil
 	}
 	first, total := topCounts(idx.HeadValues(field), maxValues)

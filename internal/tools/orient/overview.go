@@ -52,7 +52,7 @@ func (f tools) overview() *tool.Tool {
 		Commands: []tool.Command{{Words: "overview"}},
 	}, func(ctx context.Context, c auth.Caller, in source) (overviewOut, error) {
 		var out overviewOut
-		s, err := f.see(ctx, c, in, &out.Aside)
+		s, err := f.open(ctx, c, in, &out.Aside)
 		if err != nil {
 			return overviewOut{}, err
 		}
@@ -61,7 +61,7 @@ func (f tools) overview() *tool.Tool {
 		out.folders(s.Index)
 		tags, total := topCounts(s.Index.HeadTags(), topTags)
 		out.Tags = tagCounts(tags)
-		out.cut("TOP_TAGS_TRUNCATED", "tags", "vault_tags", topTags, total)
+		out.warnCut("TOP_TAGS_TRUNCATED", "tags", "vault_tags", topTags, total)
 		out.fields(s.Index)
 		return out, nil
 	})
@@ -74,7 +74,7 @@ func (out *overviewOut) folders(idx *index.Index) {
 	for i, c := range first {
 		out.Folders[i] = FolderCount{c.name, c.notes}
 	}
-	out.cut("TOP_LEVEL_FOLDERS_TRUNCATED", "folders", "vault_tree", topFolders, total)
+	out.warnCut("TOP_LEVEL_FOLDERS_TRUNCATED", "folders", "vault_tree", topFolders, total)
 }
 
 // fields adds the fields that most notes have.
@@ -84,11 +84,11 @@ func (out *overviewOut) fields(idx *index.Index) {
 	for i, c := range first {
 		out.Fields[i] = FieldCount{c.name, c.notes}
 	}
-	out.cut("FRONTMATTER_FIELDS_TRUNCATED", "fields", "vault_facets", topFields, total)
+	out.warnCut("FRONTMATTER_FIELDS_TRUNCATED", "fields", "vault_facets", topFields, total)
 }
 
-// cut adds a warning if a list with the given limit does not contain all entries. by is the tool
+// warnCut adds a warning if a list with the given limit does not contain all entries. by is the tool
 // that lists more.
-func (out *overviewOut) cut(code, what, by string, limit, total int) {
+func (out *overviewOut) warnCut(code, what, by string, limit, total int) {
 	truncation{code: code, what: what, shown: limit, total: total, more: by + " shows more"}.warn(&out.Aside)
 }

@@ -59,7 +59,7 @@ func (f tools) status() *tool.Tool {
 		Commands: []tool.Command{{Words: "status"}},
 	}, func(ctx context.Context, c auth.Caller, in source) (statusOut, error) {
 		out := statusOut{ReindexReasons: []string{}}
-		s, err := f.see(ctx, c, in, &out.Aside)
+		s, err := f.open(ctx, c, in, &out.Aside)
 		if fault.Is(err, fault.IndexIncompatible) {
 			stored := freshness{state: repo.Incompatible}
 			stored.warn(&out.Aside)

@@ -36,14 +36,14 @@ func (f tools) tags() *tool.Tool {
 		Empty:    []tool.Empty{{Of: "tags in frontmatter"}},
 	}, func(ctx context.Context, c auth.Caller, in tagsIn) (tagsOut, error) {
 		out := tagsOut{Tags: []TagCount{}}
-		s, err := f.see(ctx, c, source{in.Vault, in.AsOf}, &out.Aside)
+		s, err := f.open(ctx, c, source{in.Vault, in.AsOf}, &out.Aside)
 		if err != nil {
 			return tagsOut{}, err
 		}
 		first, total := topCounts(s.Index.HeadTags(), in.Limit)
 		out.Tags, out.Freshness = tagCounts(first), s.freshness.state
 		truncation{
-			code: "TAGS_TRUNCATED", what: "tags", shown: in.Limit, total: total, more: higher(in.Limit, mostListed),
+			code: "TAGS_TRUNCATED", what: "tags", shown: in.Limit, total: total, more: limitAdvice(in.Limit, mostListed),
 		}.warn(&out.Aside)
 		return out, nil
 	})

@@ -47,7 +47,7 @@ func (f tools) tree() *tool.Tool {
 		Commands: []tool.Command{{Words: "tree"}},
 	}, func(ctx context.Context, c auth.Caller, in treeIn) (treeOut, error) {
 		var out treeOut
-		s, err := f.see(ctx, c, source{in.Vault, in.AsOf}, &out.Aside)
+		s, err := f.open(ctx, c, source{in.Vault, in.AsOf}, &out.Aside)
 		if err != nil {
 			return treeOut{}, err
 		}

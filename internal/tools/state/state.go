@@ -101,7 +101,7 @@ func (s Source) ViewAt(
 func (s Source) Searchable(
 	ctx context.Context, c auth.Caller, name string, at tool.AsOf,
 ) (*repo.Vault, repo.Searchable, error) {
-	return s.searchable(ctx, c, name, searching{at, (*repo.Vault).Searchable, (*repo.Vault).SearchableAt})
+	return s.searchable(ctx, c, name, indexRequest{at, (*repo.Vault).Searchable, (*repo.Vault).SearchableAt})
 }
 
 // SearchableMemories is Searchable for the memories of a vault.
@@ -109,12 +109,12 @@ func (s Source) SearchableMemories(
 	ctx context.Context, c auth.Caller, name string, at tool.AsOf,
 ) (*repo.Vault, repo.Searchable, error) {
 	return s.searchable(ctx, c, name,
-		searching{at, (*repo.Vault).SearchableMemories, (*repo.Vault).SearchableMemoriesAt})
+		indexRequest{at, (*repo.Vault).SearchableMemories, (*repo.Vault).SearchableMemoriesAt})
 }
 
-// A searching is a request for a search index: the as_of argument, and the methods that return the
+// A indexRequest is a request for a search index: the as_of argument, and the methods that return the
 // newest index and a past one.
-type searching struct {
+type indexRequest struct {
 	at     tool.AsOf
 	newest func(*repo.Vault, context.Context) (repo.Searchable, error)
 	past   func(*repo.Vault, context.Context, uint64) (repo.Searchable, error)
@@ -122,7 +122,7 @@ type searching struct {
 
 // searchable implements Searchable and SearchableMemories.
 func (s Source) searchable(
-	ctx context.Context, c auth.Caller, name string, how searching,
+	ctx context.Context, c auth.Caller, name string, how indexRequest,
 ) (*repo.Vault, repo.Searchable, error) {
 	v, err := s.Vault(ctx, c, name)
 	if err != nil {

@@ -24,7 +24,7 @@ type issuerRow struct {
 
 // issuerList returns the tool that lists the issuers of the tenant, sorted by name.
 func (f tools) issuerList() *tool.Tool {
-	return lists(f, tool.Spec{
+	return listTool(f, tool.Spec{
 		Name: "team_issuer_list", Family: Family, Title: "List issuers",
 		Role: auth.Admin, Kind: tool.Read, Tenant: true,
 		Route:    tool.Route{Method: "GET", Path: "/issuers"},

@@ -41,7 +41,7 @@ type issuerOut struct {
 	tool.Aside `json:"-"`
 	Action     string     `json:"action,omitempty" jsonschema:"created, updated, removed or unchanged"`
 	Issuer     *issuerRow `json:"issuer,omitempty"`
-	planned[issuerRow]
+	planOut[issuerRow]
 }
 
 // issuerSet returns the tool that creates or replaces an issuer, which is a rule of the tenant for
@@ -84,7 +84,7 @@ func (f tools) setIssuer(
 	return mutation.ChangeTenant(func(keep func(issuerOut) any) (eventlog.Receipt, error) {
 		return t.SetIssuer(ctx, call, rule, func(i tenant.Issuer, created bool) any {
 			out := issuerOut{}
-			out.UnknownVaults = unknown(s, i.Roles)
+			out.UnknownVaults = unknownVaults(s, i.Roles)
 			out.Action, out.Issuer = out.set(in.DryRun, created, i.Changed, rowOfIssuer(t, i))
 			return keep(out)
 		})

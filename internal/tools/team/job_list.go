@@ -74,7 +74,7 @@ func (f tools) listJobs(ctx context.Context, c auth.Caller, in jobListIn) (jobLi
 	if err != nil {
 		return out, err
 	}
-	filter := job.Filter{State: job.State(in.State), Kind: in.Kind, Visible: seenBy(c)}
+	filter := job.Filter{State: job.State(in.State), Kind: in.Kind, Visible: visibleTo(c)}
 	items, more, err := t.Jobs().List(ctx, filter, before, in.Limit)
 	if err != nil {
 		return out, err
@@ -92,9 +92,9 @@ func (f tools) listJobs(ctx context.Context, c auth.Caller, in jobListIn) (jobLi
 	return out, nil
 }
 
-// seenBy returns a filter for the jobs that a caller can see: an admin of a vault sees the jobs of
+// visibleTo returns a filter for the jobs that a caller can see: an admin of a vault sees the jobs of
 // that vault, and an admin of all vaults also sees those of the tenant, which have no vault.
-func seenBy(c auth.Caller) func(job.Item) bool {
+func visibleTo(c auth.Caller) func(job.Item) bool {
 	return func(it job.Item) bool {
 		where := it.Target.Vault
 		if where == "" {
@@ -107,9 +107,9 @@ func seenBy(c auth.Caller) func(job.Item) bool {
 // rowOfJob returns the row of a job, with its result.
 func rowOfJob(it job.Item) JobRow {
 	row := JobRow{
-		ID: it.ID, Kind: it.Kind, State: it.State, Target: it.Target, Created: stamp(it.Created),
-		Started: stamped(it.Started), Ended: stamped(it.Ended), By: it.By, Progress: it.Progress,
-		Attempts: it.Attempts, Result: it.Result, RetryAt: stamped(it.RetryAt), Cancel: it.Cancel,
+		ID: it.ID, Kind: it.Kind, State: it.State, Target: it.Target, Created: formatTime(it.Created),
+		Started: timeOrNil(it.Started), Ended: timeOrNil(it.Ended), By: it.By, Progress: it.Progress,
+		Attempts: it.Attempts, Result: it.Result, RetryAt: timeOrNil(it.RetryAt), Cancel: it.Cancel,
 	}
 	if f := it.Error; f != nil {
 		row.Error = &jobError{f.Code, f.Message, f.Fixes}
@@ -132,7 +132,7 @@ func (f tools) jobOf(ctx context.Context, c auth.Caller, id string) (*job.Jobs, 
 	if fault.Is(err, fault.NotFound) {
 		it, err = f.teams.ErasureJob(ctx, c.Tenant, id)
 	}
-	if err == nil && !seenBy(c)(it) {
+	if err == nil && !visibleTo(c)(it) {
 		err = job.NoJob()
 	}
 	return t.Jobs(), it, err

@@ -24,7 +24,7 @@ type memberRow struct {
 
 // memberList returns the tool that lists the members of the tenant, sorted by issuer and subject.
 func (f tools) memberList() *tool.Tool {
-	return lists(f, tool.Spec{
+	return listTool(f, tool.Spec{
 		Name: "team_member_list", Family: Family, Title: "List members",
 		Role: auth.Admin, Kind: tool.Read, Tenant: true,
 		Route:    tool.Route{Method: "GET", Path: "/members"},
@@ -50,7 +50,7 @@ func rowOfMember(m tenant.Member) *memberRow {
 		Roles: m.Roles, Prefix: m.Prefix, By: m.By,
 	}
 	if !m.Set.IsZero() {
-		row.Set = stamp(m.Set)
+		row.Set = formatTime(m.Set)
 	}
 	return row
 }

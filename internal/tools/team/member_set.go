@@ -26,12 +26,12 @@ type memberOut struct {
 	tool.Aside `json:"-"`
 	Action     string     `json:"action,omitempty" jsonschema:"created, updated, removed or unchanged"`
 	Member     *memberRow `json:"member,omitempty"`
-	planned[memberRow]
+	planOut[memberRow]
 }
 
-// planned is the part of the output that the tools for members and issuers share: unknown vaults,
+// planOut is the part of the output that the tools for members and issuers share: unknown vaults,
 // and the plan of a dry run. Only one of the rows is set, and only in a dry run.
-type planned[Row any] struct {
+type planOut[Row any] struct {
 	UnknownVaults []string `json:"unknown_vaults,omitempty" jsonschema:"vaults in the call that do not exist yet"`
 	DryRun        bool     `json:"dry_run,omitempty"`
 	WouldCreate   *Row     `json:"would_create,omitempty"`
@@ -42,7 +42,7 @@ type planned[Row any] struct {
 // set returns the action and the row of the answer to a call that set an entry. In a dry run it
 // records the row in the plan instead: an entry that would not change is reported as an update.
 // changed is the sequence number of the commit that last changed the entry; 0 means this call.
-func (p *planned[Row]) set(dry, created bool, changed uint64, row *Row) (string, *Row) {
+func (p *planOut[Row]) set(dry, created bool, changed uint64, row *Row) (string, *Row) {
 	p.DryRun = dry
 	switch {
 	case dry && created:
@@ -60,7 +60,7 @@ func (p *planned[Row]) set(dry, created bool, changed uint64, row *Row) (string,
 }
 
 // removed is set for a call that removes an entry.
-func (p *planned[Row]) removed(dry bool, row *Row) (string, *Row) {
+func (p *planOut[Row]) removed(dry bool, row *Row) (string, *Row) {
 	if p.DryRun = dry; dry {
 		p.WouldDelete = row
 		return "", nil
@@ -104,7 +104,7 @@ func (f tools) setMember(
 	return mutation.ChangeTenant(func(keep func(memberOut) any) (eventlog.Receipt, error) {
 		return t.SetMember(ctx, call, m, func(m tenant.Member, created bool) any {
 			out := memberOut{}
-			out.UnknownVaults = unknown(s, m.Roles)
+			out.UnknownVaults = unknownVaults(s, m.Roles)
 			out.Action, out.Member = out.set(in.DryRun, created, m.Changed, rowOfMember(m))
 			return keep(out)
 		})

@@ -161,13 +161,13 @@ type listOut[Row any] struct {
 	Items      []Row `json:"items"`
 }
 
-// lists returns a tool that lists entries of the tenant of a call. The answer contains the version
+// listTool returns a tool that lists entries of the tenant of a call. The answer contains the version
 // of the tenant, so these tools require the role of an admin of all vaults. entries returns the
 // listing for a state of the tenant; it is called once for each call of the tool.
 //
 // The tools that list issuers and members use it. Lists with arguments of their own, or whose rows
 // need more than the state, use listing directly.
-func lists[T, Row any](
+func listTool[T, Row any](
 	f tools, spec tool.Spec, entries func(*tenant.Tenant, *tenant.State) listing[T, Row],
 ) *tool.Tool {
 	return tool.New(spec, func(ctx context.Context, c auth.Caller, in listIn) (listOut[Row], error) {

@@ -85,8 +85,8 @@ func (f tools) listTokens(
 func rowOfToken(t tenant.Token, now, used time.Time) TokenRow {
 	row := TokenRow{
 		ID: t.ID, Name: t.Name, Roles: t.Roles, Tools: t.Tools, Prefix: t.Prefix, ReadOnly: t.ReadOnly,
-		By: t.By, Created: stamp(t.Created), Expires: stamped(t.Expires), LastUsed: stamped(used),
-		State: "valid", Revoked: stamped(t.Revoked),
+		By: t.By, Created: formatTime(t.Created), Expires: timeOrNil(t.Expires), LastUsed: timeOrNil(used),
+		State: "valid", Revoked: timeOrNil(t.Revoked),
 	}
 	switch {
 	case !t.Revoked.IsZero():
@@ -97,14 +97,14 @@ func rowOfToken(t tenant.Token, now, used time.Time) TokenRow {
 	return row
 }
 
-// stamp formats a time for an answer: RFC 3339, in UTC, in whole seconds.
-func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+// formatTime formats a time for an answer: RFC 3339, in UTC, in whole seconds.
+func formatTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// stamped returns a pointer to the formatted time, or nil for the zero time.
-func stamped(t time.Time) *string {
+// timeOrNil returns a pointer to the formatted time, or nil for the zero time.
+func timeOrNil(t time.Time) *string {
 	if t.IsZero() {
 		return nil
 	}
-	text := stamp(t)
+	text := formatTime(t)
 	return &text
 }

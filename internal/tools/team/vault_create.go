@@ -43,9 +43,9 @@ type vaultOut struct {
 	LeftFiles   []string  `json:"left_files,omitempty" jsonschema:"files of an earlier vault of this name that were changed outside: they are left unchanged and are not notes"`
 }
 
-// altered returns the output of a tool that changes an existing vault. If the vault was not
+// changedOut returns the output of a tool that changes an existing vault. If the vault was not
 // changed, the action is "unchanged". A dry run reports an update also if nothing would change.
-func altered(e tenant.Entry, changed, dryRun bool, action string) vaultOut {
+func changedOut(e tenant.Entry, changed, dryRun bool, action string) vaultOut {
 	switch {
 	case dryRun:
 		return vaultOut{DryRun: true, WouldUpdate: entryRow(e)}

@@ -67,7 +67,7 @@ func (f tools) restoreVault(
 	}
 	return mutation.ChangeTenant(func(keep func(vaultOut) any) (eventlog.Receipt, error) {
 		return t.Restore(ctx, call, in.Name, func(e tenant.Entry, changed bool) any {
-			return keep(altered(e, changed, in.DryRun, "restored"))
+			return keep(changedOut(e, changed, in.DryRun, "restored"))
 		})
 	})
 }

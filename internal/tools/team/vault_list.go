@@ -134,7 +134,7 @@ func entryRow(e tenant.Entry) *vaultRow {
 		State: e.Status,
 	}
 	if !e.Trashed.IsZero() {
-		row.Until = stamped(e.Trashed.Add(tenant.TrashLife))
+		row.Until = timeOrNil(e.Trashed.Add(tenant.TrashLife))
 	}
 	return row
 }

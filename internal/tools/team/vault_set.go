@@ -52,7 +52,7 @@ func (f tools) setVault(
 	setting := tenant.Setting{Name: in.Name, ReadOnly: in.ReadOnly, Secrets: in.Secrets}
 	return mutation.ChangeTenant(func(keep func(vaultOut) any) (eventlog.Receipt, error) {
 		return t.Set(ctx, call, setting, func(e tenant.Entry, changed bool) any {
-			return keep(altered(e, changed, in.DryRun, "updated"))
+			return keep(changedOut(e, changed, in.DryRun, "updated"))
 		})
 	})
 }

@@ -44,7 +44,7 @@ func (f tools) whoami() *tool.Tool {
 			Principal: c.Principal, Name: c.Name, Tenant: c.Tenant, Agent: c.Agent,
 			Session: c.Session, Roles: c.Effective(), Scope: c.Scope, Prefix: c.Prefix,
 			Tools: c.Tools, ReadOnly: c.ReadOnly, TokenID: c.TokenID, Issuer: c.Issuer,
-			Expires: stamped(c.Expires), Limits: f.limitsOf(c),
+			Expires: timeOrNil(c.Expires), Limits: f.limitsOf(c),
 		}, nil
 	})
 }
