@@ -158,9 +158,9 @@ func tenants(o Options, later func(func())) tenant.Options {
 	}
 }
 
-// remainsAfter returns the places in AWS that still contain data that was erased at a time, and when the
-// services delete it. The times are those that AWS documents for its services, and the retention of
-// the deployment's queues.
+// remainsAfter returns the places in AWS that still contain data that was erased at a time, and
+// when the services delete it. The times are those that AWS documents for its services, and the
+// retention of the deployment's queues.
 func remainsAfter(at time.Time) []eventlog.Rest {
 	const day = 24 * time.Hour
 	return []eventlog.Rest{

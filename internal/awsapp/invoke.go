@@ -23,8 +23,8 @@ import (
 // can be sent.
 const grace = time.Second
 
-// beforeDeadline returns the context of an invocation, which ends before the deadline of the invocation by
-// the given time.
+// beforeDeadline returns the context of an invocation, which ends before the deadline of the
+// invocation by the given time.
 func beforeDeadline(ctx context.Context, before time.Duration) (context.Context, context.CancelFunc) {
 	if end, ok := ctx.Deadline(); ok {
 		return context.WithDeadline(ctx, end.Add(-before))

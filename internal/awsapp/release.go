@@ -49,8 +49,8 @@ type release struct {
 	asked time.Time // when the item was last read
 }
 
-// keepsOldFormat reports whether images of an earlier format are kept. It returns true if that is unknown.
-// After the item was read once, it costs no request.
+// keepsOldFormat reports whether images of an earlier format are kept. It returns true if that is
+// unknown. After the item was read once, it costs no request.
 func (r *release) keepsOldFormat(ctx context.Context) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -31,8 +31,8 @@ func NewStream(o Options) *Stream {
 	return &Stream{opt: o, teams: teams, follower: followerOf(o, teams)}
 }
 
-// followerOptions returns the options of tenants of which only the logs are read. No vault is opened, so
-// caches are empty and no job can be started.
+// followerOptions returns the options of tenants of which only the logs are read. No vault is
+// opened, so caches are empty and no job can be started.
 func followerOptions(o Options) tenant.Options {
 	return tenant.Options{
 		Table: o.Table, Bucket: o.Bucket, Stores: o.Stores, Registry: o.Table, Texts: repo.NewTexts(0),

@@ -37,8 +37,8 @@ func (l *loader) checkIssuers() {
 	}
 }
 
-// acceptsSameTokens reports whether two entries match the same tokens. Both must have their default audience
-// already.
+// acceptsSameTokens reports whether two entries match the same tokens. Both must have their default
+// audience already.
 func (i *Issuer) acceptsSameTokens(other Issuer) bool {
 	return i.Issuer == other.Issuer && i.Audience == other.Audience &&
 		maps.Equal(i.Claims, other.Claims)

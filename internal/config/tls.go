@@ -36,9 +36,9 @@ func (c Config) TLSConfig(now func() time.Time, log *slog.Logger) (*tls.Config, 
 // reloadEvery is the time between two checks whether the files have changed.
 const reloadEvery = time.Minute
 
-// A certReloader reloads a certificate when its files change. It is safe for concurrent use. A failed
-// reload keeps the certificate that is in use, because files are often replaced one after the
-// other.
+// A certReloader reloads a certificate when its files change. It is safe for concurrent use. A
+// failed reload keeps the certificate that is in use, because files are often replaced one after
+// the other.
 type certReloader struct {
 	files TLS
 	now   func() time.Time

@@ -35,8 +35,9 @@ func webURL(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// hasInvalidURLChars reports whether a text contains characters that are not allowed in URLs: spaces, control
-// characters, characters outside ASCII, and some others that programs treat differently.
+// hasInvalidURLChars reports whether a text contains characters that are not allowed in URLs:
+// spaces, control characters, characters outside ASCII, and some others that programs treat
+// differently.
 func hasInvalidURLChars(text string) bool {
 	return strings.ContainsFunc(text, func(c rune) bool {
 		return c <= ' ' || c > '~' || strings.ContainsRune(`"<>\^`+"`{|}", c)

@@ -9,10 +9,10 @@ import (
 // addresses with these bits.
 const v6Site = 64
 
-// An AddressLimiter counts what each address has at once, such as connections, and limits it: to a quarter of
-// the total, and to the number that would then be free for other addresses, so that the next
-// address gets something. IPv6 addresses are counted by their first 64 bits. Trusted proxies are
-// not limited, because all clients may come from them. It is safe for concurrent use.
+// An AddressLimiter counts what each address has at once, such as connections, and limits it: to a
+// quarter of the total, and to the number that would then be free for other addresses, so that the
+// next address gets something. IPv6 addresses are counted by their first 64 bits. Trusted proxies
+// are not limited, because all clients may come from them. It is safe for concurrent use.
 type AddressLimiter struct {
 	most    int
 	proxies Proxies
@@ -52,7 +52,8 @@ func (c *AddressLimiter) release(from netip.Addr) {
 	}
 }
 
-// limitKey returns the address by which a remote address is counted; the zero Addr if it is invalid.
+// limitKey returns the address by which a remote address is counted; the zero Addr if it is
+// invalid.
 func limitKey(remote string) netip.Addr {
 	from, err := netip.ParseAddrPort(remote)
 	if err != nil {

@@ -23,8 +23,8 @@ type listener struct {
 	refusing chan struct{}
 }
 
-// Listen returns a listener that accepts only connections that the AddressLimiter has room for. It sends the
-// refusal to other connections, unless it is empty, and closes them.
+// Listen returns a listener that accepts only connections that the AddressLimiter has room for. It
+// sends the refusal to other connections, unless it is empty, and closes them.
 func Listen(l net.Listener, c *AddressLimiter, refusal []byte) net.Listener {
 	return &listener{l, c, refusal, make(chan struct{}, maxRefusals)}
 }

@@ -106,17 +106,17 @@ func (b *boundedBody) discard() {
 	}
 }
 
-// StopReading prepares an answer after which no more of the body is read. Over HTTP/1 the connection is
-// then closed, because the next request follows the body. Over HTTP/2 only the stream ends, because
-// others share the connection.
+// StopReading prepares an answer after which no more of the body is read. Over HTTP/1 the
+// connection is then closed, because the next request follows the body. Over HTTP/2 only the stream
+// ends, because others share the connection.
 func StopReading(w http.ResponseWriter, r *http.Request) {
 	if r.ProtoMajor < 2 {
 		w.Header().Set("Connection", "close")
 	}
 }
 
-// speedUp sets a deadline for the rest of the body. It ignores connections without deadlines, such as
-// a body in memory.
+// speedUp sets a deadline for the rest of the body. It ignores connections without deadlines, such
+// as a body in memory.
 func (b *boundedBody) speedUp() {
 	_ = http.NewResponseController(b.w).SetReadDeadline(time.Now().Add(discardTimeout))
 }

@@ -311,8 +311,8 @@ func (s *sweep) judgeNew(ctx context.Context) error {
 	return nil
 }
 
-// addOutdated adds a file that must be restored, unless it is a skipped file. text is the digest of its
-// present text, which alone may be overwritten.
+// addOutdated adds a file that must be restored, unless it is a skipped file. text is the digest of
+// its present text, which alone may be overwritten.
 func (s *sweep) addOutdated(path string, text index.Digest) {
 	if _, left := s.skipped[path]; left {
 		return

@@ -229,8 +229,8 @@ func (e *environment) hasEnded() bool {
 func (e *environment) freeze() { e.setFrozen(true) }
 func (e *environment) thaw()   { e.setFrozen(false) }
 
-// setFrozen stops or continues the process, unless it has ended or is in that state. A stopped process
-// does not run, but its connections stay open, as in Lambda.
+// setFrozen stops or continues the process, unless it has ended or is in that state. A stopped
+// process does not run, but its connections stay open, as in Lambda.
 func (e *environment) setFrozen(frozen bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -165,8 +165,8 @@ func (h *Host) run(e *environment, event []byte) outcome {
 	}
 }
 
-// acquire returns the idle environment that was used last, or a new one. It adds the call to busy. If
-// there are Function.Most processes already, it returns ErrThrottled at once; it does not wait.
+// acquire returns the idle environment that was used last, or a new one. It adds the call to busy.
+// If there are Function.Most processes already, it returns ErrThrottled at once; it does not wait.
 func (h *Host) acquire() (*environment, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

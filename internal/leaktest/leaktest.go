@@ -1,5 +1,6 @@
-// Package leaktest finds leaks: tests put its words into data that must stay private, and then search
-// for them, and for tokens, in output: logs, refusals, audits, metrics. Only tests import it.
+// Package leaktest finds leaks: tests put its words into data that must stay private, and then
+// search for them, and for tokens, in output: logs, refusals, audits, metrics. Only tests import
+// it.
 package leaktest
 
 import (

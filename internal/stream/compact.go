@@ -47,8 +47,9 @@ func (f Followed) requestPass(ctx context.Context, s *repo.Stretch) (due time.Ti
 	return due, f.QueuePass(ctx, after)
 }
 
-// CompactMessage handles a message of the kind CompactKind: it updates the audit log, and compacts the
-// log. The tenants must be open with the options for compaction. Later writes ask for another pass.
+// CompactMessage handles a message of the kind CompactKind: it updates the audit log, and compacts
+// the log. The tenants must be open with the options for compaction. Later writes ask for another
+// pass.
 func (f *Follower) CompactMessage(ctx context.Context, m job.Message) error {
 	own, err := f.Teams.Tenant(ctx, m.Tenant)
 	if err == nil {

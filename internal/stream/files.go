@@ -91,8 +91,8 @@ type work struct {
 	again bool            // the files are checked again
 }
 
-// pending reads the commits after the cursor. If the doorbell is for the next commit, that takes one
-// Query.
+// pending reads the commits after the cursor. If the doorbell is for the next commit, that takes
+// one Query.
 func (f Followed) pending(ctx context.Context, first uint64) (w work, err error) {
 	if first == 0 {
 		control, err := f.Vault.Control(ctx)
@@ -259,8 +259,8 @@ func (c *change) add(n eventlog.Note) {
 // attempts is how often bring tries to write a file that other processes change at the same time.
 const attempts = 100
 
-// writeFile writes one file, unless it has an outside edit. It returns UNAVAILABLE if other calls keep
-// writing the file.
+// writeFile writes one file, unless it has an outside edit. It returns UNAVAILABLE if other calls
+// keep writing the file.
 func (f Followed) writeFile(ctx context.Context, c *change) error {
 	for range attempts {
 		text, tag, err := f.Files.Get(ctx, c.path, 0, repo.MaxNote+1) // no text of the log is longer

@@ -45,8 +45,9 @@ func (f *Follower) pass(ctx context.Context, own *tenant.Tenant, name string) er
 	return errors.Join(err, release(context.WithoutCancel(ctx)))
 }
 
-// acquirePass acquires the lease of a pass, and resets the time at which one is due, so that later writes
-// ask for another pass. It returns job.Later if another process has the lease. release releases it.
+// acquirePass acquires the lease of a pass, and resets the time at which one is due, so that later
+// writes ask for another pass. It returns job.Later if another process has the lease. release
+// releases it.
 func (f *Follower) acquirePass(
 	ctx context.Context, v *repo.Vault,
 ) (control repo.Control, release func(context.Context) error, err error) {

@@ -144,9 +144,9 @@ func KnownIn(ctx context.Context, v *repo.Vault, s *repo.Stretch) (Known, error)
 	return k, nil
 }
 
-// Contains reports whether the state of a file came from the log, so that it is overwritten when the
-// stretch is written. there reports that the file exists. Ours returns false for a file that the
-// stretch does not change.
+// Contains reports whether the state of a file came from the log, so that it is overwritten when
+// the stretch is written. there reports that the file exists. Ours returns false for a file that
+// the stretch does not change.
 func (k Known) Contains(path string, text []byte, there bool) bool {
 	c := k.byPath[path]
 	return c != nil && c.knows(text, there)

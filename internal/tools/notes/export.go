@@ -107,9 +107,9 @@ func (f tools) exportNotes(ctx context.Context, c auth.Caller, in exportIn) (exp
 	return out, e.page(ctx, from)
 }
 
-// selectNotes returns the notes that the target selects, sorted by path: the note at a path, or the best
-// matches of a query. The error is NOT_FOUND if there is none, and INVALID_PARAMETER if project is
-// given with a path.
+// selectNotes returns the notes that the target selects, sorted by path: the note at a path, or the
+// best matches of a query. The error is NOT_FOUND if there is none, and INVALID_PARAMETER if
+// project is given with a path.
 func (f tools) selectNotes(
 	ctx context.Context, c auth.Caller, in exportIn,
 ) (state.View, []*index.Note, error) {
@@ -187,8 +187,8 @@ func (f tools) matching(
 	return view, found, nil
 }
 
-// An exportPosition is the position at which a page begins: after some notes and, if a note is larger
-// than a page, inside the next one.
+// An exportPosition is the position at which a page begins: after some notes and, if a note is
+// larger than a page, inside the next one.
 //
 // Part and skip are 0 unless the page begins inside a note. The token contains no selection: a
 // token that is used with another target gives a page of that target, or the fault of page if its
@@ -205,8 +205,8 @@ func (p exportPosition) String() string {
 	return fmt.Sprintf("%d %d %d %d", p.version, p.note, p.part, p.skip)
 }
 
-// readExportPosition parses a page token. An empty token is the zero exportPosition, the start. A token
-// of another list is INVALID_PARAMETER. The numbers are not trusted: page and note check them
+// readExportPosition parses a page token. An empty token is the zero exportPosition, the start. A
+// token of another list is INVALID_PARAMETER. The numbers are not trusted: page and note check them
 // against the notes.
 func readExportPosition(token string) (exportPosition, error) {
 	var p exportPosition

@@ -8,8 +8,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
-// A filterArgs contains the arguments that restrict a list or a search to some notes. The tools that
-// list and search notes embed it. All given arguments must be met.
+// A filterArgs contains the arguments that restrict a list or a search to some notes. The tools
+// that list and search notes embed it. All given arguments must be met.
 //
 // The first five arguments apply to all notes. Chain, Entity and Episode are fields of notes that
 // record events; Network, WalletAddress and PaymentStatus those of notes about payments. Slugs are

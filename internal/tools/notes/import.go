@@ -82,8 +82,8 @@ func (f tools) importFiles() *tool.Tool {
 		Role: auth.Editor, Kind: tool.Write, Idempotent: true, List: "imported",
 		Route:    tool.Route{Method: "POST", Path: "/import"},
 		Commands: []tool.Command{{Words: "import", Args: []string{"type"}}},
-		// The command line reads a file, an archive or a folder, and divides input that is too large
-		// for one call.
+		// The command line reads a file, an archive or a folder, and divides input that is too
+		// large for one call.
 		Input: &tool.Files{
 			Arg: "files", MaxFiles: maxImportFiles, MaxBytes: tool.MaxBody - 256<<10,
 			Body: "content", Binary: "content_base64", Any: true, Single: true,

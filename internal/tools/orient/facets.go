@@ -10,8 +10,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// valueFields are the fields whose values are listed. The values of all other fields may be private,
-// such as names and addresses.
+// valueFields are the fields whose values are listed. The values of all other fields may be
+// private, such as names and addresses.
 var valueFields = []string{"type", "status"}
 
 // maxValues is the maximum number of listed values of a field.

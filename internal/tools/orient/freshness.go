@@ -31,10 +31,10 @@ func (f *freshness) reading(folder *checkout.Checkout) {
 	}
 }
 
-// hasDifferences reports whether any files are known to differ from the vault: edits that need confirmation,
-// edits that were noticed, files that cannot be ingested, and the differences that the last
-// comparison found. False does not mean that there are none: files change without notice if the
-// vault is not watched.
+// hasDifferences reports whether any files are known to differ from the vault: edits that need
+// confirmation, edits that were noticed, files that cannot be ingested, and the differences that
+// the last comparison found. False does not mean that there are none: files change without notice
+// if the vault is not watched.
 func (f *freshness) hasDifferences() bool {
 	c := f.control
 	return c.Held.Count() > 0 || c.Noticed != nil && c.Noticed.Count > 0 || c.Left != nil && c.Left.Count > 0 ||

@@ -87,8 +87,8 @@ func (out *overviewOut) fields(idx *index.Index) {
 	out.warnCut("FRONTMATTER_FIELDS_TRUNCATED", "fields", "vault_facets", topFields, total)
 }
 
-// warnCut adds a warning if a list with the given limit does not contain all entries. by is the tool
-// that lists more.
+// warnCut adds a warning if a list with the given limit does not contain all entries. by is the
+// tool that lists more.
 func (out *overviewOut) warnCut(code, what, by string, limit, total int) {
 	truncation{code: code, what: what, shown: limit, total: total, more: by + " shows more"}.warn(&out.Aside)
 }

@@ -112,8 +112,8 @@ func (s Source) SearchableMemories(
 		indexRequest{at, (*repo.Vault).SearchableMemories, (*repo.Vault).SearchableMemoriesAt})
 }
 
-// A indexRequest is a request for a search index: the as_of argument, and the methods that return the
-// newest index and a past one.
+// A indexRequest is a request for a search index: the as_of argument, and the methods that return
+// the newest index and a past one.
 type indexRequest struct {
 	at     tool.AsOf
 	newest func(*repo.Vault, context.Context) (repo.Searchable, error)

@@ -101,9 +101,9 @@ func checkGrant(name string, role auth.Role) error {
 	return f
 }
 
-// checkRoles returns PERMISSION_DENIED if the roles exceed those of the caller: a caller can give only
-// roles that it has itself. The fault names the first vault, in the order of names, in which they
-// do, and the role of the caller there.
+// checkRoles returns PERMISSION_DENIED if the roles exceed those of the caller: a caller can give
+// only roles that it has itself. The fault names the first vault, in the order of names, in which
+// they do, and the role of the caller there.
 //
 // It compares vault by vault, not only the entries of the two maps: a role in all vaults also
 // applies in those where the caller has an entry of its own, which can be a lower role. For the
@@ -136,8 +136,9 @@ func vaultPhrase(name string) string {
 	return "the vault " + name
 }
 
-// unknownVaults returns the names of the vaults in roles that do not exist or are in the trash, sorted.
-// Grants for them are allowed; the answer reports them, because such a name can be a mistake.
+// unknownVaults returns the names of the vaults in roles that do not exist or are in the trash,
+// sorted. Grants for them are allowed; the answer reports them, because such a name can be a
+// mistake.
 func unknownVaults(s *tenant.State, roles map[string]auth.Role) []string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(roles)) {

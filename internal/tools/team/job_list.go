@@ -92,8 +92,8 @@ func (f tools) listJobs(ctx context.Context, c auth.Caller, in jobListIn) (jobLi
 	return out, nil
 }
 
-// visibleTo returns a filter for the jobs that a caller can see: an admin of a vault sees the jobs of
-// that vault, and an admin of all vaults also sees those of the tenant, which have no vault.
+// visibleTo returns a filter for the jobs that a caller can see: an admin of a vault sees the jobs
+// of that vault, and an admin of all vaults also sees those of the tenant, which have no vault.
 func visibleTo(c auth.Caller) func(job.Item) bool {
 	return func(it job.Item) bool {
 		where := it.Target.Vault

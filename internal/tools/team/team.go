@@ -8,12 +8,12 @@
 // caller, and build answers; they decide nothing about storage.
 //
 // Most tools that change something have the same form. They prepare the call with tools.mutation,
-// validate the arguments, and then run the change with mutation.ChangeTenant. The change gets a function
-// that builds the answer, which is stored with the commit: a call that is repeated with the same
-// idempotency key gets that answer again. This has two consequences. The function can run several
-// times, so it must have no effects of its own. And a check that depends on the current state must
-// end in refuse, not in a plain error, because the same call can have succeeded earlier, in another
-// state.
+// validate the arguments, and then run the change with mutation.ChangeTenant. The change gets a
+// function that builds the answer, which is stored with the commit: a call that is repeated with
+// the same idempotency key gets that answer again. This has two consequences. The function can run
+// several times, so it must have no effects of its own. And a check that depends on the current
+// state must end in refuse, not in a plain error, because the same call can have succeeded earlier,
+// in another state.
 //
 // A caller cannot give more than it has: a role that a token, member or issuer gets must not exceed
 // those of the caller; see within.
@@ -161,9 +161,9 @@ type listOut[Row any] struct {
 	Items      []Row `json:"items"`
 }
 
-// listTool returns a tool that lists entries of the tenant of a call. The answer contains the version
-// of the tenant, so these tools require the role of an admin of all vaults. entries returns the
-// listing for a state of the tenant; it is called once for each call of the tool.
+// listTool returns a tool that lists entries of the tenant of a call. The answer contains the
+// version of the tenant, so these tools require the role of an admin of all vaults. entries returns
+// the listing for a state of the tenant; it is called once for each call of the tool.
 //
 // The tools that list issuers and members use it. Lists with arguments of their own, or whose rows
 // need more than the state, use listing directly.

@@ -59,9 +59,9 @@ func (f tools) tenantExport() *tool.Tool {
 	}, f.exportTenant)
 }
 
-// An exportPosition is the position at which the next page of an export begins, and the content of the
-// page token, as JSON. The parts of an export follow each other in this order: tenant.json (From),
-// the audit entries (Part), and the vaults (Vault).
+// An exportPosition is the position at which the next page of an export begins, and the content of
+// the page token, as JSON. The parts of an export follow each other in this order: tenant.json
+// (From), the audit entries (Part), and the vaults (Vault).
 //
 // Each vault is exported at one version, that of its first page, but the vaults are not exported at
 // the same time. The names of the members are short because the token is repeated in each call.

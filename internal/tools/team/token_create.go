@@ -209,8 +209,8 @@ var (
 	}
 )
 
-// parseLifetime parses a lifetime such as "90 days" or "12h". A day has 24 hours. An empty text is 0,
-// which means that the token does not expire. Other texts, and lifetimes outside the limits, are
+// parseLifetime parses a lifetime such as "90 days" or "12h". A day has 24 hours. An empty text is
+// 0, which means that the token does not expire. Other texts, and lifetimes outside the limits, are
 // INVALID_PARAMETER.
 //
 // The units of hours and days are fixed lengths, so a token that is created before a change of the

@@ -230,8 +230,9 @@ func (p filePosition) String() string {
 	return fmt.Sprintf("%s%d %d %d %q %q", insideToken, p.part, p.skip, p.version, p.before, p.path)
 }
 
-// readFilePosition parses the output of filePosition.String. It returns INVALID_PARAMETER for other texts
-// that begin with insideToken. Any other text is a path, which does not have to exist any more.
+// readFilePosition parses the output of filePosition.String. It returns INVALID_PARAMETER for other
+// texts that begin with insideToken. Any other text is a path, which does not have to exist any
+// more.
 func readFilePosition(text string) (filePosition, error) {
 	rest, inside := strings.CutPrefix(text, insideToken)
 	if !inside {
@@ -283,8 +284,8 @@ func (p auditPosition) String() string {
 	return fmt.Sprintf("%d %d %d %d", p.part, p.from, p.skip, p.version)
 }
 
-// readAuditPosition parses the output of auditPosition.String. It returns INVALID_PARAMETER for other
-// texts.
+// readAuditPosition parses the output of auditPosition.String. It returns INVALID_PARAMETER for
+// other texts.
 func readAuditPosition(text string) (auditPosition, error) {
 	var p auditPosition
 	_, err := fmt.Sscanf(text, "%d %d %d %d", &p.part, &p.from, &p.skip, &p.version)

@@ -114,8 +114,8 @@ func rowOf(ctx context.Context, t *tenant.Tenant, e tenant.Entry) (vaultRow, err
 	return row, nil
 }
 
-// newestIndex returns the newest index of a vault. The vault is not kept open. The index stays valid,
-// because it is immutable; it must not be used to read texts.
+// newestIndex returns the newest index of a vault. The vault is not kept open. The index stays
+// valid, because it is immutable; it must not be used to read texts.
 func newestIndex(ctx context.Context, t *tenant.Tenant, name string) (*index.Index, error) {
 	ctx, done := context.WithCancel(ctx) // release the memory: the next vault may need it
 	defer done()
