@@ -18,7 +18,7 @@ import (
 // layers are the packages from the bottom up (DESIGN §2). A package imports only what stands in a
 // line above its own, or, where the line says so, in its own.
 var layers = [][]string{
-	{"control", "parallel"},
+	{"control", "imagecode", "parallel"},
 	{"fault"},
 	{"backup"},
 	{"auth", "blob", "doctor", "forwarded", "httpbody", "table"},
@@ -101,7 +101,7 @@ var modules = map[string][]string{
 	"github.com/stretchr/testify":                 {"_test", "internal/blobtest", "internal/leaktest", "internal/repotest", "internal/tabletest", "internal/tooltest"},
 	"github.com/bmatcuk/doublestar/v4":            {"internal/memory", "cmd/cli"}, // patterns of files with **, which path.Match has not
 	"github.com/testcontainers/testcontainers-go": {"localstack/docker"},          // a module of its own
-	"github.com/tidwall/btree":                    {"internal/index", "internal/memory"},
+	"github.com/tidwall/btree":                    {"internal/imagecode", "internal/index", "internal/memory"},
 	"github.com/yuin/goldmark":                    {"_test", "internal/markdown"},
 	"github.com/zalando/go-keyring":               {"internal/credential"},
 	"go.etcd.io/bbolt":                            {"internal/bolttable"},

@@ -6,8 +6,8 @@
 // only a log line. Entries and log lines never contain texts, values, queries or tokens
 // (docs/design/0017-audit.md).
 //
-// The files have three subjects. audit.go, entry.go, target.go and done.go write: the interceptor,
-// and the rules for the content of an entry. refusals.go, archive.go and verify.go store the
+// The files have three subjects. audit.go, entry.go and target.go write: the interceptor, and
+// the rules for the content of an entry. refusals.go, archive.go and verify.go store the
 // refusal log: its items, its archives and their chain. read.go, merge.go, back.go and block.go
 // list entries of all logs of a tenant in one order.
 //

@@ -111,7 +111,7 @@ func New(o Options) (*App, error) {
 		return nil, err
 	}
 	a.handler = a.handlers(only)
-	a.adapter = httpadapter.NewV2(http.HandlerFunc(a.restored))
+	a.adapter = httpadapter.NewV2(http.HandlerFunc(a.serveRestored))
 	return a, nil
 }
 
@@ -154,14 +154,14 @@ func tenants(o Options, later func(func())) tenant.Options {
 		MaxNamed: namedFiles, Items: true, Log: o.Log, Now: o.Now, CheckClock: o.Clocked, Later: later,
 		Followers: followers,
 		PublicURL: o.Server.PublicURL, Issuers: hosted.IssuersFor(o.Server),
-		Kinds: hosted.Jobs, Parts: hosted.Parts(), Queue: o.Queue, RemainingCopies: rests, NoLocal: true,
+		Kinds: hosted.Jobs, Parts: hosted.Parts(), Queue: o.Queue, RemainingCopies: remainsAfter, NoLocal: true,
 	}
 }
 
-// rests returns the places in AWS that still contain data that was erased at a time, and when the
-// services delete it. The times are those that AWS documents for its services, and the retention of
-// the deployment's queues.
-func rests(at time.Time) []eventlog.Rest {
+// remainsAfter returns the places in AWS that still contain data that was erased at a time, and
+// when the services delete it. The times are those that AWS documents for its services, and the
+// retention of the deployment's queues.
+func remainsAfter(at time.Time) []eventlog.Rest {
 	const day = 24 * time.Hour
 	return []eventlog.Rest{
 		{What: "keys of items in the stream of the table", Until: at.Add(day)},

@@ -110,10 +110,10 @@ func (a *App) proxy(ctx context.Context, r *request) (events.APIGatewayV2HTTPRes
 	return a.adapter.ProxyWithContext(context.WithValue(ctx, requestKey{}, r), r.bare())
 }
 
-// restored serves the request that the adapter created for an event. An answer that is too large
-// for a function is replaced by BATCH_TOO_LARGE: the calls in it were made, and a repetition with
-// the same idempotency keys gets their answers in smaller parts.
-func (a *App) restored(w http.ResponseWriter, to *http.Request) {
+// serveRestored serves the request that the adapter created for an event. An answer that is too
+// large for a function is replaced by BATCH_TOO_LARGE: the calls in it were made, and a repetition
+// with the same idempotency keys gets their answers in smaller parts.
+func (a *App) serveRestored(w http.ResponseWriter, to *http.Request) {
 	r, _ := to.Context().Value(requestKey{}).(*request)
 	r.restore(to)
 	out := a.serve(to, a.handler(isEscaped(r.event)))

@@ -23,8 +23,8 @@ import (
 // can be sent.
 const grace = time.Second
 
-// beforeDeadline returns the context of an invocation, which ends before the deadline of the invocation by
-// the given time.
+// beforeDeadline returns the context of an invocation, which ends before the deadline of the
+// invocation by the given time.
 func beforeDeadline(ctx context.Context, before time.Duration) (context.Context, context.CancelFunc) {
 	if end, ok := ctx.Deadline(); ok {
 		return context.WithDeadline(ctx, end.Add(-before))
@@ -73,7 +73,7 @@ func (a *App) request(ctx context.Context, payload []byte) ([]byte, error) {
 	}
 	r, err := read(&e)
 	if err != nil {
-		return unread(&e, err)
+		return undecodableResponse(&e, err)
 	}
 	response, err := a.proxy(ctx, r)
 	if err != nil {
@@ -92,8 +92,8 @@ func marshal(r events.APIGatewayV2HTTPResponse) ([]byte, error) {
 	return data, nil
 }
 
-// unread returns the response to a request that cannot be decoded.
-func unread(e *events.APIGatewayV2HTTPRequest, err error) ([]byte, error) {
+// undecodableResponse returns the response to a request that cannot be decoded.
+func undecodableResponse(e *events.APIGatewayV2HTTPRequest, err error) ([]byte, error) {
 	out := refusal((&request{event: e}).headers().Get(requestID), fault.Of(err))
 	response := events.APIGatewayV2HTTPResponse{
 		StatusCode: out.status, Body: out.body.String(), Headers: map[string]string{},

@@ -22,7 +22,7 @@ var _ lambda.Handler = (*Janitor)(nil)
 // the stores.
 func NewJanitor(o Options) *Janitor {
 	o = o.withDefaults()
-	teams := tenant.NewRegistry(followed(o))
+	teams := tenant.NewRegistry(followerOptions(o))
 	return &Janitor{opt: o, teams: teams, janitor: &janitor.Janitor{
 		Teams: teams, Table: o.Table, Queue: o.Queue, Log: o.Log, Now: o.Now,
 	}}

@@ -49,9 +49,9 @@ type release struct {
 	asked time.Time // when the item was last read
 }
 
-// holds reports whether images of an earlier format are kept. It returns true if that is unknown.
-// After the item was read once, it costs no request.
-func (r *release) holds(ctx context.Context) bool {
+// keepsOldFormat reports whether images of an earlier format are kept. It returns true if that is
+// unknown. After the item was read once, it costs no request.
+func (r *release) keepsOldFormat(ctx context.Context) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.now()

@@ -33,32 +33,32 @@ func TestRelease(t *testing.T) {
 		require.NoError(t, db.Commit(t.Context(), table.Set(table.Item{Key: releaseKey(), Data: data})))
 	}
 	first := begin(db)
-	require.True(t, first.holds(t.Context()), "it has just begun")
+	require.True(t, first.keepsOldFormat(t.Context()), "it has just begun")
 	now = now.Add(10 * time.Minute)
 	second := begin(db)
-	require.True(t, second.holds(t.Context()))
+	require.True(t, second.keepsOldFormat(t.Context()))
 	now = now.Add(5 * time.Minute)
-	require.False(t, first.holds(t.Context()))
-	require.False(t, second.holds(t.Context()))
-	require.False(t, begin(db).holds(t.Context()), "a process that begins later")
+	require.False(t, first.keepsOldFormat(t.Context()))
+	require.False(t, second.keepsOldFormat(t.Context()))
+	require.False(t, begin(db).keepsOldFormat(t.Context()), "a process that begins later")
 
 	set(index.ImageFormat-1, now.Add(-time.Hour))
 	upgraded := begin(db)
-	require.True(t, upgraded.holds(t.Context()), "an earlier release ran")
+	require.True(t, upgraded.keepsOldFormat(t.Context()), "an earlier release ran")
 	now = now.Add(releasePause)
-	require.False(t, upgraded.holds(t.Context()))
+	require.False(t, upgraded.keepsOldFormat(t.Context()))
 
 	set(index.ImageFormat+1, now.Add(-time.Hour))
-	require.True(t, begin(db).holds(t.Context()), "a later release runs")
+	require.True(t, begin(db).keepsOldFormat(t.Context()), "a later release runs")
 
 	broken := &brokenTable{db, true}
 	late := begin(broken)
-	require.True(t, late.holds(t.Context()), "it is not known")
+	require.True(t, late.keepsOldFormat(t.Context()), "it is not known")
 	broken.broken = false
 	set(index.ImageFormat, now.Add(-time.Hour))
-	require.True(t, late.holds(t.Context()), "it is not asked again at once")
+	require.True(t, late.keepsOldFormat(t.Context()), "it is not asked again at once")
 	now = now.Add(releaseAgain)
-	require.False(t, late.holds(t.Context()))
+	require.False(t, late.keepsOldFormat(t.Context()))
 }
 
 // A brokenTable cannot be read while broken is set.

@@ -43,8 +43,8 @@ type tenantStores struct {
 	erases bool // the buckets can destroy versions of objects
 	roles  *sts.Client
 
-	mu   sync.Mutex
-	held map[string]aws.CredentialsProvider // by tenant
+	mu        sync.Mutex
+	providers map[string]aws.CredentialsProvider // by tenant
 }
 
 // newTenantStores returns the stores of the tenants. It sends no request.
@@ -52,7 +52,7 @@ func newTenantStores(
 	cfg aws.Config, e Environment, t dynamotable.Options, b s3blob.Options,
 ) *tenantStores {
 	return &tenantStores{
-		cfg: cfg, e: e, table: t, bucket: b, held: map[string]aws.CredentialsProvider{},
+		cfg: cfg, e: e, table: t, bucket: b, providers: map[string]aws.CredentialsProvider{},
 		roles: sts.NewFromConfig(cfg, func(o *sts.Options) {
 			o.Retryer = awsclient.Reads()
 			o.APIOptions = append(o.APIOptions, awsclient.Within(roleAttempt))
@@ -81,11 +81,11 @@ func (s *tenantStores) open(_ context.Context, tenant string) (table.Table, blob
 func (s *tenantStores) credentials(tenant string) aws.CredentialsProvider {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if held := s.held[tenant]; held != nil {
+	if held := s.providers[tenant]; held != nil {
 		return held
 	}
-	if len(s.held) >= maxTenants {
-		clear(s.held)
+	if len(s.providers) >= maxTenants {
+		clear(s.providers)
 	}
 	role := stscreds.NewAssumeRoleProvider(s.roles, s.e.Role, func(o *stscreds.AssumeRoleOptions) {
 		name := "rookery-" + tenant
@@ -93,6 +93,6 @@ func (s *tenantStores) credentials(tenant string) aws.CredentialsProvider {
 		o.Tags = []ststypes.Tag{{Key: aws.String(tenantTag), Value: aws.String(tenant)}}
 	})
 	held := aws.NewCredentialsCache(role, func(o *aws.CredentialsCacheOptions) { o.ExpiryWindow = roleRest })
-	s.held[tenant] = held
+	s.providers[tenant] = held
 	return held
 }

@@ -79,7 +79,7 @@ func TestTenantStores(t *testing.T) {
 		_, _, err := s.open(t.Context(), fmt.Sprintf("t%d", n))
 		require.NoError(t, err)
 	}
-	require.LessOrEqual(t, len(s.held), maxTenants)
+	require.LessOrEqual(t, len(s.providers), maxTenants)
 	_, bucket, err := s.open(t.Context(), "acme")
 	require.NoError(t, err)
 	require.IsType(t, &s3blob.Bucket{}, bucket)

@@ -27,13 +27,13 @@ var _ lambda.Handler = (*Stream)(nil)
 // the stores.
 func NewStream(o Options) *Stream {
 	o = o.withDefaults()
-	teams := tenant.NewRegistry(followed(o))
+	teams := tenant.NewRegistry(followerOptions(o))
 	return &Stream{opt: o, teams: teams, follower: followerOf(o, teams)}
 }
 
-// followed returns the options of tenants of which only the logs are read. No vault is opened, so
-// caches are empty and no job can be started.
-func followed(o Options) tenant.Options {
+// followerOptions returns the options of tenants of which only the logs are read. No vault is
+// opened, so caches are empty and no job can be started.
+func followerOptions(o Options) tenant.Options {
 	return tenant.Options{
 		Table: o.Table, Bucket: o.Bucket, Stores: o.Stores, Registry: o.Table, Texts: repo.NewTexts(0),
 		MaxNamed: namedFiles, Log: o.Log, Now: o.Now,

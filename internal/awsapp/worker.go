@@ -57,7 +57,7 @@ func NewWorker(o Options, queue *sqsqueue.Queue) *Worker {
 	o.Queue = queue
 	w := &Worker{opt: o, queue: queue, release: &release{table: o.Table, now: o.Now, log: o.Log}}
 	all := tenants(o, nil)
-	all.KeepOldImages = w.release.holds
+	all.KeepOldImages = w.release.keepsOldFormat
 	all.Follow = func(ctx context.Context, own *tenant.Tenant, vault string) error {
 		return followerOf(o, w.teams).Follow(ctx, own, vault)
 	}

@@ -7,7 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
 
@@ -98,4 +100,19 @@ func empty(ctx context.Context, client *s3.Client, bucket string) error {
 		}
 	}
 	return nil
+}
+
+// Stream gives a table its stream of keys, and returns its ARN.
+func (b *Backend) Stream(tb testing.TB, table string) string {
+	tb.Helper()
+	out, err := dynamodb.NewFromConfig(b.DynamoDB(nil)).UpdateTable(tb.Context(), &dynamodb.UpdateTableInput{
+		TableName: &table,
+		StreamSpecification: &types.StreamSpecification{
+			StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewTypeKeysOnly,
+		},
+	})
+	if err != nil {
+		tb.Fatal("make a stream: ", err)
+	}
+	return aws.ToString(out.TableDescription.LatestStreamArn)
 }

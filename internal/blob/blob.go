@@ -8,8 +8,12 @@ package blob
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // A Bucket stores whole objects by key. It is safe for concurrent use.
@@ -172,4 +176,133 @@ func (f *Found) Error() string {
 		return "a file that is not a regular file is in the way"
 	}
 	return "the file is not as expected"
+}
+
+// A Deleter is a Bucket that can remove many objects at a lower cost than with one Delete for each.
+type Deleter interface {
+	// DeleteAll removes objects as Delete does. If it returns no error, all of them are durably
+	// removed. If it returns an error, the first `removed` of them are, and the outcome of the
+	// others is unknown.
+	DeleteAll(ctx context.Context, keys ...string) (removed int, err error)
+}
+
+// DeleteAll removes objects from any bucket. If b is a Deleter, or the Sub of one, it calls its
+// DeleteAll, otherwise Delete for each key until one fails. The results are those of
+// Deleter.DeleteAll.
+func DeleteAll(ctx context.Context, b Bucket, keys ...string) (removed int, err error) {
+	switch b := b.(type) {
+	case interface {
+		deleteAll(ctx context.Context, keys []string) (int, error)
+	}:
+		return b.deleteAll(ctx, keys)
+	case Deleter:
+		return b.DeleteAll(ctx, keys...)
+	}
+	for i, key := range keys {
+		if err := b.Delete(ctx, key); err != nil {
+			return i, err
+		}
+	}
+	return len(keys), nil
+}
+
+// deleteAll is DeleteAll for a Sub.
+func (s sub) deleteAll(ctx context.Context, keys []string) (int, error) {
+	whole := make([]string, 0, len(keys))
+	for _, key := range keys {
+		key, err := s.key(key)
+		if err != nil {
+			return 0, err
+		}
+		whole = append(whole, key)
+	}
+	return DeleteAll(ctx, s.bucket, whole...)
+}
+
+// MinExtended is the minimum Size of an Extension, in bytes: the minimum size of a part in an S3
+// multipart upload, except for the last one.
+const MinExtended = 5 << 20
+
+// An Extension describes a new object: the first bytes of an existing object, followed by other
+// bytes.
+type Extension struct {
+	From string // key of the existing object; may equal the key that is put
+	Tag  Tag    // tag that the existing object must have
+	Size int64  // number of its bytes to copy, at least MinExtended
+	Data []byte // bytes that follow them; may be empty
+}
+
+// An Extender is a Bucket that can put an object which begins with the bytes of another one,
+// without transferring these bytes.
+type Extender interface {
+	Bucket
+
+	// Extend is Put with the bytes that an Extension describes. If there is no object e.From, or it
+	// has another tag, the error is ErrCondition.
+	Extend(ctx context.Context, key string, e Extension, c Cond) (Tag, error)
+}
+
+// Extend calls the Extend of a bucket that is an Extender or the Sub of one. For any other bucket
+// the error wraps errors.ErrUnsupported.
+func Extend(ctx context.Context, b Bucket, key string, e Extension, c Cond) (Tag, error) {
+	switch b := b.(type) {
+	case interface {
+		extend(ctx context.Context, key string, e Extension, c Cond) (Tag, error)
+	}:
+		return b.extend(ctx, key, e, c)
+	case Extender:
+		return b.Extend(ctx, key, e, c)
+	}
+	return "", fmt.Errorf("extend an object: %w", errors.ErrUnsupported)
+}
+
+// extend is Extend for a Sub.
+func (s sub) extend(ctx context.Context, key string, e Extension, c Cond) (Tag, error) {
+	key, err := s.key(key)
+	if err != nil {
+		return "", err
+	}
+	if e.From, err = s.key(e.From); err != nil {
+		return "", err
+	}
+	return Extend(ctx, s.bucket, key, e, c)
+}
+
+// Limits of a key: that of S3 for a key, and that of common file systems for a name.
+const (
+	MaxKey     = 1024 // bytes of a key
+	MaxSegment = 255  // bytes between two slashes
+)
+
+// CheckKey returns nil if a key can name an object: 1 to MaxKey bytes of UTF-8 without control
+// characters, in segments of 1 to MaxSegment bytes joined by "/", none of them "." or "..".
+// Otherwise the error wraps ErrKey and says what is wrong, without the key itself.
+func CheckKey(key string) error {
+	switch {
+	case key == "":
+		return fmt.Errorf("%w: it is empty", ErrKey)
+	case len(key) > MaxKey:
+		return fmt.Errorf("%w: %d bytes are more than %d", ErrKey, len(key), MaxKey)
+	case !utf8.ValidString(key):
+		return fmt.Errorf("%w: it is not UTF-8", ErrKey)
+	case strings.ContainsFunc(key, unicode.IsControl):
+		return fmt.Errorf("%w: it holds a control character", ErrKey)
+	}
+	for segment := range strings.SplitSeq(key, "/") {
+		if err := checkSegment(segment); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkSegment checks one segment of a key.
+func checkSegment(s string) error {
+	switch {
+	case s == "", s == ".", s == "..":
+		return fmt.Errorf("%w: %q is no segment of one", ErrKey, s)
+	case len(s) > MaxSegment:
+		return fmt.Errorf("%w: a segment of %d bytes is over %d", ErrKey, len(s), MaxSegment)
+	}
+	return nil
 }

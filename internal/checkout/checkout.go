@@ -12,12 +12,12 @@
 // too much need confirmation. Files that cannot be notes are skipped, and listed.
 //
 // The package is divided into these parts. checkout.go has the type and the methods that the vault
-// calls. sweep.go, follow.go and look.go find outside edits and record them as pendingEdits;
-// look.go compares one file, the other two choose the files. due.go decides when an edit is
+// calls. sweep.go, follow.go and compare.go find outside edits and record them as pendingEdits;
+// compare.go compares one file, the other two choose the files. schedule.go decides when an edit is
 // ingested. gather.go, ingest.go and commit.go turn the edits that are due into commits, with
 // package intake, which knows nothing of folders. removalguard.go and discard.go handle batches
 // that need confirmation. write.go writes commits to the files, and lag.go records which files did
-// not get them in time. spell.go and key.go deal with file systems that fold case or decompose
+// not get them in time. spelling.go and key.go deal with file systems that fold case or decompose
 // characters. reconcile.go and keep.go have the two goroutines of a Checkout.
 //
 // The names of files in the folder are called keys here, and the names of notes in the vault paths.

@@ -76,7 +76,7 @@ func newCrowd(t *testing.T, seed uint64, watched, shared bool) *crowd {
 	}
 	o := checkout.Options{Files: c.late, Log: slog.New(slog.DiscardHandler), Now: p.now}
 	if watched {
-		o.Watch = func(enter func(string) bool) (blob.Watch, error) { return watch.Open(p.dir, enter) }
+		o.Watch = func(enter func(string) bool) (blob.Watch, error) { return new(watch.Hub).Open(p.dir, enter) }
 	}
 	var err error
 	c.folder, err = checkout.Open(t.Context(), c.vault, o.Hurried(crowdHurry))

@@ -148,7 +148,7 @@ func (s *served) restart(t *testing.T) {
 func (s *served) watched() checkout.Options {
 	return checkout.Options{
 		Watch: func(enter func(folder string) bool) (blob.Watch, error) {
-			return watch.Open(s.dir, enter)
+			return new(watch.Hub).Open(s.dir, enter)
 		},
 	}.Hurried(10)
 }

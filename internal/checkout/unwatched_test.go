@@ -24,7 +24,7 @@ func TestNotEnoughWatches(t *testing.T) {
 	s := newServed(t, grounds()[0])
 	s.save(t, "deep/c.md", "one\n")
 	s.serve(t, checkout.Options{Watch: func(enter func(string) bool) (blob.Watch, error) {
-		tree, err := watch.Open(s.dir, enter)
+		tree, err := new(watch.Hub).Open(s.dir, enter)
 		return fewWatches{tree}, err
 	}}.Hurried(10))
 	require.Eventually(t, func() bool { return s.control(t).Unwatched == repo.UnwatchedLimit }, waitLong, waitStep)

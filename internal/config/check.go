@@ -14,9 +14,9 @@ import (
 // missing.
 func (l *loader) isSet(name string) bool { _, ok := l.places[name]; return ok }
 
-// wrong reports a problem with a key, at the position of the key or of its nearest parent. The
+// problem reports a problem with a key, at the position of the key or of its nearest parent. The
 // message is the name of the key, followed by the formatted text.
-func (l *loader) wrong(name, format string, args ...any) {
+func (l *loader) problem(name, format string, args ...any) {
 	l.report(l.place(name), name+" "+format, args...)
 }
 
@@ -24,7 +24,7 @@ func (l *loader) wrong(name, format string, args ...any) {
 // were read are empty here, and are not reported twice. It normalizes URLs and origins.
 func (l *loader) checkServer() {
 	if l.Listen != "" && !validAddress(l.Listen) {
-		l.wrong("listen", "must be HOST:PORT, such as 0.0.0.0:7780")
+		l.problem("listen", "must be HOST:PORT, such as 0.0.0.0:7780")
 	}
 	l.checkTLS()
 	l.checkProxies()
@@ -56,11 +56,11 @@ func (l *loader) checkTLS() {
 	cert, key := l.isSet("tls.cert"), l.isSet("tls.key")
 	switch {
 	case cert && !key:
-		l.wrong("tls", "has a certificate and no key: add tls.key")
+		l.problem("tls", "has a certificate and no key: add tls.key")
 	case key && !cert:
-		l.wrong("tls", "has a key and no certificate: add tls.cert")
+		l.problem("tls", "has a key and no certificate: add tls.cert")
 	case l.isSet("tls") && !cert:
-		l.wrong("tls", "must have cert and key")
+		l.problem("tls", "must have cert and key")
 	}
 }
 
@@ -84,8 +84,8 @@ func (l *loader) checkProxies() {
 
 // The widest networks that are private: 10.0.0.0/8 and fc00::/7.
 const (
-	widest4 = 8
-	widest6 = 7
+	minBits4 = 8
+	minBits6 = 7
 )
 
 // network parses an address, or a network as ADDRESS/BITS. IPv4 addresses in IPv6 form become IPv4.
@@ -104,9 +104,9 @@ func network(text string) (netip.Prefix, *fault.Fault) {
 	if p.Addr().Is4In6() && p.Bits() >= 96 {
 		p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
 	}
-	widest := widest6
+	widest := minBits6
 	if p.Addr().Is4() {
-		widest = widest4
+		widest = minBits4
 	}
 	switch {
 	case p.Bits() < widest:
@@ -129,9 +129,9 @@ func (l *loader) checkPublicURL() {
 	url, err := rootURL(l.PublicURL)
 	switch {
 	case err != nil:
-		l.wrong("public_url", "%v", err)
+		l.problem("public_url", "%v", err)
 	case strings.HasPrefix(url, "http:") && (l.isSet("tls.cert") || l.isSet("trusted_proxies")):
-		l.wrong("public_url", "must begin with https://, for plain HTTP is refused with %s",
+		l.problem("public_url", "must begin with https://, for plain HTTP is refused with %s",
 			l.encryption())
 	default:
 		l.PublicURL = url
@@ -157,12 +157,12 @@ func (l *loader) checkMetrics() {
 	switch {
 	case l.MetricsListen == "":
 	case !validAddress(l.MetricsListen):
-		l.wrong("metrics_listen", "must be HOST:PORT, such as 127.0.0.1:7781")
+		l.problem("metrics_listen", "must be HOST:PORT, such as 127.0.0.1:7781")
 	case !private:
-		l.wrong("metrics_listen", "must be an address on loopback or in a private network, such as "+
+		l.problem("metrics_listen", "must be an address on loopback or in a private network, such as "+
 			"127.0.0.1:7781 or 10.0.0.5:7781: authentication is off there")
 	case l.MetricsListen == l.Listen && port != "0":
-		l.wrong("metrics_listen", "must be another address than listen")
+		l.problem("metrics_listen", "must be another address than listen")
 	}
 }
 
@@ -173,12 +173,12 @@ func (l *loader) checkOrigin(name, text string) string {
 	case text == "":
 		return ""
 	case strings.Contains(text, "*"):
-		l.wrong(name, "must be one origin: with * every web page could make calls for its visitor")
+		l.problem(name, "must be one origin: with * every web page could make calls for its visitor")
 		return ""
 	}
 	url, err := rootURL(text)
 	if err != nil {
-		l.wrong(name, "%v", err)
+		l.problem(name, "%v", err)
 	}
 	return url
 }

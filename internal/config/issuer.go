@@ -28,8 +28,8 @@ func (l *loader) checkIssuers() {
 			i.Algorithms = auth.Algorithms()
 		}
 		for _, before := range l.Issuers[:n] {
-			if i.Issuer != "" && i.twin(before) {
-				l.wrong(name, "has the issuer, the audience and the claims of an earlier entry, so no token "+
+			if i.Issuer != "" && i.acceptsSameTokens(before) {
+				l.problem(name, "has the issuer, the audience and the claims of an earlier entry, so no token "+
 					"ever matches it: merge the entries, or give them different claims")
 				break
 			}
@@ -37,9 +37,9 @@ func (l *loader) checkIssuers() {
 	}
 }
 
-// twin reports whether two entries match the same tokens. Both must have their default audience
-// already.
-func (i *Issuer) twin(other Issuer) bool {
+// acceptsSameTokens reports whether two entries match the same tokens. Both must have their default
+// audience already.
+func (i *Issuer) acceptsSameTokens(other Issuer) bool {
 	return i.Issuer == other.Issuer && i.Audience == other.Audience &&
 		maps.Equal(i.Claims, other.Claims)
 }
@@ -47,23 +47,23 @@ func (i *Issuer) twin(other Issuer) bool {
 // checkIssuer checks one issuer. name is that of the entry, such as issuers[0].
 func (l *loader) checkIssuer(name string, i *Issuer) {
 	if !l.isSet(name + ".issuer") {
-		l.wrong(name, "must have an issuer: the `iss` of its tokens")
+		l.problem(name, "must have an issuer: the `iss` of its tokens")
 	} else if err := issuerURL(i.Issuer); err != nil {
-		l.wrong(name+".issuer", "%v", err)
+		l.problem(name+".issuer", "%v", err)
 	}
 	if i.JWKSURL != "" {
 		if _, err := webURL(i.JWKSURL); err != nil {
-			l.wrong(name+".jwks_url", "%v", err)
+			l.problem(name+".jwks_url", "%v", err)
 		}
 	}
 	if i.Audience == "" && !l.isSet("public_url") {
-		l.wrong(name, "must have an audience, for there is no public_url: without one, tokens for all other "+
+		l.problem(name, "must have an audience, for there is no public_url: without one, tokens for all other "+
 			"servers of the issuer would be valid here")
 	}
 	l.checkAlgorithms(name+".algorithms", i.Algorithms)
 	l.checkTenant(name, i)
 	if i.Role != "" && !i.Role.Valid() {
-		l.wrong(name+".role", "must be one of %s", roles())
+		l.problem(name+".role", "must be one of %s", roles())
 	}
 }
 
@@ -94,7 +94,7 @@ func (l *loader) checkAlgorithms(name string, algorithms []string) {
 		entry := fmt.Sprintf("%s[%d]", name, n)
 		switch {
 		case slices.Contains(algorithms[:n], a):
-			l.wrong(entry, "is listed twice")
+			l.problem(entry, "is listed twice")
 		case !slices.Contains(auth.Algorithms(), a):
 			f := fault.New(fault.InvalidParameter, "%s must be one of %s", entry,
 				strings.Join(auth.Algorithms(), ", "))
@@ -111,10 +111,10 @@ func (l *loader) checkAlgorithms(name string, algorithms []string) {
 func (l *loader) checkTenant(name string, i *Issuer) {
 	switch {
 	case i.Tenant == "" && i.TenantClaim == "":
-		l.wrong(name, "must have tenant, the tenant of its tokens, or tenant_claim, the claim that "+
+		l.problem(name, "must have tenant, the tenant of its tokens, or tenant_claim, the claim that "+
 			"names it")
 	case i.Tenant != "" && !auth.ValidName(i.Tenant):
-		l.wrong(name+".tenant", tenantForm)
+		l.problem(name+".tenant", tenantForm)
 	}
 }
 
@@ -132,7 +132,7 @@ func (l *loader) checkAdmins() {
 		}
 		l.checkAdmin(name, a)
 		if seen[a.Tenant] {
-			l.wrong(name, "is a second one for its tenant; the first admin adds the others")
+			l.problem(name, "is a second one for its tenant; the first admin adds the others")
 		}
 		seen[a.Tenant] = true
 	}
@@ -143,15 +143,15 @@ func (l *loader) checkAdmins() {
 func (l *loader) checkAdmin(name string, a Admin) {
 	const longest = 255
 	if a.Issuer == "" || a.Subject == "" || a.Tenant == "" {
-		l.wrong(name, "must have issuer, subject and tenant")
+		l.problem(name, "must have issuer, subject and tenant")
 		return
 	}
 	if !auth.ValidName(a.Tenant) {
-		l.wrong(name+".tenant", tenantForm)
+		l.problem(name+".tenant", tenantForm)
 	}
 	unprintable := strings.ContainsFunc(a.Subject, func(c rune) bool { return c < ' ' || c > '~' })
 	if unprintable || len(a.Subject) > longest {
-		l.wrong(name+".subject", "must have at most %d characters, all of them printable ASCII", longest)
+		l.problem(name+".subject", "must have at most %d characters, all of them printable ASCII", longest)
 	}
 	known := false
 	for _, i := range l.Issuers {
@@ -164,8 +164,8 @@ func (l *loader) checkAdmin(name string, a Admin) {
 		}
 	}
 	if known {
-		l.wrong(name, "has a tenant that no token of its issuer can have")
+		l.problem(name, "has a tenant that no token of its issuer can have")
 		return
 	}
-	l.wrong(name+".issuer", "must be exactly the issuer of an entry of issuers")
+	l.problem(name+".issuer", "must be exactly the issuer of an entry of issuers")
 }

@@ -33,12 +33,12 @@ func (c Config) TLSConfig(now func() time.Time, log *slog.Logger) (*tls.Config, 
 	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: k.certificate}, nil
 }
 
-// lookAgain is the time between two checks whether the files have changed.
-const lookAgain = time.Minute
+// reloadEvery is the time between two checks whether the files have changed.
+const reloadEvery = time.Minute
 
-// A certReloader reloads a certificate when its files change. It is safe for concurrent use. A failed
-// reload keeps the certificate that is in use, because files are often replaced one after the
-// other.
+// A certReloader reloads a certificate when its files change. It is safe for concurrent use. A
+// failed reload keeps the certificate that is in use, because files are often replaced one after
+// the other.
 type certReloader struct {
 	files TLS
 	now   func() time.Time
@@ -51,12 +51,12 @@ type certReloader struct {
 	cert, key []byte // the files of current
 }
 
-// certificate returns the current certificate. At most one connection per lookAgain waits for the
+// certificate returns the current certificate. At most one connection per reloadEvery waits for the
 // disk; the others get the current certificate meanwhile. It never returns an error.
 func (k *certReloader) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	if k.looking.TryLock() {
 		defer k.looking.Unlock()
-		if k.now().Sub(k.looked) >= lookAgain {
+		if k.now().Sub(k.looked) >= reloadEvery {
 			if f := k.load(); f != nil {
 				k.log.Warn("the certificate is not renewed", slog.String("reason", f.Message))
 			}

@@ -18,7 +18,7 @@ var hostname = regexp.MustCompile(`^[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]
 func webURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	switch {
-	case err != nil || u.Opaque != "" || u.Host == "" || strange(text):
+	case err != nil || u.Opaque != "" || u.Host == "" || hasInvalidURLChars(text):
 		return nil, fmt.Errorf("must be a URL such as https://notes.example.com")
 	case u.User != nil || strings.Contains(text, "@"):
 		return nil, fmt.Errorf("must not have a user, a password or @")
@@ -35,9 +35,10 @@ func webURL(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// strange reports whether a text contains characters that are not allowed in URLs: spaces, control
-// characters, characters outside ASCII, and some others that programs treat differently.
-func strange(text string) bool {
+// hasInvalidURLChars reports whether a text contains characters that are not allowed in URLs:
+// spaces, control characters, characters outside ASCII, and some others that programs treat
+// differently.
+func hasInvalidURLChars(text string) bool {
 	return strings.ContainsFunc(text, func(c rune) bool {
 		return c <= ' ' || c > '~' || strings.ContainsRune(`"<>\^`+"`{|}", c)
 	})

@@ -42,7 +42,8 @@ func (r reader) conversations() error {
 			all, ok = o.list("chats")
 		}
 		if !ok {
-			return r.fault(0, "the file has no conversations: it must be a list, or an object with a list conversations")
+			return r.fault(0,
+				"the file has no conversations: it must be a list, or an object with a list conversations")
 		}
 	} else if json.Unmarshal(raw, &all) != nil {
 		return r.fault(0, "the file has no conversations: it must be a list, or an object with a list conversations")

@@ -24,7 +24,8 @@ func (r reader) memories() error {
 			all, ok = o.list("results")
 		}
 		if !ok {
-			return r.fault(0, "the file has no memories: it must be a list, or an object with a list memories or results")
+			return r.fault(0,
+				"the file has no memories: it must be a list, or an object with a list memories or results")
 		}
 	} else if json.Unmarshal(raw, &all) != nil {
 		return r.fault(0, "the file has no memories: it must be a list, or an object with a list memories or results")

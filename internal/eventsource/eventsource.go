@@ -5,9 +5,13 @@ package eventsource
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
+
+	"github.com/aws/aws-lambda-go/events"
 )
 
 // An Invoker is a function, such as a *lambdahost.Host.
@@ -62,4 +66,33 @@ func (m *Mapping) Close() {
 	if m.end != nil {
 		m.end()
 	}
+}
+
+// Schedule invokes a function with the event of a schedule, for the first time after one period,
+// and then once per period. It skips periods in which the function is still running.
+func Schedule(ctx context.Context, every time.Duration, to Invoker) *Mapping {
+	tick := time.NewTicker(every)
+	m := start(ctx, 1, func(ctx context.Context) error {
+		select {
+		case at := <-tick.C:
+			return ring(context.WithoutCancel(ctx), at, to)
+		case <-ctx.Done():
+			return nil
+		}
+	})
+	m.end = tick.Stop
+	return m
+}
+
+// ring invokes a function once.
+func ring(ctx context.Context, at time.Time, to Invoker) error {
+	event, err := json.Marshal(events.EventBridgeEvent{
+		Version: "0", ID: "scheduled", DetailType: "Scheduled Event", Source: "aws.events", Time: at.UTC(),
+		Detail: json.RawMessage(`{}`),
+	})
+	if err != nil {
+		return fmt.Errorf("write an event: %w", err)
+	}
+	_, err = to.Invoke(ctx, event)
+	return err
 }

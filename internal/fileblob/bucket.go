@@ -17,9 +17,9 @@
 // losses that are not settled.
 //
 // The layers of the package, from the bottom: dir is an open directory, with an implementation for
-// each kind of system; folder adds its path and the seam of tests; spot is a name in a folder.
-// staged and aside are files in the bucket's own directories, before and after they are at a key.
-// store.go manages these directories, exchange.go replaces files, displaced.go and due.go handle
+// each kind of system; folder adds its path and the seam of tests; nameInDir is a name in a folder.
+// stagedFile and displacedFile are files in the bucket's own directories, before and after they are at a key.
+// store.go manages these directories, exchange.go replaces files, displaced.go and displaceddue.go handle
 // what was displaced, and bucket.go, append.go, list.go, deleteall.go and erase.go implement the
 // methods of blob.
 //

@@ -7,9 +7,9 @@ import (
 )
 
 const (
-	// refusing is how many connections are refused with an answer at once. Others are closed
+	// maxRefusals is how many connections are refused with an answer at once. Others are closed
 	// without one.
-	refusing = 32
+	maxRefusals = 32
 
 	// refuseTime is the timeout of the answer to a refused connection.
 	refuseTime = time.Second
@@ -18,15 +18,15 @@ const (
 // A listener limits the connections that it accepts.
 type listener struct {
 	net.Listener
-	crowd    *AddressLimiter
+	limiter  *AddressLimiter
 	refusal  []byte
 	refusing chan struct{}
 }
 
-// Listen returns a listener that accepts only connections that the AddressLimiter has room for. It sends the
-// refusal to other connections, unless it is empty, and closes them.
+// Listen returns a listener that accepts only connections that the AddressLimiter has room for. It
+// sends the refusal to other connections, unless it is empty, and closes them.
 func Listen(l net.Listener, c *AddressLimiter, refusal []byte) net.Listener {
-	return &listener{l, c, refusal, make(chan struct{}, refusing)}
+	return &listener{l, c, refusal, make(chan struct{}, maxRefusals)}
 }
 
 // Accept waits for the next connection that is accepted.
@@ -36,7 +36,7 @@ func (l *listener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		if leave, ok := l.crowd.Acquire(conn.RemoteAddr().String()); ok {
+		if leave, ok := l.limiter.Acquire(conn.RemoteAddr().String()); ok {
 			return &limitedConn{conn, leave}, nil
 		}
 		l.refuse(conn)

@@ -172,8 +172,8 @@ func Jobs(t *tenant.Tenant) []job.Kind {
 	return append(raven.Jobs(t), teamtools.Jobs(t)...)
 }
 
-// Parts returns the partitions of a tenant beside its logs, for tenant.Options. They are erased with
-// the tenant.
+// Parts returns the partitions of a tenant beside its logs, for tenant.Options. They are erased
+// with the tenant.
 func Parts() []string { return slices.Concat(audit.Parts(), limit.Parts()) }
 
 // newGate returns the authentication of requests. The number of requests that wait for the keys of
@@ -187,7 +187,7 @@ func (h *Host) newGate() *access.Gate {
 	}
 	return access.NewGate(access.GateOptions{
 		Tenants: o.Teams, OpenTenant: h.openTenant, Verifier: verifier, PublicURL: o.Server.PublicURL,
-		Issuers: issuersOf(o.Server), AllowLocalTenant: named(o.Server, auth.Local),
+		Issuers: issuersOf(o.Server), AllowLocalTenant: namesTenant(o.Server, auth.Local),
 		Closed: o.Closed, Now: o.Now, Log: o.Log,
 	})
 }

@@ -26,8 +26,9 @@ func issuersOf(c config.Config) []access.Issuer {
 	return all
 }
 
-// named reports whether a configuration names a tenant, as that of an issuer or of a first admin.
-func named(c config.Config, tenant string) bool {
+// namesTenant reports whether a configuration names a tenant, as that of an issuer or of a first
+// admin.
+func namesTenant(c config.Config, tenant string) bool {
 	return slices.ContainsFunc(c.Issuers, func(i config.Issuer) bool { return i.Tenant == tenant }) ||
 		slices.ContainsFunc(c.FirstAdmins, func(a config.Admin) bool { return a.Tenant == tenant })
 }
@@ -47,12 +48,12 @@ func IssuersFor(c config.Config) func(tenant string) []string {
 	}
 }
 
-// openTenant opens the tenant of a token of a configured issuer. If the configuration names the tenant,
-// enter creates it and its first admin if they do not exist. This is for processes that do not call
-// MakeTenants when they start.
+// openTenant opens the tenant of a token of a configured issuer. If the configuration names the
+// tenant, enter creates it and its first admin if they do not exist. This is for processes that do
+// not call MakeTenants when they start.
 func (h *Host) openTenant(ctx context.Context, name string) (*tenant.Tenant, error) {
 	t, err := h.opt.Teams.Tenant(ctx, name)
-	if fault.Is(err, fault.Unauthenticated) && named(h.opt.Server, name) {
+	if fault.Is(err, fault.Unauthenticated) && namesTenant(h.opt.Server, name) {
 		if err := h.opt.Teams.Make(ctx, name); err != nil {
 			return nil, err
 		}
@@ -64,8 +65,8 @@ func (h *Host) openTenant(ctx context.Context, name string) (*tenant.Tenant, err
 	return t, h.createFirstAdmin(ctx, t, name)
 }
 
-// createFirstAdmin creates the first admin that the configuration names for a tenant, unless the tenant has an
-// admin.
+// createFirstAdmin creates the first admin that the configuration names for a tenant, unless the
+// tenant has an admin.
 func (h *Host) createFirstAdmin(ctx context.Context, t *tenant.Tenant, name string) error {
 	i := slices.IndexFunc(h.opt.Server.FirstAdmins, func(a config.Admin) bool { return a.Tenant == name })
 	if i < 0 {

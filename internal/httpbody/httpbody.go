@@ -23,8 +23,8 @@ const (
 	maxBeginning   = 64 << 10
 )
 
-// A bounded is a body that returns an *http.MaxBytesError at its bound.
-type bounded struct {
+// A boundedBody is a body that returns an *http.MaxBytesError at its bound.
+type boundedBody struct {
 	io.ReadCloser
 	whole io.ReadCloser // the body without a bound
 	bound int64
@@ -35,21 +35,21 @@ type bounded struct {
 
 // Bound bounds the body of a request, in bytes. It does nothing if the body is bounded already.
 func Bound(w http.ResponseWriter, r *http.Request, bytes int64) {
-	if _, is := r.Body.(*bounded); !is {
-		r.Body = &bounded{http.MaxBytesReader(w, r.Body, bytes), r.Body, bytes, w, r, nil}
+	if _, is := r.Body.(*boundedBody); !is {
+		r.Body = &boundedBody{http.MaxBytesReader(w, r.Body, bytes), r.Body, bytes, w, r, nil}
 	}
 }
 
 // Count makes Read call count with the number of bytes of each part of a bounded body. An error of
 // count ends the reading, and Read returns it.
 func Count(r *http.Request, count func(n int) error) {
-	if b, is := r.Body.(*bounded); is {
+	if b, is := r.Body.(*boundedBody); is {
 		b.count = count
 	}
 }
 
 // Read reads and counts a part of the body.
-func (b *bounded) Read(p []byte) (int, error) {
+func (b *boundedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if b.count != nil && n > 0 {
 		if over := b.count(n); over != nil {
@@ -65,7 +65,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 // that asks before it sends a body that is too large (RFC 9110 §10.1.1) is answered before it sends
 // it.
 func Read(r *http.Request) ([]byte, error) {
-	b, is := r.Body.(*bounded)
+	b, is := r.Body.(*boundedBody)
 	if !is {
 		panic("payload: the body has no bound")
 	}
@@ -89,7 +89,7 @@ func Read(r *http.Request) ([]byte, error) {
 }
 
 // refuse returns the result of Read for a body whose length in the header exceeds the bound.
-func (b *bounded) refuse(r *http.Request) (beginning []byte, err error) {
+func (b *boundedBody) refuse(r *http.Request) (beginning []byte, err error) {
 	if r.Header.Get("Expect") == "" {
 		b.speedUp()
 		beginning, _ = io.ReadAll(io.LimitReader(b.whole, maxBeginning)) // a body that is cut off has a shorter beginning
@@ -100,24 +100,24 @@ func (b *bounded) refuse(r *http.Request) (beginning []byte, err error) {
 
 // discard reads and discards the rest of the body. If the rest exceeds the bounds, the connection
 // is closed with the answer.
-func (b *bounded) discard() {
+func (b *boundedBody) discard() {
 	if _, err := io.CopyN(io.Discard, b.whole, maxDiscard); !errors.Is(err, io.EOF) {
 		StopReading(b.w, b.r)
 	}
 }
 
-// StopReading prepares an answer after which no more of the body is read. Over HTTP/1 the connection is
-// then closed, because the next request follows the body. Over HTTP/2 only the stream ends, because
-// others share the connection.
+// StopReading prepares an answer after which no more of the body is read. Over HTTP/1 the
+// connection is then closed, because the next request follows the body. Over HTTP/2 only the stream
+// ends, because others share the connection.
 func StopReading(w http.ResponseWriter, r *http.Request) {
 	if r.ProtoMajor < 2 {
 		w.Header().Set("Connection", "close")
 	}
 }
 
-// speedUp sets a deadline for the rest of the body. It ignores connections without deadlines, such as
-// a body in memory.
-func (b *bounded) speedUp() {
+// speedUp sets a deadline for the rest of the body. It ignores connections without deadlines, such
+// as a body in memory.
+func (b *boundedBody) speedUp() {
 	_ = http.NewResponseController(b.w).SetReadDeadline(time.Now().Add(discardTimeout))
 }
 

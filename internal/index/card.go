@@ -202,64 +202,6 @@ func slugs(texts []string) []string {
 	return slices.Clip(all)
 }
 
-// card writes a card; c may be nil. Its flags say, from the lowest bit, that there is one, that it
-// has a project of its own, and that rare fields follow.
-func (w *imageWriter) card(c *Card) {
-	w.flags(c != nil, c != nil && c.ownProject, c != nil && c.rare != nil)
-	if c == nil {
-		return
-	}
-	w.raw(c.Title)
-	w.raw(c.Date)
-	w.text(c.project)
-	w.textList(c.Tags)
-	w.count(len(c.Words))
-	for _, s := range c.Words {
-		w.raw(s)
-	}
-	if c.rare == nil {
-		return
-	}
-	for _, s := range c.rare.texts() {
-		w.text(*s)
-	}
-	w.textList(c.rare.entities)
-}
-
-// textList writes the length and the elements of a list, whose texts are shared with other notes.
-func (w *imageWriter) textList(list []string) {
-	w.count(len(list))
-	for _, s := range list {
-		w.text(s)
-	}
-}
-
-// card reads a card that imageWriter.card wrote; nil if that was nil. Title, date and words are
-// unique texts in most notes, so they are stored in place; the other texts are shared.
-func (b *blockReader) card() *Card {
-	flags := b.flags()
-	if flags&1 == 0 {
-		return nil
-	}
-	c := b.slabs.cards.allocOne()
-	*c = Card{Title: b.raw(), Date: b.raw(), project: b.word(), ownProject: flags&2 != 0}
-	c.Tags = b.words()
-	if n := b.count(1); n > 0 {
-		c.Words = make([]string, n)
-		for i := range c.Words {
-			c.Words[i] = b.raw()
-		}
-	}
-	if flags&4 != 0 {
-		c.rare = b.slabs.rareCards.allocOne()
-		for _, s := range c.rare.texts() {
-			*s = b.word()
-		}
-		c.rare.entities = b.words()
-	}
-	return c
-}
-
 // size returns about how many bytes of memory a card takes.
 func (c *Card) size() int {
 	if c == nil {

@@ -1,198 +1,318 @@
 package index
 
 import (
-	"maps"
 	"slices"
+	"strings"
 
+	"github.com/rookeryhq/rookery/internal/imagecode"
 	"github.com/rookeryhq/rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// notes writes the files in blocks. The length of each block comes before it, in four bytes.
-func (w *imageWriter) notes() {
-	for files := range slices.Chunk(w.x.files.Values(), blockFiles) {
-		w.b = appendNumber(w.b, 0)
-		start := len(w.b)
-		for _, f := range files {
-			w.file(f)
+// A coder encodes or decodes the records of an image. Exactly one of w and r is set. Each method
+// describes a record for both directions: the order of its calls is the order of the members in the
+// image, which is part of the format; see ImageFormat. The minimum sizes of elements bound the
+// memory that a damaged number of elements can allocate.
+//
+// The blocks of an image are decoded by several goroutines. Each has a coder and slabs of its own,
+// and they share the lists of times, mentions and values, which are complete by then.
+type coder struct {
+	imagecode.Coder
+	w     *imageWriter
+	r     *imageReader
+	pools *pools
+	slabs *slabs
+}
+
+// word codes texts as their numbers. It is for texts that occur often: types, tags, names of fields
+// and of entries. Texts that rarely occur twice are coded by Text.
+func (c *coder) word(all ...*string) {
+	for _, s := range all {
+		if c.w != nil {
+			n := c.w.textNumber(*s)
+			c.Natural(&n)
+		} else {
+			*s = c.r.text(&c.Coder)
 		}
-		// The length was not known before the files were written. It overwrites the zero before
-		// them.
-		appendNumber(w.b[:start-4], len(w.b)-start)
-		w.cutLarge()
 	}
 }
 
-// file writes a file: its size, digest, place in the log and version, a byte of flags, and then the
-// folder and the note in it, if it has one. blockReader.readFile lists the meanings of the flags.
-func (w *imageWriter) file(f *File) {
-	w.count(f.Size)
-	w.b = append(w.b, f.Digest[:]...)
-	w.uint(f.Body.Run)
-	w.int(f.Body.Part)
-	w.uint(f.Version)
+// words codes a list of such texts.
+func (c *coder) words(lists ...*[]string) {
+	for _, all := range lists {
+		for i := range imagecode.List(&c.Coder, all, 1, c.slabs.words.alloc) {
+			c.word(&(*all)[i])
+		}
+	}
+}
+
+// days codes a list of dates.
+func (c *coder) days(all *[]vault.Date) {
+	for i := range imagecode.List(&c.Coder, all, 1, nil) {
+		c.word((*string)(&(*all)[i]))
+	}
+}
+
+// scope codes the position of a section, less than sections, or -1 for the note. A decoder fails
+// for any other number, because the position is used as an index without another check.
+func (c *coder) scope(v *int, sections int) {
+	if c.Int(v); c.Decodes() && (*v < -1 || *v >= sections) {
+		c.Fail()
+		*v = -1
+	}
+}
+
+// natural32 codes a number that must not be negative.
+func (c *coder) natural32(v *int32) {
+	n := int(*v)
+	if c.Natural(&n); c.Decodes() {
+		*v = int32(n)
+	}
+}
+
+// file codes a file, except for its path: its size, digest, place in the log and version, a byte of
+// flags, and then the folder and the note in it, if it has one. A hidden note is coded like any
+// other, but is not the Note of its file.
+func (c *coder) file(f *File) {
+	c.Natural(&f.Size)
+	c.Raw(f.Digest[:])
+	c.Uint(&f.Body.Run)
+	c.Int(&f.Body.Part)
+	c.Uint(&f.Version)
 	n := f.parsed()
-	w.flags(n != nil, n != nil && n.Unindexed > 0, n != nil && n.Excluded, f.Folder != nil, f.Hidden != nil)
-	if f.Folder != nil {
-		w.folder(f.Folder)
+	isNote, isFolder, isHidden := n != nil, f.Folder != nil, f.Hidden != nil
+	isCrowded, isExcluded := isNote && n.Unindexed > 0, isNote && n.Excluded
+	c.Flags(&isNote, &isCrowded, &isExcluded, &isFolder, &isHidden)
+	if isFolder {
+		if c.Decodes() {
+			f.Folder = &Folder{}
+		}
+		c.folder(f.Folder)
 	}
-	if n == nil {
+	if !isNote {
 		return
 	}
-	if n.Unindexed > 0 {
-		w.count(n.Unindexed)
+	if c.Decodes() {
+		n = c.slabs.notes.allocOne()
+		n.File, n.ID, n.Excluded = f, strings.TrimSuffix(f.Path, ".md"), isExcluded
+		if f.Note = n; isHidden {
+			f.Hidden, f.Note = n, nil
+		}
 	}
-	w.count(n.Units)
-	w.note(n)
+	if isCrowded {
+		c.Natural(&n.Unindexed)
+	}
+	c.Natural(&n.Units)
+	c.note(n)
 }
 
-// note writes a note. The order of the calls is part of the format; see ImageFormat. Values that
-// the reader can compute from others are not written: the ID follows from the path, and the marks
-// from the types. Values that depend on the schema are written, because the reader does not have
-// the texts from which they could be computed.
-func (w *imageWriter) note(n *Note) {
-	w.node(&n.NodePart)
-	w.text(n.DeclaredType)
-	w.text(n.Type)
-	w.raw(n.Title)
-	w.raw(n.TitleSlug)
-	w.count(n.LineCount)
-	w.count(n.BodyStart)
-	w.count(n.BodyLine)
-	w.time(n.Created)
-	w.time(n.Modified)
-	w.problem(n.problem)
-	w.flags(n.Quarantine != nil)
-	w.fields(n.Fields)
-	w.facets(n.facets)
-	w.card(n.card)
-	w.count(len(n.Sections))
-	for i := range n.Sections {
-		w.section(&n.Sections[i])
+// note codes a note. Values that follow from others are not in the image: the ID follows from the
+// path, and the marks from the types. Values that depend on the schema are, because a decoder does
+// not have the texts from which they could be computed.
+func (c *coder) note(n *Note) {
+	c.node(&n.NodePart)
+	c.word(&n.DeclaredType, &n.Type)
+	c.Text(&n.Title, &n.TitleSlug)
+	c.Natural(&n.LineCount, &n.BodyStart, &n.BodyLine)
+	c.Time(&n.Created, &n.Modified)
+	c.problem(&n.problem)
+	isQuarantined := n.Quarantine != nil
+	if c.Flags(&isQuarantined); c.Decodes() && isQuarantined {
+		n.Quarantine = n.problem
 	}
-	w.pins(n.pins)
-	w.annotations(n)
-	w.refs(n.Refs)
-	w.links(n.Links)
-	w.tags(n.Tags)
-	w.blocks(n.Blocks)
-	w.textList(n.names)
-	w.textList(n.fieldNames)
-	w.count(len(n.fieldDays))
-	for _, day := range n.fieldDays {
-		w.text(string(day))
+	c.fields(&n.Fields)
+	c.facets(&n.facets)
+	c.card(&n.card)
+	c.sections(n)
+	c.pins(&n.pins)
+	c.annotations(n)
+	// After a failure, the lengths that markTypes relies on may not fit each other.
+	if c.Decodes() && !c.Failed() {
+		n.markTypes(c.slabs.marks.alloc(n.markCount()))
+	}
+	c.refs(n)
+	c.links(n)
+	c.tags(&n.Tags, len(n.Sections))
+	imagecode.Map(&c.Coder, &n.Blocks, 2, func(id *string, line *int) {
+		c.Text(id)
+		c.Int(line)
+	})
+	c.words(&n.names, &n.fieldNames)
+	c.days(&n.fieldDays)
+}
+
+// node codes the parts of a note, a section or a folder that belong to its node.
+func (c *coder) node(p *NodePart) {
+	c.Raw(p.UID[:])
+	c.natural32(&p.BodyBytes)
+	c.Flags(&p.Embeds)
+}
+
+// folder codes the description of a folder from its own file.
+func (c *coder) folder(f *Folder) {
+	c.node(&f.NodePart)
+	c.word(&f.DeclaredType)
+	c.Text(&f.Title)
+	c.fields(&f.Fields)
+	c.tags(&f.Tags, 0)
+	c.Time(&f.Created, &f.Modified)
+	c.problem(&f.Problem)
+}
+
+// problem codes a parse error, which can be nil.
+func (c *coder) problem(p **markdown.Problem) {
+	if imagecode.Set(&c.Coder, p) {
+		c.Int(&(*p).Line)
+		c.Text(&(*p).Message)
 	}
 }
 
-// problem writes a parse error; p may be nil.
-func (w *imageWriter) problem(p *markdown.Problem) {
-	w.flags(p != nil)
-	if p != nil {
-		w.int(p.Line)
-		w.raw(p.Message)
+// fields codes a list of fields.
+func (c *coder) fields(all *[]Field) {
+	for i := range imagecode.List(&c.Coder, all, 3, c.slabs.fields.alloc) {
+		f := &(*all)[i]
+		c.word(&f.Name)
+		c.value(&f.Value, maxNesting)
+		c.Int(&f.Line)
 	}
 }
 
-// fields writes a list of fields.
-func (w *imageWriter) fields(all []Field) {
-	w.count(len(all))
-	for _, f := range all {
-		w.text(f.Name)
-		w.value(f.Value)
-		w.int(f.Line)
+// facets codes facets, which can be nil.
+func (c *coder) facets(p **Facets) {
+	if imagecode.Set(&c.Coder, p) {
+		f := *p
+		c.words(&f.Fields, &f.Tags, &f.Types, &f.Statuses)
 	}
 }
 
-// facets writes four lists; f may be nil.
-func (w *imageWriter) facets(f *Facets) {
-	w.flags(f != nil)
-	if f == nil {
+// card codes a card, which can be nil. Title, date and words are unique texts in most notes; the
+// other texts are shared.
+func (c *coder) card(p **Card) {
+	card := *p
+	set := card != nil
+	ownProject, isRare := set && card.ownProject, set && card.rare != nil
+	if c.Flags(&set, &ownProject, &isRare); !set {
 		return
 	}
-	for _, list := range [][]string{f.Fields, f.Tags, f.Types, f.Statuses} {
-		w.textList(list)
+	if c.Decodes() {
+		card = c.slabs.cards.allocOne()
+		if *p, card.ownProject = card, ownProject; isRare {
+			card.rare = c.slabs.rareCards.allocOne()
+		}
+	}
+	c.Text(&card.Title, &card.Date)
+	c.word(&card.project)
+	c.words(&card.Tags)
+	for i := range imagecode.List(&c.Coder, &card.Words, 1, nil) {
+		c.Text(&card.Words[i])
+	}
+	if isRare {
+		c.word(card.rare.texts()...)
+		c.words(&card.rare.entities)
 	}
 }
 
-// section writes a section. The values of a node follow only if the section is one.
-func (w *imageWriter) section(s *Section) {
-	w.raw(s.Slug)
-	w.raw(s.Title)
-	w.int(s.Level)
-	w.text(s.DeclaredType)
-	w.text(s.Type)
-	w.fields(s.Fields)
-	for _, n := range []int{s.Parent, s.Line, s.LineEnd, s.SubtreeEnd, s.declarationLines[0], s.declarationLines[1]} {
-		w.int(n)
+// sections codes the sections of a note.
+func (c *coder) sections(n *Note) {
+	for i := range imagecode.List(&c.Coder, &n.Sections, 30, c.slabs.sections.alloc) {
+		s := &n.Sections[i]
+		if c.Decodes() {
+			s.number = i
+		}
+		c.section(s)
 	}
-	w.timesOf(s.Times)
-	w.b = append(w.b, s.ownDigest[:]...)
-	if w.flags(s.Top, s.pinned); !s.Top {
+}
+
+// section codes a section, whose number is known. The values of a node follow only if the section
+// is one: then the flag Top is set. The position of a parent must be less than the number, so
+// damaged parents cannot form a circle.
+func (c *coder) section(s *Section) {
+	c.Text(&s.Slug, &s.Title)
+	c.Int(&s.Level)
+	c.word(&s.DeclaredType, &s.Type)
+	c.fields(&s.Fields)
+	c.scope(&s.Parent, s.number)
+	c.Int(&s.Line, &s.LineEnd, &s.SubtreeEnd, &s.declarationLines[0], &s.declarationLines[1])
+	c.times(&s.Times)
+	c.Raw(s.ownDigest[:])
+	if c.Flags(&s.Top, &s.pinned); !s.Top {
 		return
 	}
-	w.node(&s.NodePart)
-	w.int(int(s.TopParent))
-	w.uint(s.body)
-}
-
-// node writes the parts of a note, a section or a folder that belong to its node.
-func (w *imageWriter) node(p *NodePart) {
-	w.b = append(w.b, p.UID[:]...)
-	w.count(int(p.BodyBytes))
-	w.flags(p.Embeds)
-}
-
-// folder writes the description of a folder.
-func (w *imageWriter) folder(f *Folder) {
-	w.node(&f.NodePart)
-	w.text(f.DeclaredType)
-	w.raw(f.Title)
-	w.fields(f.Fields)
-	w.tags(f.Tags)
-	w.time(f.Created)
-	w.time(f.Modified)
-	w.problem(f.Problem)
-}
-
-// pins writes pins, sorted by line so that equal notes have equal images.
-func (w *imageWriter) pins(pins map[int]string) {
-	w.count(len(pins))
-	for _, line := range slices.Sorted(maps.Keys(pins)) {
-		w.int(line)
-		w.raw(pins[line])
+	c.node(&s.NodePart)
+	parent := int(s.TopParent)
+	if c.scope(&parent, s.number); c.Decodes() {
+		s.TopParent = int32(parent)
 	}
+	c.Uint(&s.body)
 }
 
-// refs writes references, with each line as the difference to the previous one, which is a small
-// number and takes one byte.
-func (w *imageWriter) refs(all []Ref) {
-	w.count(len(all))
+// pins codes the pins of a note by line.
+func (c *coder) pins(all *map[int]string) {
+	imagecode.Map(&c.Coder, all, 2, func(line *int, pin *string) {
+		c.Int(line)
+		c.Text(pin)
+	})
+}
+
+// refs codes the references of a note. Each line is the difference to the previous one, which is a
+// small number and takes one byte.
+func (c *coder) refs(n *Note) {
 	line := 0
-	for _, r := range all {
-		w.flags(r.InField, r.Bare, r.Form == markdown.Embed, r.Form == markdown.MarkdownLink)
-		w.mention(r.Mention)
-		w.text(r.Field)
-		w.int(r.Line - line)
-		w.int(r.Position)
-		w.int(r.Scope)
-		line = r.Line
+	for i := range imagecode.List(&c.Coder, &n.Refs, 6, c.slabs.refs.alloc) {
+		r := &n.Refs[i]
+		embeds, isMarkdown := r.Form == markdown.Embed, r.Form == markdown.MarkdownLink
+		c.Flags(&r.InField, &r.Bare, &embeds, &isMarkdown)
+		switch {
+		case !c.Decodes():
+		case embeds:
+			r.Form = markdown.Embed
+		case isMarkdown:
+			r.Form = markdown.MarkdownLink
+		}
+		c.mention(&r.Mention)
+		c.word(&r.Field)
+		c.Delta(&r.Line, &line)
+		c.Int(&r.Position)
+		c.scope(&r.Scope, len(n.Sections))
 	}
 }
 
-// tags writes a list of tags.
-func (w *imageWriter) tags(all []Tag) {
-	w.count(len(all))
-	for _, t := range all {
-		w.text(t.Name)
-		w.int(t.Line)
-		w.int(t.Scope)
+// schemes lists the schemes of links by the numbers that they have in images.
+var schemes = []string{markdown.SchemeFile, markdown.SchemeURL, markdown.SchemeOther}
+
+// links codes the links of a note, with each line as in refs. A decoder fails for an unknown
+// scheme.
+func (c *coder) links(n *Note) {
+	line := 0
+	for i := range imagecode.List(&c.Coder, &n.Links, 8, nil) {
+		l := &n.Links[i]
+		flags := byte(slices.Index(schemes, l.Scheme)) << 1
+		if l.Image {
+			flags |= 1
+		}
+		if c.Byte(&flags); int(flags>>1) >= len(schemes) {
+			c.Fail()
+			return
+		}
+		if c.Decodes() {
+			l.Image, l.Scheme = flags&1 != 0, schemes[flags>>1]
+		}
+		c.Text(&l.Target, &l.Display, &l.Ext)
+		c.Delta(&l.Line, &line)
+		size := l.Span.End - l.Span.Start
+		if c.Int(&l.Span.Start, &size); c.Decodes() {
+			l.Span.End = l.Span.Start + size
+		}
+		c.scope(&l.Scope, len(n.Sections))
 	}
 }
 
-// blocks writes the ids of blocks with their lines, sorted by id.
-func (w *imageWriter) blocks(all map[string]int) {
-	w.count(len(all))
-	for _, id := range slices.Sorted(maps.Keys(all)) {
-		w.raw(id)
-		w.int(all[id])
+// tags codes the tags of a file that has this number of sections.
+func (c *coder) tags(all *[]Tag, sections int) {
+	for i := range imagecode.List(&c.Coder, all, 3, c.slabs.tags.alloc) {
+		t := &(*all)[i]
+		c.word(&t.Name)
+		c.Int(&t.Line)
+		c.scope(&t.Scope, sections)
 	}
 }

@@ -5,7 +5,9 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 
+	"github.com/rookeryhq/rookery/internal/imagecode"
 	"github.com/rookeryhq/rookery/internal/memory"
 )
 
@@ -22,9 +24,7 @@ type imageReader struct {
 	otherTexts  texts     // texts that are not names of entries
 	traitOwners ownerList // ids of traits
 	uidOwners   ownerList // keys of UIDs
-	times       []Times
-	mentions    []Mention
-	traitValues []TraitValue // TraitValues, by number
+	shared      pools
 	files       []*File
 }
 
@@ -65,14 +65,25 @@ func (r *imageReader) sum(s fileSums) {
 // read builds the index and reports whether the image is valid. It reads the shared values first,
 // because the parts of the second group refer to them. The parts of a group are read concurrently.
 func (r *imageReader) read() bool {
-	r.x = Empty()
+	r.x, r.shared = Empty(), newPools()
 	if !r.open() {
 		return false
 	}
-	r.x.entries, r.x.traitIDs, r.x.uids = newEntries(&r.entries), newTraitOwners(r.traitOwners), newTraitOwners(r.uidOwners)
+	r.x.entries = newEntries(&r.entries)
+	r.x.traitIDs, r.x.uids = newTraitOwners(r.traitOwners), newTraitOwners(r.uidOwners)
 	for _, next := range [][]func(){
-		{r.readState, r.readTimes, r.readMentions, r.readTraitValues},
-		{r.readNotes, r.readCounts, r.readImportedTimes, r.readMemories, r.readFolders},
+		{
+			r.readState,
+			func() { r.part(partTimes, func(c *coder) { r.shared.times.read(c, 8) }) },
+			func() { r.part(partMentions, func(c *coder) { r.shared.mentions.read(c, 16) }) },
+			func() { r.part(partTraitValues, func(c *coder) { r.shared.traitValues.read(c, 16) }) },
+		},
+		{
+			r.readNotes, r.readMemories,
+			func() { r.part(partCounts, func(c *coder) { c.counts(r.x) }) },
+			func() { r.part(partImportedTimes, func(c *coder) { c.importedTimes(r.x) }) },
+			func() { r.part(partFolders, func(c *coder) { c.folders(r.x) }) },
+		},
 	} {
 		r.each(next...)
 		if r.damaged.Load() {
@@ -111,12 +122,16 @@ func (r *imageReader) each(functions ...func()) {
 	all.Wait()
 }
 
-// part returns a scanner of a part.
-func (r *imageReader) part(part int) *scanner { return &scanner{s: r.parts[part]} }
+// decoder returns a coder that decodes a part of the image, or a part of that.
+func (r *imageReader) decoder(image string, own *slabs) coder {
+	return coder{Coder: imagecode.NewDecoder(image), r: r, pools: &r.shared, slabs: own}
+}
 
-// end records the image as damaged unless s read its whole input without failure.
-func (r *imageReader) end(s *scanner) {
-	if !s.done() {
+// part decodes a part of the image with read. It records the image as damaged unless read reads the
+// whole part without failure.
+func (r *imageReader) part(part int, read func(*coder)) {
+	c := r.decoder(r.parts[part], &slabs{})
+	if read(&c); !c.Done() {
 		r.damaged.Store(true)
 	}
 }
@@ -131,126 +146,25 @@ func (r *imageReader) readMemories() {
 	r.x.memories = x
 }
 
-// readState reads the version, the totals and the settings. The texts of the settings are parsed
-// again. Things, Unindexed and Counted of the totals are not in the image; see fileSums.
+// readState reads the version, the totals and the settings, whose texts are parsed again.
 func (r *imageReader) readState() {
-	s := r.part(partState)
-	defer r.end(s)
-	r.x.version, r.x.time = s.uint(), s.time()
-	t := &r.x.totals
-	for _, n := range []*int{&t.Notes, &t.Sections, &t.Traits, &t.Refs} {
-		*n = s.natural()
-	}
-	t.Bytes, t.Quarantined = int64(s.natural()), s.natural()
-	r.x.notesVersion = s.uint()
-	texts := settingTexts{schema: s.raw(), raven: s.raw(), rookery: s.raw(), obsidianDaily: s.raw(),
-		obsidianTemplates: s.raw()}
+	var texts settingTexts
+	r.part(partState, func(c *coder) { c.state(r.x, &texts) })
 	r.x.settings = r.x.read(texts)
-}
-
-// readFolders reads the version of each folder.
-func (r *imageReader) readFolders() {
-	s := r.part(partFolders)
-	defer r.end(s)
-	for range s.count(2) {
-		r.x.folderVersions.Load(s.raw(), s.uint())
-	}
-}
-
-// readTimes reads the distinct Times. The part has no count: it ends with the last one.
-func (r *imageReader) readTimes() {
-	s := r.part(partTimes)
-	defer r.end(s)
-	r.times = make([]Times, 0, len(s.s)/8)
-	for s.at < len(s.s) {
-		r.times = append(r.times, Times{s.time(), s.time()})
-	}
-	r.times = clip(r.times)
-}
-
-// clip returns list without its unused capacity, if that is more than an eighth of the whole.
-func clip[T any](list []T) []T {
-	if room := cap(list) - len(list); room <= cap(list)/8 {
-		return list
-	}
-	return append(make([]T, 0, len(list)), list...)
 }
 
 // text reads the number of a text and returns the text. Numbers below the number of names are names
 // of entries; the others follow. Many texts of notes, such as tags and types, are equal to a name
 // without its kind; those are among the others.
-func (r *imageReader) text(s *scanner) string {
-	n := s.below(r.entries.names.len() + r.otherTexts.len())
-	switch named := r.entries.names.len(); {
-	case s.failed:
+func (r *imageReader) text(c *imagecode.Coder) string {
+	n, names := 0, r.entries.names.len()
+	switch c.Index(&n, names+r.otherTexts.len()); {
+	case c.Failed():
 		return ""
-	case n < named:
+	case n < names:
 		return r.entries.names.at(n)
-	default:
-		return r.otherTexts.at(n - named)
 	}
-}
-
-// readMentions reads the distinct Mentions.
-func (r *imageReader) readMentions() {
-	s := r.part(partMentions)
-	defer r.end(s)
-	r.mentions = make([]Mention, 0, len(s.s)/16)
-	for s.at < len(s.s) {
-		r.mentions = append(r.mentions, Mention{s.raw(), s.raw(), r.text(s)})
-	}
-	r.mentions = clip(r.mentions)
-}
-
-// readTraitValues reads the distinct TraitValues.
-func (r *imageReader) readTraitValues() {
-	s := r.part(partTraitValues)
-	defer r.end(s)
-	r.traitValues = make([]TraitValue, 0, len(s.s)/16)
-	for s.at < len(s.s) {
-		flags := s.flags()
-		says := TraitValue{Defined: flags&1 != 0, Task: flags&2 != 0, Type: r.text(s), Raw: s.raw()}
-		says.value, says.entry = s.value(maxNesting), r.text(s)
-		says.days = r.days(s)
-		r.traitValues = append(r.traitValues, says)
-	}
-	r.traitValues = clip(r.traitValues)
-}
-
-// readCounts reads the counts by name.
-func (r *imageReader) readCounts() {
-	s := r.part(partCounts)
-	defer r.end(s)
-	for range s.count(2) {
-		r.x.counts.Load(r.text(s), s.natural())
-	}
-}
-
-// readImportedTimes reads the times from audit logs, by the id of the note.
-func (r *imageReader) readImportedTimes() {
-	s := r.part(partImportedTimes)
-	defer r.end(s)
-	for range s.count(10) {
-		id, told := s.raw(), importedTimes{span: s.span()}
-		if n := s.count(9); n > 0 {
-			told.sections = make(map[string]span, n)
-			for range n {
-				fragment := s.raw()
-				told.sections[fragment] = s.span()
-			}
-		}
-		for range s.count(13) {
-			told.traits = append(told.traits, r.loggedTrait(s))
-		}
-		r.x.importedTimes.Load(id, told)
-	}
-}
-
-// loggedTrait reads one trait from an audit log.
-func (r *imageReader) loggedTrait(s *scanner) loggedTrait {
-	return loggedTrait{
-		id: s.raw(), typ: r.text(s), parent: s.raw(), text: s.raw(), line: s.int(), span: s.span(),
-	}
+	return r.otherTexts.at(n - names)
 }
 
 // addFiles adds the files, their rows, and the traits that claim a pin to the index.
@@ -280,17 +194,18 @@ func compactTree[V any](t *tree[V]) {
 
 // blocks returns the blocks of files, without reading them; nil if a length is invalid. Each is
 // four bytes of length, then the files.
-func (r *imageReader) blocks() []string {
-	s := r.part(partNotes)
-	defer r.end(s)
-	var blocks []string
-	for s.at < len(s.s) {
-		length := s.bytes(4)
-		if s.failed {
-			return nil
+func (r *imageReader) blocks() (blocks []string) {
+	r.part(partNotes, func(c *coder) {
+		for c.Left() > 0 {
+			var length, block string
+			if c.Sized(&length, 4); c.Failed() {
+				blocks = nil
+				return
+			}
+			c.Sized(&block, numbers(length).at(0))
+			blocks = append(blocks, block)
 		}
-		blocks = append(blocks, s.bytes(numbers(length).at(0)))
-	}
+	})
 	return blocks
 }
 
@@ -309,9 +224,77 @@ func (r *imageReader) readNotes() {
 		own := &slabs{}
 		for i := int(next.Add(1)) - 1; i < len(blocks) && !r.damaged.Load(); i = int(next.Add(1)) - 1 {
 			first := i * blockFiles
-			b := blockReader{imageReader: r, scanner: scanner{s: blocks[i]}, slabs: own}
-			b.files(r.files[first:min(first+blockFiles, len(r.files))], first)
+			c := r.decoder(blocks[i], own)
+			r.readFiles(&c, r.files[first:min(first+blockFiles, len(r.files))], first)
 		}
 	}
 	r.each(slices.Repeat([]func(){work}, runtime.GOMAXPROCS(0))...)
+}
+
+// readFiles reads the files of a block into files. first is the position of the first one in the
+// list of paths. If the block is damaged, it marks the image as damaged and leaves the rest of
+// files nil.
+func (r *imageReader) readFiles(c *coder, files []*File, first int) {
+	var sum fileSums
+	for i := range files {
+		f := c.slabs.files.allocOne()
+		f.Path = r.entries.paths.at(first + i)
+		if c.file(f); c.Failed() {
+			break
+		}
+		files[i] = f
+		sum.add(f)
+	}
+	if r.sum(sum); !c.Done() {
+		r.damaged.Store(true)
+	}
+}
+
+// slabBytes is the largest size of a piece of a slab, in bytes, unless one list is longer: the heap
+// gives a piece of this size a span of its own.
+const slabBytes = 64 << 10
+
+// A slab allocates lists from larger pieces of memory. Lists that are allocated one by one fill
+// gaps of the heap, and keep the memory around them from being freed. A piece is freed when no list
+// in it is used any more, so a slab must contain values that live equally long, such as the notes
+// of one image. It must be used by one goroutine at a time. The zero value is ready to use.
+type slab[T any] struct {
+	free []T
+	last int // number of items of the last piece
+}
+
+// alloc returns a list of n zero values; nil for 0. Its capacity is n, so append copies it.
+func (s *slab[T]) alloc(n int) []T {
+	if n == 0 {
+		return nil
+	}
+	if n > len(s.free) {
+		most := max(slabBytes/int(unsafe.Sizeof(*new(T))), 1)
+		s.last = max(min(2*s.last, most), n, 8)
+		s.free = make([]T, s.last)
+	}
+	list := s.free[:n:n]
+	s.free = s.free[n:]
+	return list
+}
+
+// allocOne returns a pointer to one zero value.
+func (s *slab[T]) allocOne() *T { return &s.alloc(1)[0] }
+
+// slabs are the slabs for the parts of notes. Each goroutine that reads an image has its own.
+type slabs struct {
+	files       slab[File]
+	notes       slab[Note]
+	sections    slab[Section]
+	fields      slab[Field]
+	annotations slab[Trait]
+	pointers    slab[*Trait]
+	traitValues slab[*TraitValue]
+	marks       slab[byte]
+	places      slab[Place]
+	refs        slab[Ref]
+	tags        slab[Tag]
+	cards       slab[Card]
+	rareCards   slab[rareCard]
+	words       slab[string]
 }

@@ -5,37 +5,78 @@ import (
 	"strings"
 )
 
-// annotations writes the annotations of a note. The place of each is written only if it differs
-// from that of the annotation before it. An id is written as its number if this file owns it in the
-// lookup of ids; an id that is also used in another note may not be owned by this file, and is then
-// written as a text.
-func (w *imageWriter) annotations(n *Note) {
-	all := n.Annotations
-	w.count(len(all))
-	w.count(countPlaces(all))
-	file, line, position := w.files[n.Path], 0, 0
-	for i, t := range all {
-		moved := i == 0 || !samePlace(all[i-1], t)
-		// Most ids are owned by the file, and need no text of their own.
-		id, held := w.traitOwners.find(t.ID, file)
-		w.flags(moved, t.Field, t.claims, !held)
+// annotations codes the annotations of a note, of at least five bytes each. The place of each is
+// coded only if it differs from that of the annotation before it. An id is its number if this file
+// owns it in the lookup of ids; an id that is also used in another note may not be owned by this
+// file, and is then a text.
+//
+// A decoder allocates all places at once, so their number is coded too. The first annotation must
+// have a place of its own, and no more places may follow than that number.
+func (c *coder) annotations(n *Note) {
+	count, placed := c.Count(len(n.Annotations), 5), countPlaces(n.Annotations)
+	c.Natural(&placed)
+	var free []Place
+	file := 0
+	if c.w != nil {
+		file = c.w.files[n.Path]
+	} else if free = c.allocAnnotations(n, count, placed); c.Failed() {
+		return
+	}
+	line, position := 0, 0
+	for i, t := range n.Annotations {
+		moved, owned, id := false, false, 0
+		if c.w != nil {
+			moved = i == 0 || !samePlace(n.Annotations[i-1], t)
+			id, owned = c.w.traitOwners.find(t.ID, file)
+		}
+		isText := !owned // most ids are owned by the file, and need no text of their own
+		c.Flags(&moved, &t.Field, &t.claims, &isText)
+		switch {
+		case c.w != nil:
+		case moved && len(free) > 0:
+			t.Place, free = &free[0], free[1:]
+			t.Note = n
+		case moved || i == 0:
+			c.Fail()
+			return
+		default:
+			t.Place = n.Annotations[i-1].Place
+		}
 		if moved {
-			w.place(t.Place, line)
-			line = t.Line
+			c.place(t.Place, &line)
 		}
-		w.traitValue(t.TraitValue)
-		w.timesOf(t.Times)
-		if held {
-			w.count(id)
+		c.traitValue(&t.TraitValue)
+		c.times(&t.Times)
+		if isText {
+			c.word(&t.ID)
 		} else {
-			w.text(t.ID)
+			c.traitID(&t.ID, id)
 		}
-		w.int(t.Position - position)
-		position = t.Position
+		c.Delta(&t.Position, &position)
+		if c.Decodes() {
+			n.traitValues[i] = t.TraitValue
+		}
 	}
 }
 
-// countPlaces returns the number of places that annotations written in this order need.
+// allocAnnotations allocates the annotations of a decoded note, and returns that many places. It
+// fails if the numbers do not fit each other.
+func (c *coder) allocAnnotations(n *Note, count, placed int) []Place {
+	if placed > count || (placed == 0) != (count == 0) {
+		c.Fail()
+	}
+	if count == 0 || c.Failed() {
+		return nil
+	}
+	n.Annotations, n.traitValues = c.slabs.pointers.alloc(count), c.slabs.traitValues.alloc(count)
+	all := c.slabs.annotations.alloc(count)
+	for i := range all {
+		n.Annotations[i] = &all[i]
+	}
+	return c.slabs.places.alloc(placed)
+}
+
+// countPlaces returns the number of places that annotations in this order need.
 func countPlaces(all []*Trait) int {
 	n := 0
 	for i := range all {
@@ -49,27 +90,58 @@ func countPlaces(all []*Trait) int {
 // samePlace reports whether two consecutive annotations have equal places.
 func samePlace(a, b *Trait) bool { return a.Place == b.Place || *a.Place == *b.Place }
 
-// place writes a place. The line is written as the difference to before. The text is written as a
-// range of the content if it occurs in it.
-func (w *imageWriter) place(p *Place, before int) {
-	w.int(p.Line - before)
-	w.int(p.Scope)
-	w.raw(p.Checkbox)
-	if p.Content == p.Note.ID {
-		w.count(0)
-	} else {
-		w.count(1 + len(p.Content))
-		w.b = append(w.b, p.Content...)
+// traitID codes an id that the file owns as its number, which an encoder knows.
+func (c *coder) traitID(id *string, number int) {
+	if c.w != nil {
+		c.Natural(&number)
+		return
 	}
-	switch at := strings.Index(p.Content, p.ContentText); {
-	case p.ContentText == p.Content:
-		w.count(0)
-	case at < 0:
-		w.count(1)
-		w.raw(p.ContentText)
+	ids := c.r.traitOwners.ids
+	if c.Index(&number, ids.len()); !c.Failed() {
+		*id = ids.at(number)
+	}
+}
+
+// place codes a place, of which the note is known. line is that of the previous place. The content
+// has its length plus one before it, or 0 if it is the id of the note. The text is a range of the
+// content if it occurs in it.
+func (c *coder) place(p *Place, line *int) {
+	c.Delta(&p.Line, line)
+	c.scope(&p.Scope, len(p.Note.Sections))
+	c.Text(&p.Checkbox)
+	size := 1 + len(p.Content)
+	if p.Content == p.Note.ID {
+		size = 0
+	}
+	if c.Natural(&size); size > 0 {
+		c.Sized(&p.Content, size-1)
+	} else if c.Decodes() {
+		p.Content = p.Note.ID
+	}
+	at := 0
+	if p.ContentText != p.Content {
+		at = 2 + max(strings.Index(p.Content, p.ContentText), -1)
+	}
+	switch c.Natural(&at); {
+	case at == 1:
+		c.Text(&p.ContentText)
+	case at > 1:
+		c.part(&p.ContentText, p.Content, at-2)
+	case c.Decodes():
+		p.ContentText = p.Content
+	}
+}
+
+// part codes a text that begins at an offset of another one.
+func (c *coder) part(s *string, of string, at int) {
+	size := len(*s)
+	c.Natural(&size)
+	switch {
+	case !c.Decodes():
+	case at > len(of) || size > len(of)-at:
+		c.Fail()
 	default:
-		w.count(2 + at)
-		w.count(len(p.ContentText))
+		*s = of[at : at+size]
 	}
 }
 
@@ -114,88 +186,4 @@ func (h *ownedIDs) find(id string, file int) (number int, held bool) {
 		return 0, false
 	}
 	return own[i], true
-}
-
-// minAnnotation is the smallest number of bytes of an annotation in an image.
-const minAnnotation = 5
-
-// annotations reads the annotations of a note. It allocates all places at once, so their number is
-// stored too. The first annotation must have a place of its own, and no more places may follow than
-// that number: otherwise the image is damaged.
-func (b *blockReader) annotations(n *Note) {
-	count := b.count(minAnnotation)
-	placed := b.natural()
-	if placed > count || (placed == 0) != (count == 0) {
-		b.fail()
-	}
-	if count == 0 || b.failed {
-		return
-	}
-	all, places := b.slabs.annotations.alloc(count), b.slabs.places.alloc(placed)[:0]
-	n.Annotations, n.traitValues = b.slabs.pointers.alloc(count), b.slabs.traitValues.alloc(count)
-	line, position := 0, 0
-	for i := range all {
-		flags := b.flags()
-		if flags&1 != 0 && len(places) < placed {
-			places = append(places, b.place(n, line))
-			line = places[len(places)-1].Line
-		} else if flags&1 != 0 || len(places) == 0 {
-			b.fail()
-			return
-		}
-		t := &all[i]
-		t.Place = &places[len(places)-1]
-		t.Field, t.claims = flags&2 != 0, flags&4 != 0
-		b.traitValue(t)
-		if named := flags&8 == 0; named {
-			t.ID = b.id()
-		} else {
-			t.ID = b.word()
-		}
-		position += b.int()
-		t.Position = position
-		n.Annotations[i], n.traitValues[i] = t, t.TraitValue
-	}
-}
-
-// traitValue reads the TraitValue and the times of an annotation.
-func (b *blockReader) traitValue(t *Trait) {
-	said := b.below(len(b.traitValues))
-	if b.failed {
-		t.TraitValue = &TraitValue{}
-		return
-	}
-	t.TraitValue = &b.traitValues[said]
-	t.Times = b.timesOf()
-}
-
-// id reads the number of an id and returns the id.
-func (b *blockReader) id() string {
-	n := b.below(b.traitOwners.ids.len())
-	if b.failed {
-		return ""
-	}
-	return b.traitOwners.ids.at(n)
-}
-
-// place reads a place in the note n. before is the line of the previous place.
-func (b *blockReader) place(n *Note, before int) Place {
-	p := Place{Note: n, Line: before + b.int(), Scope: b.scope(len(n.Sections)), Checkbox: b.raw(), Content: n.ID}
-	if size := b.natural(); size > 0 {
-		p.Content = b.bytes(size - 1)
-	}
-	switch at := b.natural(); at {
-	case 0:
-		p.ContentText = p.Content
-	case 1:
-		p.ContentText = b.raw()
-	default:
-		size := b.natural()
-		if at -= 2; at > len(p.Content) || size > len(p.Content)-at {
-			b.fail()
-			return p
-		}
-		p.ContentText = p.Content[at : at+size]
-	}
-	return p
 }

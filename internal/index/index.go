@@ -25,11 +25,11 @@
 //   - The files of the commit are parsed (read.go). That depends on nothing but the texts, so
 //     several files are parsed at once; a Builder also parses the next commits (build.go).
 //   - If the commit changes a file of settings, the notes that the change affects are found by
-//     entries and renewed (resettle.go). Only the parts that depend on the schema are computed
+//     entries and renewed (reapply.go). Only the parts that depend on the schema are computed
 //     again; no text is parsed.
 //   - Each changed note gets the parts that depend on the schema (applyschema.go), and its traits
 //     and nodes get their ids and times: those that the commit contains, those of the same thing in
-//     the note before, or new ones (identity.go, node.go, importedtimes.go, past.go).
+//     the note before, or new ones (identity.go, node.go, importedtimes.go, notetimes.go).
 //   - Ids that notes claim with `@id(…)` are given to their owners (pin.go).
 //   - applyLookups compares the names of each changed file before and after, and writes the
 //     difference to the entries and the counts (applylookups.go).
@@ -42,8 +42,8 @@
 //
 // The files that answer queries are named for their subject: object.go, trait.go, traitset.go,
 // task.go, tag.go, date.go, facet.go, row.go and node.go list things; resolve.go, lookup.go,
-// name.go and fragment.go find the object of a reference; backlink.go, mentioning.go and named.go
-// go the other way; nearest.go suggests ids. walk.go has the iteration over entries that they
+// name.go and fragment.go find the object of a reference; backlink.go goes
+// the other way; nearest.go suggests ids. walk.go has the iteration over entries that they
 // share. Lists are sorted by path and continue after a Location, so that a page of a list costs no
 // more than its length.
 //

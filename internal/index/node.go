@@ -2,7 +2,6 @@ package index
 
 import (
 	"encoding/binary"
-	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -503,17 +502,6 @@ func (x *Index) FolderVersion(dir string) uint64 {
 
 // NotesVersion returns the version that last changed a note or the file of a folder.
 func (x *Index) NotesVersion() uint64 { return x.notesVersion }
-
-// FolderPaths yields the paths of the folders after a path, each with a slash at the end, sorted
-// bytewise. The vault is not among them. A folder exists if a note, or the file of a folder, is in
-// it or below it.
-func (x *Index) FolderPaths(after string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		x.folderVersions.Ascend(after, func(dir string, _ uint64) bool {
-			return dir == after || dir == "" || yield(dir)
-		})
-	}
-}
 
 // inTree reports whether the file at a path makes its folder exist: a note, or the file of a
 // folder.

@@ -150,7 +150,8 @@ type objects struct {
 	sealed bool                   // tags are no MD5, as those of objects that S3 encrypts
 }
 
-// List yields objects with the time at which they were put, and the MD5 of their bytes as their tag.
+// List yields objects with the time at which they were put, and the MD5 of their bytes as their
+// tag.
 func (o *objects) List(ctx context.Context, prefix string) iter.Seq2[blob.Object, error] {
 	return func(yield func(blob.Object, error) bool) {
 		for object, err := range o.Bucket.List(ctx, prefix) {
@@ -208,7 +209,8 @@ func (o *objects) Take(ctx context.Context, key string, t blob.Tag) error {
 	return o.Bucket.Delete(ctx, key)
 }
 
-// A bed is a vault whose notes are in a bucket, with an agent that writes to its log, and a process that follows that.
+// A bed is a vault whose notes are in a bucket, with an agent that writes to its log, and a process
+// that follows that.
 type bed struct {
 	db     table.Table
 	bucket blob.Bucket
@@ -277,7 +279,8 @@ func (b *bed) ask(_ context.Context, after time.Duration) error {
 	return nil
 }
 
-// write makes a commit of notes: path, text and so on; an empty text removes the note. Its files are not brought.
+// write makes a commit of notes: path, text and so on; an empty text removes the note. Its files
+// are not brought.
 func (b *bed) write(t *testing.T, pairs ...string) uint64 {
 	t.Helper()
 	r, err := b.agent.Update(t.Context(), eventlog.Call{Tool: "t"}, func(ctx context.Context, tx *repo.Tx) (any, error) {
@@ -302,7 +305,7 @@ func (b *bed) follow(t *testing.T) {
 	t.Helper()
 	f := stream.Followed{
 		Vault: b.vault(t, b.db), Files: b.notes, Now: b.now,
-		Fold: func(context.Context, time.Duration) error { return nil },
+		QueuePass: func(context.Context, time.Duration) error { return nil },
 	}
 	for more := true; more; {
 		var err error
@@ -419,7 +422,8 @@ func (b *bed) inFiles(t *testing.T) map[string]string {
 	return all
 }
 
-// agree requires that log and files have these texts, and nothing else, and that nothing is on its way.
+// agree requires that log and files have these texts, and nothing else, and that nothing is on its
+// way.
 func (b *bed) agree(t *testing.T, want map[string]string) {
 	t.Helper()
 	require.Equal(t, want, b.inLog(t))

@@ -31,8 +31,7 @@
 //   - restore.go writes files again from the log, for edits that are discarded and files that must
 //     stay.
 //   - sweep.go compares all files with the log from time to time, because events can be lost.
-//   - rollback.go makes the bucket follow a table that was restored to an earlier time; forget.go
-//     removes the items of an erased note.
+//   - rollback.go makes the bucket follow a table that was restored to an earlier time.
 package ingest
 
 import (

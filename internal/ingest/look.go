@@ -26,8 +26,8 @@ type view struct {
 	behind bool // the files are so far behind the log that outside edits cannot be recognised
 }
 
-// A fileState is the content of a file, or its absence, together with the result of comparing it with
-// the log.
+// A fileState is the content of a file, or its absence, together with the result of comparing it
+// with the log.
 type fileState struct {
 	path     string
 	gone     bool        // there is no file
@@ -79,7 +79,7 @@ func (v Vault) look(ctx context.Context, s snapshot, all []*fileState) (*view, e
 	}
 	w.behind = !stretch.Ended
 	for _, s := range all {
-		s.upToDate = s.upToDate || known.Ours(s.path, s.text, !s.gone)
+		s.upToDate = s.upToDate || known.Contains(s.path, s.text, !s.gone)
 	}
 	return w, nil
 }

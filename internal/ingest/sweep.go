@@ -302,7 +302,7 @@ func (s *sweep) judgeNew(ctx context.Context) error {
 		return err
 	}
 	for i, f := range sights {
-		if !f.gone && known.Ours(f.path, f.text, true) {
+		if !f.gone && known.Contains(f.path, f.text, true) {
 			s.addOutdated(f.path, index.DigestOf(f.text))
 		} else {
 			s.news = append(s.news, Change{Path: f.path, At: absent[i].Modified})
@@ -311,8 +311,8 @@ func (s *sweep) judgeNew(ctx context.Context) error {
 	return nil
 }
 
-// addOutdated adds a file that must be restored, unless it is a skipped file. text is the digest of its
-// present text, which alone may be overwritten.
+// addOutdated adds a file that must be restored, unless it is a skipped file. text is the digest of
+// its present text, which alone may be overwritten.
 func (s *sweep) addOutdated(path string, text index.Digest) {
 	if _, left := s.skipped[path]; left {
 		return

@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// renamed contains the headers of a function that a client gets under another name. This is
+// renamedHeaders contains the headers of a function that a client gets under another name. This is
 // documented for REST APIs, but not for HTTP APIs.
-var renamed = map[string]string{"Www-Authenticate": "X-Amzn-Remapped-Www-Authenticate"}
+var renamedHeaders = map[string]string{"Www-Authenticate": "X-Amzn-Remapped-Www-Authenticate"}
 
 // gatewayHeaders contains the headers that the gateway sets itself.
 var gatewayHeaders = map[string]bool{"Content-Length": true, "Date": true, "Server": true}
@@ -69,7 +69,7 @@ func setHeader(h http.Header, name, value string) {
 	if hopByHop[name] || gatewayHeaders[name] {
 		return
 	}
-	if other := renamed[name]; other != "" {
+	if other := renamedHeaders[name]; other != "" {
 		name = other
 	}
 	h.Set(name, value)

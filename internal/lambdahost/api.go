@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strconv"
@@ -102,7 +103,7 @@ func (e *environment) response(w http.ResponseWriter, r *http.Request) {
 // failure receives the error of a call: the function has returned an error or panicked, and its
 // runtime has noticed. The process goes on, and asks for the next event.
 func (e *environment) failure(w http.ResponseWriter, r *http.Request) {
-	if err := reported(w, r); err != nil {
+	if err := readError(w, r); err != nil {
 		e.accept(w, r, outcome{err: err})
 	}
 }
@@ -110,7 +111,7 @@ func (e *environment) failure(w http.ResponseWriter, r *http.Request) {
 // initFailure receives the error of a start, after which the process ends; it is killed if it does
 // not. Calls that wait for the process get the error.
 func (e *environment) initFailure(w http.ResponseWriter, r *http.Request) {
-	err := reported(w, r)
+	err := readError(w, r)
 	if err == nil {
 		return
 	}
@@ -121,8 +122,8 @@ func (e *environment) initFailure(w http.ResponseWriter, r *http.Request) {
 	e.kill()
 }
 
-// reported returns the error that a process posted; nil if the connection was cut.
-func reported(w http.ResponseWriter, r *http.Request) *Error {
+// readError returns the error that a process posted; nil if the connection was cut.
+func readError(w http.ResponseWriter, r *http.Request) *Error {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxAnswer))
 	if err != nil {
 		return nil
@@ -173,3 +174,30 @@ func status(w http.ResponseWriter, code int, failed string) {
 	w.WriteHeader(code)
 	_, _ = w.Write(text)
 }
+
+// Errors of a call that no process has received.
+var (
+	ErrEventTooLarge = errors.New("the event is larger than Lambda takes")
+	ErrThrottled     = errors.New("all environments that the function may have are busy")
+	ErrClosed        = errors.New("the host is closed")
+)
+
+// The types of an Error, as Lambda names them. The error that a function reports has its own type.
+const (
+	TypeExit       = "Runtime.ExitError"
+	TypeTimeout    = "Sandbox.Timedout"
+	TypeInit       = "Runtime.InitError"
+	TypeEntrypoint = "Runtime.InvalidEntrypoint"
+	TypeTooLarge   = "Function.ResponseSizeTooLarge"
+	TypeUnknown    = "Unhandled"
+)
+
+// An Error is the end of a call without an answer: the function reported an error, its process
+// ended, or its timeout was exceeded. Its JSON is that of the Runtime API.
+type Error struct {
+	Type    string `json:"errorType"`
+	Message string `json:"errorMessage"`
+}
+
+// Error implements error.
+func (e *Error) Error() string { return fmt.Sprintf("%s: %s", e.Type, e.Message) }

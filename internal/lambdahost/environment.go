@@ -214,8 +214,8 @@ func (e *environment) used() bool {
 	return e.served
 }
 
-// over reports whether the process has ended. It may end at any moment after that.
-func (e *environment) over() bool {
+// hasEnded reports whether the process has ended. It may end at any moment after that.
+func (e *environment) hasEnded() bool {
 	select {
 	case <-e.ended:
 		return true
@@ -229,12 +229,12 @@ func (e *environment) over() bool {
 func (e *environment) freeze() { e.setFrozen(true) }
 func (e *environment) thaw()   { e.setFrozen(false) }
 
-// setFrozen stops or continues the process, unless it has ended or is in that state. A stopped process
-// does not run, but its connections stay open, as in Lambda.
+// setFrozen stops or continues the process, unless it has ended or is in that state. A stopped
+// process does not run, but its connections stay open, as in Lambda.
 func (e *environment) setFrozen(frozen bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.frozen != frozen && !e.over() {
+	if e.frozen != frozen && !e.hasEnded() {
 		e.frozen = frozen
 		stopGroup(e.pid, frozen)
 	}
@@ -243,7 +243,7 @@ func (e *environment) setFrozen(frozen bool) {
 // kill kills the process and those that it has started, unless it has ended. It does not wait for
 // the end.
 func (e *environment) kill() {
-	if !e.over() {
+	if !e.hasEnded() {
 		killGroup(e.pid)
 	}
 }

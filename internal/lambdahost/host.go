@@ -128,7 +128,7 @@ func (h *Host) Invoke(ctx context.Context, event []byte) ([]byte, error) {
 	if len(event) > MaxEvent {
 		return nil, ErrEventTooLarge
 	}
-	e, err := h.take()
+	e, err := h.acquire()
 	if err != nil {
 		return nil, err
 	}
@@ -152,11 +152,11 @@ func (h *Host) run(e *environment, event []byte) outcome {
 	for {
 		o, taken := e.serve(event)
 		if taken {
-			h.give(e)
+			h.release(e)
 			return o
 		}
 		// An idle process ended before it received the event, so another one gets it.
-		next, err := h.take()
+		next, err := h.acquire()
 		if err != nil {
 			return outcome{err: err}
 		}
@@ -165,9 +165,9 @@ func (h *Host) run(e *environment, event []byte) outcome {
 	}
 }
 
-// take returns the idle environment that was used last, or a new one. It adds the call to busy. If
-// there are Function.Most processes already, it returns ErrThrottled at once; it does not wait.
-func (h *Host) take() (*environment, error) {
+// acquire returns the idle environment that was used last, or a new one. It adds the call to busy.
+// If there are Function.Most processes already, it returns ErrThrottled at once; it does not wait.
+func (h *Host) acquire() (*environment, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
@@ -177,7 +177,7 @@ func (h *Host) take() (*environment, error) {
 		last := len(h.idle) - 1
 		e := h.idle[last]
 		h.idle = h.idle[:last]
-		if !e.over() {
+		if !e.hasEnded() {
 			e.calling++
 			h.busy.Add(1)
 			return e, nil
@@ -199,13 +199,13 @@ func (h *Host) take() (*environment, error) {
 	return e, nil
 }
 
-// give makes an environment free for one more call, if its process is running. With Freezes, it
+// release makes an environment free for one more call, if its process is running. With Freezes, it
 // stops the process when its last call has ended.
-func (h *Host) give(e *environment) {
+func (h *Host) release(e *environment) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	e.calling--
-	if !e.over() && !h.closed {
+	if !e.hasEnded() && !h.closed {
 		if h.function.Freezes && e.calling == 0 {
 			e.freeze()
 		}

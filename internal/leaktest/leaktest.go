@@ -1,5 +1,6 @@
-// Package leaktest finds leaks: tests put its words into data that must stay private, and then search
-// for them, and for tokens, in output: logs, refusals, audits, metrics. Only tests import it.
+// Package leaktest finds leaks: tests put its words into data that must stay private, and then
+// search for them, and for tokens, in output: logs, refusals, audits, metrics. Only tests import
+// it.
 package leaktest
 
 import (
@@ -87,8 +88,8 @@ func Logger(t testing.TB, w io.Writer) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(io.MultiWriter(to...), every))
 }
 
-// Keep stores a refusal, if the run stores its logs.
-func Keep(t testing.TB, refusal []byte) {
+// StoreRefusal stores a refusal, if the run stores its logs.
+func StoreRefusal(t testing.TB, refusal []byte) {
 	t.Helper()
 	f := open(t, "refusals")
 	if f == nil {

@@ -34,13 +34,13 @@ func TestSearch(t *testing.T) {
 func TestKept(t *testing.T) {
 	t.Setenv(leaktest.Directory, "")
 	leaktest.Logger(t, nil).Info("nowhere")
-	leaktest.Keep(t, []byte("nowhere"))
+	leaktest.StoreRefusal(t, []byte("nowhere"))
 	dir := t.TempDir()
 	t.Setenv(leaktest.Directory, dir)
 	var beside strings.Builder
 	leaktest.Logger(t, &beside).Debug("a line")
-	leaktest.Keep(t, []byte("{}\n"))
-	leaktest.Keep(t, []byte("{}"))
+	leaktest.StoreRefusal(t, []byte("{}\n"))
+	leaktest.StoreRefusal(t, []byte("{}"))
 	require.Contains(t, beside.String(), "a line")
 	require.Equal(t, beside.String(), kept(t, dir, "log"))
 	require.Equal(t, "{}\n{}\n", kept(t, dir, "refusals"))

@@ -91,7 +91,7 @@ func refused(t testing.TB, code fault.Code, i tool.Invoker, name string, in args
 	require.Error(t, err, name)
 	f := fault.Of(err)
 	require.Equal(t, code, f.Code, f.Message)
-	leaktest.Keep(t, tool.Refusal(f, nil))
+	leaktest.StoreRefusal(t, tool.Refusal(f, nil))
 	return f
 }
 

@@ -1,7 +1,9 @@
 package markdown
 
 import (
+	"bytes"
 	"math"
+	"slices"
 
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/parser"
@@ -196,4 +198,62 @@ func (r *lineReader) AdvanceLine() {
 func (r *lineReader) SkipBlankLines() (text.Segment, int, bool) {
 	r.blank = 0
 	return r.Reader.SkipBlankLines()
+}
+
+// A Block is a paragraph or a list item with an id: `^id` at the end of its last line, or on a line
+// of its own. References to it are written `[[note#^id]]`.
+type Block struct {
+	ID   string // without ^
+	Line int    // of the file
+}
+
+// blockID records the block id at the end of a line, if there is one: a ^ at the start of the line
+// or after a blank, followed by ASCII letters, digits and dashes only. line is without its line
+// break; number is its line of the file.
+func (b *bodyReader) blockID(line []byte, number int) {
+	line = bytes.TrimRight(line, " \t")
+	at := bytes.LastIndexByte(line, '^')
+	if at < 0 || at+1 == len(line) || at > 0 && line[at-1] != ' ' && line[at-1] != '\t' {
+		return
+	}
+	id := line[at+1:]
+	for _, c := range id {
+		if !isLetter(c) && !isDigit(c) && c != '-' {
+			return
+		}
+	}
+	b.doc.Blocks = append(b.doc.Blocks, Block{string(id), number})
+}
+
+// probe is the text of a heading that no note contains.
+const probe = "7d0c4f6e probe"
+
+// Unclosed reports whether the last block of a note is open, such as a fence, a comment or an HTML
+// block that is not closed: a heading that is appended to the text would not be a heading. It tests
+// exactly that: it appends a heading and parses the blocks. A text without the beginning of such a
+// block is not parsed. It returns false for a text that exceeds the bounds of Parse.
+func Unclosed(text []byte) bool {
+	defer acquire(len(text))()
+	body := text
+	if _, end, ok := fence(text, len(text)-len(bytes.TrimPrefix(text, []byte(bom)))); ok {
+		body = text[end:]
+	}
+	if !mayStayOpen(body) {
+		return false
+	}
+	probed := slices.Concat(body, []byte("\n\n# "+probe+"\n"))
+	root, _, crowded := parseBlocks(probed)
+	if crowded {
+		return false
+	}
+	last, ok := root.LastChild().(*ast.Heading)
+	return !ok || string(last.Lines().Value(probed)) != probe
+}
+
+// mayStayOpen reports whether a text contains the beginning of a block that is open until it is
+// closed. It saves Unclosed the parsing of most notes.
+func mayStayOpen(body []byte) bool {
+	return slices.ContainsFunc([]string{"```", "~~~", "<"}, func(mark string) bool {
+		return bytes.Contains(body, []byte(mark))
+	})
 }

@@ -3,6 +3,8 @@ package markdown
 import (
 	"bytes"
 	"errors"
+	"regexp"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -252,4 +254,93 @@ func checkValue(x *extent, n *yaml.Node, depth int, left *int, repeated bool) *P
 // namesField reports whether a key of the mapping is the name of a field: a scalar other than `<<`.
 func namesField(key *yaml.Node) bool {
 	return key.Kind == yaml.ScalarNode && key.ShortTag() != "!!merge"
+}
+
+// salvaged are the fields that are read from a frontmatter that is not valid YAML. They contain
+// names and tags of the note.
+var salvaged = []string{"alias", "aliases", "tags"}
+
+// salvage returns those fields of an invalid frontmatter that can be parsed separately, or nil if
+// there are none. A note with one invalid field thus keeps its names, so that references to it
+// still resolve. The fields have no positions, so they cannot be edited. Of a repeated field, the
+// first counts.
+func (x *extent) salvage() *Frontmatter {
+	fm := &Frontmatter{Inner: x.inner, flow: true}
+	for at := x.inner.Start; at < x.inner.End; {
+		end := x.fieldEnd(at)
+		key, _, isField := bytes.Cut(x.text[at:end], []byte{':'})
+		if name := string(key); isField && slices.Contains(salvaged, name) {
+			if _, twice := fm.Get(name); !twice {
+				fm.Entries = append(fm.Entries, x.salvageField(Span{at, end})...)
+			}
+		}
+		at = end
+	}
+	if len(fm.Entries) == 0 {
+		return nil
+	}
+	return fm
+}
+
+// fieldEnd returns the end of the lines that may belong to the field that begins at at: those that
+// are indented, blank, or list items.
+func (x *extent) fieldEnd(at int) int {
+	end := x.lineNext(at)
+	for end < x.inner.End && bytes.IndexByte([]byte(" \t-\r\n"), x.text[end]) >= 0 {
+		end = x.lineNext(end)
+	}
+	return end
+}
+
+// salvageField returns the field in some lines as a list of one Entry, or nil if they are not valid
+// YAML.
+func (x *extent) salvageField(lines Span) []Entry {
+	part := newExtent(x.text, lines)
+	root, problem := loadYAML(part)
+	if problem != nil || root == nil || root.Kind != yaml.MappingNode || checkHead(part, root) != nil {
+		return nil
+	}
+	all := part.entries(root, true)
+	for i := range all {
+		all[i].Line += bytes.Count(x.text[:lines.Start], []byte{'\n'})
+	}
+	return all
+}
+
+// placeholder matches a part of a template that a plugin replaces, such as `{{date}}`. YAML would
+// parse it as a mapping.
+var placeholder = regexp.MustCompile(`\{\{[^{}\r\n]*\}\}`)
+
+// wholePlaceholder matches a field whose whole value is a placeholder.
+var wholePlaceholder = regexp.MustCompile(`(?m)^[^\s#:][^:\r\n]*:[ \t]*["']?\{\{[^{}\r\n]*\}\}["']?[ \t]*\r?$`)
+
+// These texts replace the braces of placeholders while YAML parses them. They have the same length,
+// so that offsets stay the same, and are plain text in YAML.
+const (
+	openHidden  = "~<"
+	closeHidden = ">~"
+)
+
+// hidePlaceholders returns a text with the braces of placeholders replaced, and whether any were.
+// It returns a text that already contains the replacements unchanged, because showPlaceholders
+// could not distinguish them. The length of the text is the same.
+func hidePlaceholders(text []byte) ([]byte, bool) {
+	has := func(sign string) bool { return bytes.Contains(text, []byte(sign)) }
+	if !has("{{") || has(openHidden) || has(closeHidden) {
+		return text, false
+	}
+	hidden := placeholder.ReplaceAllFunc(text, func(found []byte) []byte {
+		return []byte(openHidden + string(found[2:len(found)-2]) + closeHidden)
+	})
+	return hidden, !bytes.Equal(hidden, text)
+}
+
+// showPlaceholders restores the placeholders in the scalars of a node.
+func showPlaceholders(n *yaml.Node) {
+	if n.Kind == yaml.ScalarNode {
+		n.Value = strings.NewReplacer(openHidden, "{{", closeHidden, "}}").Replace(n.Value)
+	}
+	for _, c := range n.Content {
+		showPlaceholders(c)
+	}
 }

@@ -470,9 +470,6 @@ func (d *Doc) PlaceSections(parent, at int, more ...*Subtree) (ReorderResult, er
 }
 
 // Siblings returns the sections directly below a section of a note (0: the note itself), in order.
-func Siblings(text []byte, parent int) []Sibling { return Parse(text).Siblings(parent) }
-
-// Siblings is the function Siblings for a parsed text.
 func (d *Doc) Siblings(parent int) []Sibling {
 	children, _ := d.below(parent)
 	all := make([]Sibling, len(children))

@@ -197,7 +197,7 @@ func TestBlocksKeepTheirText(t *testing.T) {
 		text := []byte(drawNote(t, "note"))
 		sections := tops(text)
 		parent := rapid.SampledFrom(append(sections, 0)).Draw(t, "parent")
-		order := markdown.Siblings(text, parent)
+		order := markdown.Parse(text).Siblings(parent)
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 		r.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 		if done, err := markdown.Reorder(text, parent, order); err == nil {

@@ -112,26 +112,6 @@ func (m *Memory) Files() []FileUse {
 	return all
 }
 
-// EmbeddingText returns the text from which the vector of a memory is computed
-// (reference/memory.md §A3).
-//
-// It has one line for each part that is not empty. The goal, the type and the outcome are always
-// present.
-func (m *Memory) EmbeddingText() string {
-	lines := []string{"Task: " + m.Intent.Goal, "Type: " + m.Intent.TaskType}
-	if m.Intent.Context != "" {
-		lines = append(lines, "Context: "+m.Intent.Context)
-	}
-	lines = append(lines, "Outcome: "+m.Outcome.Summary)
-	if len(m.Outcome.Learnings) > 0 {
-		lines = append(lines, "Learnings: "+strings.Join(m.Outcome.Learnings, "; "))
-	}
-	if m.Reasoning != nil && m.Reasoning.ApproachChosen != "" {
-		lines = append(lines, "Approach: "+m.Reasoning.ApproachChosen)
-	}
-	return strings.Join(lines, "\n")
-}
-
 // Text returns the searched text of a memory: all its texts except the learnings, one per line.
 //
 // The learnings are searched as a field of their own; see search.MemoryFields.

@@ -8,13 +8,17 @@ package metric
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net"
 	"net/http"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/rookeryhq/rookery/internal/access"
 	"github.com/rookeryhq/rookery/internal/fault"
@@ -190,4 +194,102 @@ func kindOf(k tool.Kind) string {
 		return "destroy"
 	}
 	return other
+}
+
+// Interceptor returns an interceptor that counts calls, their outcomes, their durations and the
+// calls in flight. It must be outside of the interceptors that refuse calls, so that refusals are
+// counted. It counts a panic, and does not recover it.
+func (m *Metrics) Interceptor() tool.Interceptor {
+	return func(next tool.Handler) tool.Handler {
+		return func(ctx context.Context, c *tool.Call) (r tool.Reply, err error) {
+			start, code := time.Now(), string(fault.Internal)
+			m.inFlight.Inc()
+			panicked := true
+			defer func() {
+				m.inFlight.Dec()
+				if panicked {
+					m.panics.Inc()
+				}
+				m.calls.WithLabelValues(c.Tool.Name, code).Inc()
+				m.took.WithLabelValues(kindOf(c.Needs().Kind)).Observe(time.Since(start).Seconds())
+			}()
+			r, err = next(ctx, c)
+			panicked, code = false, codeOf(err)
+			if err != nil && fault.Of(err).Status() == fault.StatusRateLimited {
+				m.Limited()
+			}
+			return r, err
+		}
+	}
+}
+
+// A routes is the set of known patterns of routes. The zero value is empty. It is safe for
+// concurrent use.
+type routes struct {
+	mu    sync.RWMutex
+	known map[string]bool
+}
+
+// add adds patterns.
+func (r *routes) add(patterns []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.known == nil {
+		r.known = map[string]bool{}
+	}
+	for _, p := range patterns {
+		r.known[p] = true
+	}
+}
+
+// label returns the label of a route.
+func (r *routes) label(route string) string {
+	if route == "" {
+		return "none"
+	}
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if !r.known[route] {
+		return other
+	}
+	return route
+}
+
+// Path is the path of the metrics in Handler.
+const Path = "/metrics"
+
+// Handler returns a handler that answers GET Path in the text format of Prometheus, and other
+// requests with 404 or 405. It does not authenticate, so it belongs on a separate listener that
+// cannot be reached from the internet.
+func (m *Metrics) Handler() http.Handler {
+	scrape := promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
+		MaxRequestsInFlight: 4,
+		Timeout:             10 * time.Second,
+	})
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+Path, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.Header().Set("Cache-Control", "no-store")
+		scrape.ServeHTTP(w, r)
+	})
+	return mux
+}
+
+// Serve serves Handler on the listener until the context ends, and closes the listener. It returns
+// nil after the context has ended.
+func (m *Metrics) Serve(ctx context.Context, l net.Listener) error {
+	s := &http.Server{
+		Handler:           m.Handler(),
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       10 * time.Second,
+		WriteTimeout:      30 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    8 << 10,
+	}
+	stop := context.AfterFunc(ctx, func() { _ = s.Close() }) // the last scrape is cut off
+	defer stop()
+	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve metrics: %w", err)
+	}
+	return nil
 }

@@ -94,21 +94,24 @@ func (s *segment) bytes() int64 {
 //
 // ReadImage returns an index with the same results. The image is not compressed.
 func (x *Index) AppendImage(b []byte) []byte {
-	w := imageWriter{start: len(b), data: slices.Grow(b, int(x.ImageSize()))}
-	w.data = append(w.data, imageMagic...)
-	w.number(ImageFormat)
-	w.number(0) // placeholder of the checksum
-	w.number(x.profile.number)
-	w.text(x.analyzer.language)
-	w.flag(x.analyzer.stem != nil)
-	w.number(uint32(len(x.layers)))
-	for i := range x.layers {
-		w.addLayer(&x.layers[i])
+	c := coder{start: len(b), data: slices.Grow(b, int(x.ImageSize()))}
+	c.data = append(c.data, imageMagic...)
+	format, sum := uint32(ImageFormat), uint32(0) // the checksum follows below
+	c.number(&format, &sum)
+	h := header{x.profile.number, x.analyzer.language, 0, uint32(len(x.layers))}
+	if x.analyzer.stem != nil {
+		h.stems = 1
 	}
-	own := w.data[w.start:]
-	sum := crc32.Checksum(own[imageHeader:], castagnoli())
+	c.header(&h)
+	for i := range x.layers {
+		l := x.layers[i]
+		dead := halves(l.dead)
+		c.layer(l.segment, &dead)
+	}
+	own := c.data[c.start:]
+	sum = crc32.Checksum(own[imageHeader:], castagnoli())
 	binary.LittleEndian.PutUint32(own[imageHeader-4:], sum)
-	return w.data
+	return c.data
 }
 
 // imageSlack returns an upper bound of the bytes of an image outside the elements of its blocks.
@@ -117,61 +120,102 @@ func imageSlack(x *Index) int {
 	return imageHeader + 20 + len(x.analyzer.language) + ofLayer*len(x.layers)
 }
 
-// An imageWriter appends an image to a slice.
-type imageWriter struct {
+// A coder appends the blocks of an image to data or, if decodes is set, reads them from rest. An
+// encoder only reads the values whose addresses it gets; a decoder sets them. After the end of the
+// image a decoder sets zero values.
+type coder struct {
 	data  []byte
 	start int // offset of the image in data
+
+	decodes   bool
+	rest      []byte
+	truncated bool // the image ended too soon
 }
 
-// addLayer appends the blocks of a layer. ReadImage computes the lists that are omitted.
+// A header is the part of an image between the checksum and the layers.
+type header struct {
+	profile  uint32 // number of the profile
+	language string
+	stems    uint32 // 1 if words are stemmed
+	layers   uint32 // how many follow
+}
+
+// header codes a header.
+func (c *coder) header(h *header) {
+	c.number(&h.profile)
+	c.text(&h.language)
+	c.number(&h.stems, &h.layers)
+}
+
+// layer codes the blocks of a layer, the last of which is the bit set of deleted documents. A
+// decoder must set the other lists of the layer with complete.
 //
-// The blocks are, in this order: paths, docs, byPath, headings, slots, signatures, signatureEnds,
-// names, nameEnds, lists, listEnds, members, byThread, and the bit set of deleted documents. The
-// order is part of the format.
-func (w *imageWriter) addLayer(l *liveSegment) {
-	w.text(l.paths)
-	addList(w, l.docs)
-	addList(w, l.byPath)
-	w.text(l.headings)
-	addList(w, l.slots)
-	w.text(l.signatures)
-	addList(w, l.signatureEnds)
-	w.text(l.names)
-	addList(w, l.nameEnds)
-	w.text(l.lists)
-	addList(w, l.listEnds)
-	addList(w, l.members)
-	addList(w, l.byThread)
-	addList(w, halves(l.dead))
+// The order of the blocks is part of the format.
+func (c *coder) layer(s *segment, dead *[]uint32) {
+	c.text(&s.paths)
+	codeList(c, &s.docs)
+	codeList(c, &s.byPath)
+	c.text(&s.headings)
+	codeList(c, &s.slots)
+	c.text(&s.signatures)
+	codeList(c, &s.signatureEnds)
+	c.text(&s.names)
+	codeList(c, &s.nameEnds)
+	c.text(&s.lists)
+	codeList(c, &s.listEnds)
+	codeList(c, &s.members)
+	codeList(c, &s.byThread)
+	codeList(c, dead)
 }
 
-// number appends a number.
-func (w *imageWriter) number(n uint32) { w.data = binary.LittleEndian.AppendUint32(w.data, n) }
-
-// flag appends 1 or 0.
-func (w *imageWriter) flag(on bool) {
-	n := uint32(0)
-	if on {
-		n = 1
-	}
-	w.number(n)
-}
-
-// text appends a block of bytes, with its padding.
-func (w *imageWriter) text(s string) {
-	w.number(uint32(len(s)))
-	w.data = append(w.data, s...)
-	for (len(w.data)-w.start)%4 != 0 {
-		w.data = append(w.data, 0)
+// number codes numbers.
+func (c *coder) number(all ...*uint32) {
+	for _, n := range all {
+		if !c.decodes {
+			c.data = binary.LittleEndian.AppendUint32(c.data, *n)
+		} else if data := c.next(4); data != nil {
+			*n = binary.LittleEndian.Uint32(data)
+		} else {
+			*n = 0
+		}
 	}
 }
 
-// addList appends a block of records.
-func addList[R record](w *imageWriter, list []R) {
-	w.number(uint32(len(list)))
-	for _, n := range numbers(list) {
-		w.number(n)
+// text codes a block of bytes, with its padding.
+func (c *coder) text(s *string) {
+	n := uint32(len(*s))
+	if c.number(&n); c.decodes {
+		*s = inPlace(c.next(uint64(n)))
+		return
 	}
+	c.data = append(c.data, *s...)
+	for (len(c.data)-c.start)%4 != 0 {
+		c.data = append(c.data, 0)
+	}
+}
+
+// codeList codes a block of records.
+func codeList[R record](c *coder, list *[]R) {
+	n := uint32(len(*list))
+	if c.number(&n); c.decodes {
+		*list = records[R](c.next(uint64(n) * uint64(sizeOf[R]())))
+		return
+	}
+	for _, n := range numbers(*list) {
+		c.data = binary.LittleEndian.AppendUint32(c.data, n)
+	}
+}
+
+// next returns the next n bytes and skips their padding. It returns nil after the end of the image.
+func (c *coder) next(n uint64) []byte {
+	// n is at most 2^32 times the size of a record, so the sum cannot overflow.
+	whole := (n + 3) / 4 * 4
+	if c.truncated = c.truncated || whole > uint64(len(c.rest)); c.truncated {
+		return nil
+	}
+	data := c.rest[:n]
+	c.rest = c.rest[whole:]
+	return data
 }
 
 // halves returns words of 64 bits as pairs of 32 bits, the lower half first.

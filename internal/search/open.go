@@ -1,7 +1,6 @@
 package search
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -24,19 +23,20 @@ func ReadImage(data []byte) (*Index, error) {
 	}
 	// The reader begins after the magic. Its length is divisible by four, so the rest stays
 	// aligned.
-	r := imageReader{rest: data[len(imageMagic):]}
+	c := coder{decodes: true, rest: data[len(imageMagic):]}
 	if string(data[:len(imageMagic)]) != imageMagic {
 		return nil, ErrFormat
 	}
-	if format := r.number(); format != ImageFormat {
+	var format, sum uint32
+	if c.number(&format); format != ImageFormat {
 		return nil, fmt.Errorf("%w: it has format %d", ErrFormat, format)
 	}
-	if sum := r.number(); sum != crc32.Checksum(r.rest, castagnoli()) { // of what follows the number
+	if c.number(&sum); sum != crc32.Checksum(c.rest, castagnoli()) { // of what follows the number
 		return nil, fmt.Errorf("%w: its checksum is wrong", errDamaged)
 	}
-	x, err := r.index()
-	if err == nil && len(r.rest) > 0 {
-		err = r.damaged()
+	x, err := c.index()
+	if err == nil && len(c.rest) > 0 {
+		err = c.damaged()
 	}
 	if err != nil {
 		return nil, err
@@ -44,32 +44,27 @@ func ReadImage(data []byte) (*Index, error) {
 	return x, nil
 }
 
-// An imageReader reads the blocks of an image in order. After the end of the data it returns zero
-// values and sets torn.
-type imageReader struct {
-	rest      []byte
-	truncated bool // the data ended too soon
-}
-
-// index reads the part of an image after the header.
-func (r *imageReader) index() (*Index, error) {
-	number, language, stems, layers := r.number(), r.text(), r.number() == 1, r.number()
-	if r.truncated {
-		return nil, r.damaged()
+// index reads the part of an image after the checksum.
+func (c *coder) index() (*Index, error) {
+	var h header
+	if c.header(&h); c.truncated {
+		return nil, c.damaged()
 	}
-	profile, ok := profileOf(number)
+	profile, ok := profileOf(h.profile)
 	if !ok {
-		return nil, fmt.Errorf("%w: it is of profile %d", ErrFormat, number)
+		return nil, fmt.Errorf("%w: it is of profile %d", ErrFormat, h.profile)
 	}
 	// Another release can stem more or fewer languages.
-	if Stems(language) != stems {
-		return nil, fmt.Errorf("%w: words of %q are not stemmed the same way", ErrFormat, language)
+	if Stems(h.language) != (h.stems == 1) {
+		return nil, fmt.Errorf("%w: words of %q are not stemmed the same way", ErrFormat, h.language)
 	}
-	x := New(profile, strings.Clone(language)) // a copy: the analyzer can outlive the image
-	for range layers {
-		l := r.layer()
-		if r.truncated || !l.complete() || !l.validThreads(profile.isThreaded()) {
-			return nil, r.damaged()
+	x := New(profile, strings.Clone(h.language)) // a copy: the analyzer can outlive the image
+	for range h.layers {
+		l, dead := liveSegment{segment: &segment{}}, []uint32{}
+		c.layer(l.segment, &dead)
+		l.dead = wholes(dead)
+		if c.truncated || !l.complete() || !l.validThreads(profile.isThreaded()) {
+			return nil, c.damaged()
 		}
 		x.layers = append(x.layers, l)
 		x.totals.addLive(&l)
@@ -78,51 +73,9 @@ func (r *imageReader) index() (*Index, error) {
 }
 
 // damaged returns errDamaged with the position in the image.
-func (r *imageReader) damaged() error {
+func (c *coder) damaged() error {
 	return fmt.Errorf("%w: its parts do not fit together, %d bytes before the end",
-		errDamaged, len(r.rest))
-}
-
-// layer reads the blocks of a layer. Its other lists must be set by complete.
-func (r *imageReader) layer() liveSegment {
-	s := &segment{}
-	s.paths, s.docs, s.byPath = r.text(), readList[doc](r), readList[uint32](r)
-	s.headings, s.slots = r.text(), readList[slot](r)
-	s.signatures, s.signatureEnds = r.text(), readList[uint32](r)
-	s.names, s.nameEnds = r.text(), readList[uint32](r)
-	s.lists, s.listEnds = r.text(), readList[uint32](r)
-	s.members, s.byThread = readList[member](r), readList[uint32](r)
-	return liveSegment{segment: s, dead: wholes(readList[uint32](r))}
-}
-
-// next returns the next n bytes and skips their padding. It returns nil after the end of the
-// data.
-func (r *imageReader) next(n uint64) []byte {
-	// n is at most 2^32 times the size of a record, so the sum cannot overflow.
-	whole := (n + 3) / 4 * 4
-	if r.truncated = r.truncated || whole > uint64(len(r.rest)); r.truncated {
-		return nil
-	}
-	data := r.rest[:n]
-	r.rest = r.rest[whole:]
-	return data
-}
-
-// number reads a number; 0 after the end of the data.
-func (r *imageReader) number() uint32 {
-	data := r.next(4)
-	if data == nil {
-		return 0
-	}
-	return binary.LittleEndian.Uint32(data)
-}
-
-// text reads a block of bytes.
-func (r *imageReader) text() string { return inPlace(r.next(uint64(r.number()))) }
-
-// readList reads a block of records.
-func readList[R record](r *imageReader) []R {
-	return records[R](r.next(uint64(r.number()) * uint64(sizeOf[R]())))
+		errDamaged, len(c.rest))
 }
 
 // wholes returns the words of 64 bits for the output of halves.

@@ -48,7 +48,7 @@ type Followed struct {
 	Now   func() time.Time
 
 	// Fold queues a message for a pass, which compacts the log, after a time.
-	Fold func(ctx context.Context, after time.Duration) error
+	QueuePass func(ctx context.Context, after time.Duration) error
 }
 
 // Sync writes the files of the commits after the cursor, and moves the cursor. first is the first
@@ -78,7 +78,7 @@ func (f Followed) Sync(ctx context.Context, first uint64) (more bool, err error)
 		// written a file after the other one had read it, so this call, which now knows of all
 		// commits, checks the files of the whole stretch again.
 		w.seen, w.again = at, true
-		if w.Stretch, err = f.vaultBehind(ctx, w.After); err != nil {
+		if w.Stretch, err = f.pendingInVault(ctx, w.After); err != nil {
 			return false, err
 		}
 	}
@@ -91,8 +91,8 @@ type work struct {
 	again bool            // the files are checked again
 }
 
-// pending reads the commits after the cursor. If the doorbell is for the next commit, that takes one
-// Query.
+// pending reads the commits after the cursor. If the doorbell is for the next commit, that takes
+// one Query.
 func (f Followed) pending(ctx context.Context, first uint64) (w work, err error) {
 	if first == 0 {
 		control, err := f.Vault.Control(ctx)
@@ -100,10 +100,10 @@ func (f Followed) pending(ctx context.Context, first uint64) (w work, err error)
 			return w, err
 		}
 		w.seen = control.Cursors[repo.FilesCursor]
-		w.Stretch, err = f.vaultBehind(ctx, w.seen.Seq)
+		w.Stretch, err = f.pendingInVault(ctx, w.seen.Seq)
 		return w, err
 	}
-	if w.Stretch, err = f.vaultBehind(ctx, first-1); err != nil {
+	if w.Stretch, err = f.pendingInVault(ctx, first-1); err != nil {
 		return w, err
 	}
 	control := w.Control
@@ -115,15 +115,15 @@ func (f Followed) pending(ctx context.Context, first uint64) (w work, err error)
 	w.seen = control.Cursors[repo.FilesCursor]
 	switch {
 	case w.seen.Seq < w.After:
-		w.Stretch, err = f.vaultBehind(ctx, w.seen.Seq)
+		w.Stretch, err = f.pendingInVault(ctx, w.seen.Seq)
 	case w.seen.Seq > w.After:
 		w.Skip(w.seen.Seq)
 	}
 	return w, err
 }
 
-// vaultBehind reads the commits after a version, from the table and from segments.
-func (f Followed) vaultBehind(ctx context.Context, after uint64) (*repo.Stretch, error) {
+// pendingInVault reads the commits after a version, from the table and from segments.
+func (f Followed) pendingInVault(ctx context.Context, after uint64) (*repo.Stretch, error) {
 	return f.Vault.CommitsAfter(ctx, after, eventlog.Most{Commits: mostCommits, Bytes: mostBytes})
 }
 
@@ -131,7 +131,7 @@ func (f Followed) vaultBehind(ctx context.Context, after uint64) (*repo.Stretch,
 // w.seen if no other call has moved the cursor since, and otherwise the new cursor. A call that
 // checked files again changes the cursor too, so that other calls notice.
 func (f Followed) pass(ctx context.Context, w work) (at eventlog.Cursor, err error) {
-	folds, err := f.askToFold(ctx, w.Stretch)
+	folds, err := f.requestPass(ctx, w.Stretch)
 	if err != nil {
 		return at, err
 	}
@@ -259,8 +259,8 @@ func (c *change) add(n eventlog.Note) {
 // attempts is how often bring tries to write a file that other processes change at the same time.
 const attempts = 100
 
-// writeFile writes one file, unless it has an outside edit. It returns UNAVAILABLE if other calls keep
-// writing the file.
+// writeFile writes one file, unless it has an outside edit. It returns UNAVAILABLE if other calls
+// keep writing the file.
 func (f Followed) writeFile(ctx context.Context, c *change) error {
 	for range attempts {
 		text, tag, err := f.Files.Get(ctx, c.path, 0, repo.MaxNote+1) // no text of the log is longer

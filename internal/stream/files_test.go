@@ -143,7 +143,7 @@ func (b *vaultFixture) followed(t *testing.T) stream.Followed {
 	t.Helper()
 	return stream.Followed{
 		Vault: b.vault(t), Files: b.notes, Now: func() time.Time { return b.now },
-		Fold: func(_ context.Context, after time.Duration) error {
+		QueuePass: func(_ context.Context, after time.Duration) error {
 			b.mu.Lock()
 			defer b.mu.Unlock()
 			b.folds = append(b.folds, after)
@@ -224,13 +224,14 @@ func (b *vaultFixture) reset() {
 	b.table.queries, b.table.gets, b.table.writes, b.notes.calls = 0, 0, 0, 0
 }
 
-// requests are the Queries, Gets and writes of the table, and the requests of the bucket, since reset.
+// requests are the Queries, Gets and writes of the table, and the requests of the bucket, since
+// reset.
 func (b *vaultFixture) requests() []int {
 	return []int{b.table.queries, b.table.gets, b.table.writes, b.notes.calls}
 }
 
-// TestBring holds that files follow the log, with one Query, a read and a write a file, and one write of the cursor;
-// and that a record that comes again costs a Query and nothing else.
+// TestBring holds that files follow the log, with one Query, a read and a write a file, and one
+// write of the cursor; and that a record that comes again costs a Query and nothing else.
 func TestBring(t *testing.T) {
 	b := newVaultFixture(t)
 	b.sync(t, 1)
@@ -259,8 +260,8 @@ func TestBring(t *testing.T) {
 	b.sync(t, 0)
 }
 
-// TestNobodysEditIsOverwritten holds that what somebody put into a file stays, and that the log may replace it once it
-// has taken it in.
+// TestNobodysEditIsOverwritten holds that what somebody put into a file stays, and that the log may
+// replace it once it has taken it in.
 func TestNobodysEditIsOverwritten(t *testing.T) {
 	b := newVaultFixture(t)
 	b.sync(t, b.write(t, "a.md", "A\n", "b.md", "B\n", "c.md", "C\n"))
@@ -284,7 +285,8 @@ func TestNobodysEditIsOverwritten(t *testing.T) {
 	require.Equal(t, left, b.files(t))
 }
 
-// TestBehindSegments holds that a cursor which is further back than the table goes on from segments, in pieces.
+// TestBehindSegments holds that a cursor which is further back than the table goes on from
+// segments, in pieces.
 func TestBehindSegments(t *testing.T) {
 	b := newVaultFixture(t)
 	var want []string
@@ -329,8 +331,8 @@ func TestOlderCommits(t *testing.T) {
 	require.Equal(t, same, was)
 }
 
-// TestTwoOfEach holds that several which follow one log, and hear of it late, twice and in any order, leave the files
-// as the log says.
+// TestTwoOfEach holds that several which follow one log, and hear of it late, twice and in any
+// order, leave the files as the log says.
 func TestTwoOfEach(t *testing.T) {
 	b := newVaultFixture(t)
 	var running sync.WaitGroup
@@ -367,8 +369,8 @@ func TestTwoOfEach(t *testing.T) {
 	require.Equal(t, files, b.files(t))
 }
 
-// TestFoldDue holds that a pass that folds is asked for once a minute, at once where much has come, and again when its
-// message seems to be lost.
+// TestFoldDue holds that a pass that folds is asked for once a minute, at once where much has come,
+// and again when its message seems to be lost.
 func TestFoldDue(t *testing.T) {
 	b := newVaultFixture(t)
 	asked := func(want ...time.Duration) {

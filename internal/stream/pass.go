@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// passLife is how long the lease of a pass lasts that is not released: longer than an
+	// passLease is how long the lease of a pass lasts that is not released: longer than an
 	// invocation.
-	passLife = 16 * time.Minute
+	passLease = 16 * time.Minute
 
 	// passAgain is how long a message waits while another process makes a pass.
 	passAgain = 30 * time.Second
@@ -45,8 +45,9 @@ func (f *Follower) pass(ctx context.Context, own *tenant.Tenant, name string) er
 	return errors.Join(err, release(context.WithoutCancel(ctx)))
 }
 
-// acquirePass acquires the lease of a pass, and resets the time at which one is due, so that later writes
-// ask for another pass. It returns job.Later if another process has the lease. release releases it.
+// acquirePass acquires the lease of a pass, and resets the time at which one is due, so that later
+// writes ask for another pass. It returns job.Later if another process has the lease. release
+// releases it.
 func (f *Follower) acquirePass(
 	ctx context.Context, v *repo.Vault,
 ) (control repo.Control, release func(context.Context) error, err error) {
@@ -56,7 +57,7 @@ func (f *Follower) acquirePass(
 		if held = c.Passing == nil || !now.Before(c.Passing.Until); !held {
 			return false
 		}
-		c.FoldDue, c.Passing = time.Time{}, &eventlog.Lease{Holder: holder, Until: now.Add(passLife)}
+		c.FoldDue, c.Passing = time.Time{}, &eventlog.Lease{Holder: holder, Until: now.Add(passLease)}
 		control = *c
 		return true
 	})

@@ -76,3 +76,31 @@ type Conflict struct {
 
 // Error returns a message without the key, because keys contain names of tenants and vaults.
 func (c *Conflict) Error() string { return "the condition of a commit does not hold" }
+
+// A Checker is a Table that can check its own storage. A Table in a managed service does not
+// implement it.
+type Checker interface {
+	// Check yields an error for each damaged part, and nothing if there is none. It reads the whole
+	// database.
+	Check(ctx context.Context) iter.Seq[error]
+}
+
+// sendBefore is the context key of the time.
+type sendBefore struct{}
+
+// SendBefore returns a context with which no write is sent after t, by the implementation's clock.
+// An implementation that sends requests checks this before each one, and fails without an effect.
+// It is meant for writes that would be wrong if they were late, such as an append that is based on
+// an earlier read. It never extends an earlier limit in ctx.
+func SendBefore(ctx context.Context, t time.Time) context.Context {
+	if earlier, ok := SentBefore(ctx); ok && earlier.Before(t) {
+		return ctx
+	}
+	return context.WithValue(ctx, sendBefore{}, t)
+}
+
+// SentBefore returns the time that SendBefore set, or false if there is none.
+func SentBefore(ctx context.Context) (time.Time, bool) {
+	t, ok := ctx.Value(sendBefore{}).(time.Time)
+	return t, ok
+}

@@ -122,7 +122,7 @@ func (l *serving) open(ctx context.Context) (*servedVault, error) {
 		Served: &tenant.Served{
 			Vault: "v", Files: files,
 			Watch: func(enter func(string) bool) (blob.Watch, error) {
-				return watch.Open(l.at(servedFolder), enter)
+				return new(watch.Hub).Open(l.at(servedFolder), enter)
 			},
 		},
 	})}

@@ -17,11 +17,11 @@
 // are destroyed, the database is compacted, and an hour later data that arrived late is destroyed
 // too.
 //
-// The files belong to these subjects. state.go, image.go: the state and its stored form. team.go,
-// teams.go, registry.go: tenants and how they are opened. vaults.go, opened.go, memory.go, uses.go,
-// served.go, twofold.go: vaults and how they are opened and closed. member.go, token.go, issuer.go,
+// The files belong to these subjects. state.go, image.go: the state and its stored form. tenant.go,
+// registry.go, registration.go: tenants and how they are opened. vaults.go, openvault.go, memory.go,
+// uses.go, served.go: vaults and how they are opened and closed. member.go, token.go, issuer.go,
 // agent.go: access. erase.go, erasejob.go, erasenote.go, tenanterase.go, tenanterasejob.go,
-// tenanteraseplan.go, clear.go: erasures. fold.go, jobs.go, followed.go, survey.go: work in the
+// tenanteraseplan.go, clear.go: erasures. compact.go, jobs.go, followedvault.go, survey.go: work in the
 // background and by other processes. rebuild.go, examine.go: repair.
 //
 // The package does not know how callers are authenticated (package access does), nor tools, nor any

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"time"
 
 	"github.com/rookeryhq/rookery/internal/eventlog"
@@ -306,4 +307,103 @@ func (t *Registry) wake(ctx context.Context, tenant string) {
 	if err := t.opt.Queue.Send(ctx, JobsMessage(tenant)); err != nil {
 		t.opt.Log.WarnContext(ctx, "the erasure of a tenant continues at the next start", slog.Any("cause", err))
 	}
+}
+
+// errGone is the error of an erased tenant: UNAUTHENTICATED, as for a tenant that never existed.
+var errGone = noTenant()
+
+// Gone reports whether this process knows that the tenant is erased or being erased. A new tenant
+// may have its name; Registry.Tenant returns that one.
+func (t *Tenant) Gone() bool { return t.gone.Load() }
+
+// orGone returns an error of the tenant's log, or errGone if the log no longer exists; then the
+// tenant is marked as gone, and all later calls fail without a read.
+func (t *Tenant) orGone(err error) error {
+	if !errors.Is(err, eventlog.ErrNoLog) {
+		return err
+	}
+	t.gone.Store(true)
+	return errGone
+}
+
+// latest reads the newest state of the tenant. It returns errGone if its log is sealed or erased.
+// It costs at least one read of the table; Current and Fresh bound how often that happens.
+func (t *Tenant) latest(ctx context.Context) (eventlog.Snapshot[*State], error) {
+	s, err := t.log.Read(ctx)
+	if err == nil && s.Status == eventlog.Sealed {
+		err = eventlog.ErrNoLog
+	}
+	return s, t.orGone(err)
+}
+
+// end closes an erased tenant in this process, so that nothing more is written to its folders.
+// Calls in progress find nothing. It waits for background work.
+func (t *Tenant) end() {
+	t.gone.Store(true)
+	t.mu.Lock()
+	t.closed = true
+	open := maps.Clone(t.open)
+	t.mu.Unlock()
+	for _, o := range open {
+		o.once.Do(func() {}) // also end a vault that is being opened
+		if o.folder != nil {
+			o.folder.End()
+		}
+	}
+	t.Close()
+	for _, o := range open {
+		t.opt.Memory.forget(o)
+	}
+}
+
+// A twoLogChange is a change of two logs: first a vault's, then the tenant's. Until begin is called, it
+// ends with the context of its call. After that it does not, so that a disconnected caller does not
+// leave a vault that is trashed in its own log but active in the tenant's. It is used by one
+// goroutine.
+//
+// If the process dies between the two commits, the call is repeated, by its caller or by a person
+// who sees that nothing changed; the first commit then changes nothing, and the second is made.
+type twoLogChange struct {
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	detach func() bool // detaches from the call's context; false: that has ended
+	begun  bool
+	timer  *time.Timer // cancels a change that takes too long
+
+	timeout time.Duration // time limit after begin
+}
+
+// twoLogTimeout is the time limit for both commits, from begin.
+const twoLogTimeout = 20 * time.Second
+
+// newTwoLogChange returns a change that has not begun. close must be called.
+func newTwoLogChange(ctx context.Context) *twoLogChange {
+	t := &twoLogChange{timeout: twoLogTimeout}
+	t.ctx, t.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	t.detach = context.AfterFunc(ctx, func() { t.cancel(context.Cause(ctx)) })
+	return t
+}
+
+// begin must be called before the first commit. It returns an error if the context of the call has
+// ended. After it, the change ends only when patience is over. A second call, from a repeated
+// transaction, reports whether it has ended.
+func (t *twoLogChange) begin() error {
+	if t.begun {
+		return t.ctx.Err()
+	}
+	if !t.detach() {
+		return context.Canceled
+	}
+	t.begun = true
+	t.timer = time.AfterFunc(t.timeout, func() { t.cancel(context.DeadlineExceeded) })
+	return nil
+}
+
+// close releases the resources of the change.
+func (t *twoLogChange) close() {
+	t.detach()
+	if t.timer != nil {
+		t.timer.Stop()
+	}
+	t.cancel(context.Canceled)
 }

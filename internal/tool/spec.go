@@ -32,6 +32,7 @@
 package tool
 
 import (
+	"io/fs"
 	"maps"
 	"regexp"
 	"slices"
@@ -42,13 +43,13 @@ import (
 )
 
 // A Spec is the description of a tool: its names, routes, commands, permissions and documentation.
-// Only Name, Family, Title, Doc and Role are always required.
+// Only Name, Family, Title and Role are always required, and Doc if the Family has no file of it.
 type Spec struct {
 	Name   string  // the long name, unique in the catalogue: raven_object_get
 	Short  string  // the name on its family's own MCP endpoint; empty: Name
 	Family *Family // the family that it belongs to
 	Title  string  // a few words for a person
-	Doc    string  // Markdown: a summary paragraph, then sections; see Prose
+	Doc    string  // Markdown: a summary paragraph, then sections; see Prose. Empty: see Family.Docs
 	Role   auth.Role
 	Kind   Kind
 
@@ -212,6 +213,10 @@ type Family struct {
 	Name string // also the name of its MCP toolset and its package
 	Base string // prefix of its tools' routes: /v1/vaults/{vault}
 
+	// Docs contains the documentation of the tools whose Spec has no Doc. That of raven_object_get
+	// is in the file object_get.md.
+	Docs fs.ReadFileFS
+
 	// Codes for a missing argument, a malformed argument, and several problems at once (CONTRACT
 	// §2).
 	Missing, Malformed, Several fault.Code
@@ -240,6 +245,19 @@ type Family struct {
 	// Groups maps each word that groups commands of the family to a one-line description of the
 	// group.
 	Groups map[string]string
+}
+
+// doc returns the documentation of the tool with this name in Docs; "" if there is none.
+func (f *Family) doc(name string) string {
+	if f == nil || f.Docs == nil {
+		return ""
+	}
+	_, short, _ := strings.Cut(name, "_")
+	text, err := f.Docs.ReadFile(short + ".md")
+	if err != nil {
+		return ""
+	}
+	return string(text)
 }
 
 // BareFault returns the answer of a failed call in the bare form. f may be nil.

@@ -76,6 +76,9 @@ func New[In, Out any](
 // newTool returns a tool without its function. It is separate from New because the code of New is
 // compiled once for each tool.
 func newTool(spec Spec, in, out reflect.Type) *Tool {
+	if spec.Doc == "" {
+		spec.Doc = spec.Family.doc(spec.Name)
+	}
 	t := &Tool{Spec: spec}
 	own := argsOfType(in, common())
 	t.Args = slices.Concat(own, sharedBeside(own))

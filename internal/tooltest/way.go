@@ -45,8 +45,8 @@ func (c Call) JSON(t testing.TB) json.RawMessage {
 type Way struct {
 	Name string
 
-	// Call makes a call. carried is false if the way cannot carry it: a query has no way to say that
-	// an id is a number. The way itself checks what it says beside the answer: the status over
+	// Call makes a call. carried is false if the way cannot carry it: a query has no way to say
+	// that an id is a number. The way itself checks what it says beside the answer: the status over
 	// HTTP, the exit code of a command.
 	Call func(t testing.TB, c Call) (answer json.RawMessage, carried bool)
 }
@@ -111,13 +111,13 @@ func Set(t testing.TB, cat *tool.Catalogue, base string) Way {
 	}}
 }
 
-// CodeOf is the code in an answer, enveloped or bare; empty for one that is no failure. A failure is kept
-// with what the run keeps.
+// CodeOf is the code in an answer, enveloped or bare; empty for one that is no failure. A failure
+// is kept with what the run keeps.
 func CodeOf(t testing.TB, answer json.RawMessage) fault.Code {
 	t.Helper()
 	code := codeOf(t, answer)
 	if code != "" {
-		leaktest.Keep(t, answer)
+		leaktest.StoreRefusal(t, answer)
 	}
 	return code
 }
@@ -170,10 +170,10 @@ var differing = []struct {
 	{regexp.MustCompile(`\bn_01[0-9A-Z]{8}([0-9A-Z]{16})\b`), "n_$1"},  // likewise those in uids of nodes
 }
 
-// Comparable is an answer without what differs from call to call (CONTRACT §1): how long it took, and
-// the ids of the request, of a job and of what memory tools made, the bytes that an erasure counts, and how often a
-// memory was recalled; and without what is known of the files at the moment, which is no part of a
-// version.
+// Comparable is an answer without what differs from call to call (CONTRACT §1): how long it took,
+// and the ids of the request, of a job and of what memory tools made, the bytes that an erasure
+// counts, and how often a memory was recalled; and without what is known of the files at the
+// moment, which is no part of a version.
 func Comparable(answer json.RawMessage) string {
 	text := string(answer)
 	for _, d := range differing {

@@ -122,13 +122,6 @@ func (f *Field) missing(t *Type) *fault.Fault {
 		quote(f.Name), quote(t.Name)).With("field", f.Name).With("type", t.Name)
 }
 
-// CheckObject returns all problems of the fields of an object: missing required fields in the order
-// of the schema, then invalid values in the order of their names. The result is empty if there are
-// none.
-func (t *Type) CheckObject(fields map[string]any, c Clock) []*fault.Fault {
-	return append(t.Missing(fields), t.Check(fields, c).Problems...)
-}
-
 // Defaults returns a copy of fields in which missing fields have the type's defaults, and the names
 // of the added fields in the order of the schema. It does not change fields. A null value counts as
 // present and is not replaced. The copy may be nil if fields is nil and nothing is added.

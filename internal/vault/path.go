@@ -1,7 +1,10 @@
 package vault
 
 import (
+	"fmt"
+	"regexp"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"golang.org/x/text/cases"
@@ -223,4 +226,66 @@ func checkPath(s string) *fault.Fault {
 // refuse returns an INVALID_PATH fault. It does not quote the path, which may contain anything.
 func refuse(format string, args ...any) *fault.Fault {
 	return fault.New(fault.InvalidPath, format, args...)
+}
+
+// Trash is the folder of deleted notes. Files in it are not notes.
+const Trash = ".trash/"
+
+// InTrash reports whether a path is in the trash.
+func InTrash(path string) bool { return strings.HasPrefix(path, Trash) }
+
+// ConflictCopy returns the path of the note that preserves a version of p which could not be
+// merged: `people/freya.conflict-v42.md` (reference/log.md §5). n, from 1, numbers the copies of
+// one version. The name is shortened if it would exceed MaxPath or MaxSegment, between characters,
+// so that the path stays valid. The name is that of a note, so the copy is found, searched and
+// edited like any other.
+func ConflictCopy(p Path, version string, n int) Path {
+	stem, mark := p.ID(), ".conflict-"+version
+	if n > 1 {
+		mark += fmt.Sprintf("-%d", n)
+	}
+	mark += ".md"
+	dir := len(p.Dir())
+	for len(stem)+len(mark) > MaxPath || len(stem)-dir+len(mark) > MaxSegment {
+		stem = strings.ToValidUTF8(stem[:len(stem)-1], "")
+	}
+	return Path(strings.TrimRight(stem, " .") + mark)
+}
+
+// conflictCopy matches the suffix that ConflictCopy adds.
+var conflictCopy = regexp.MustCompile(`\.conflict-v\d+(-\d+)?\.md$`)
+
+// IsConflictCopy reports whether the path has the form that ConflictCopy returns. A person can give
+// a note such a name too, so it is a hint, not a proof.
+func (p Path) IsConflictCopy() bool { return conflictCopy.MatchString(string(p)) }
+
+// monthLayout is the format of the month in the name of a closed audit log.
+const monthLayout = "2006-01"
+
+// ClosedAudits is the common prefix of the paths of closed audit logs.
+const ClosedAudits = ".raven/audit."
+
+// closedSuffix follows the month in the path of a closed audit log.
+const closedSuffix = ".log"
+
+// Month returns the UTC month of a time as it appears in the path of a closed audit log: 2026-10.
+// Months compare as strings.
+func Month(t time.Time) string { return t.UTC().Format(monthLayout) }
+
+// ClosedAudit returns the path of the audit log of a past month: `.raven/audit.2026-10.log`. Sorted
+// by path, the audit logs of a vault are in order of time, with AuditLog last.
+func ClosedAudit(month string) string { return ClosedAudits + month + closedSuffix }
+
+// ClosedMonth returns the month of the closed audit log with this path, or "" for any other path. A
+// month that Month would write in another way, such as 2026-1, is not one.
+func (p Path) ClosedMonth() string {
+	rest, ours := strings.CutPrefix(string(p), ClosedAudits)
+	month, closed := strings.CutSuffix(rest, closedSuffix)
+	if !ours || !closed {
+		return ""
+	}
+	if t, err := time.Parse(monthLayout, month); err != nil || Month(t) != month {
+		return ""
+	}
+	return month
 }

@@ -13,7 +13,7 @@
 //
 // Sources of the rules: reference/raven.md §1 and §6, DESIGN §6, CONTRACT §2.
 //
-// The files are grouped by subject: path.go, segment.go, slug.go and conflict.go define names;
+// The files are grouped by subject: path.go, segment.go and slug.go define names;
 // schema.go and its neighbours define types, parse schema.yaml, and compare schemas; value.go,
 // object.go and typed.go validate values; config.go, exclude.go, tree.go, obsidian.go and daily.go
 // parse and apply settings; date.go and times.go define time; yaml.go is the strict reader of both

@@ -50,11 +50,6 @@ func (h *Hub) open(dir string, enter func(folder string) bool, r rules) (*Tree, 
 	return t, nil
 }
 
-// Open does the same as Hub.Open, with a new Hub.
-func Open(dir string, enter func(folder string) bool) (*Tree, error) {
-	return new(Hub).Open(dir, enter)
-}
-
 // within returns the path of a file in a folder in the form of events. An empty name stands for
 // the folder itself.
 func within(folder, name string) string {

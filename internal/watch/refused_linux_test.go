@@ -147,7 +147,7 @@ func refusedTwoNames(t *testing.T) {
 	allowed(t, syscall.Mount(filepath.Join(dir, "a"), b, "", syscall.MS_BIND, ""))
 	defer func() { require.NoError(t, syscall.Unmount(b, syscall.MNT_DETACH)) }()
 
-	tree, err := watch.Open(dir, enter)
+	tree, err := new(watch.Hub).Open(dir, enter)
 	require.NoError(t, err)
 	defer tree.Close()
 	require.False(t, tree.Whole())

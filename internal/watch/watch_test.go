@@ -258,7 +258,7 @@ func TestOpenRefuses(t *testing.T) {
 	dir := t.TempDir()
 	write(t, "text", dir, "file")
 	for _, name := range []string{"file", "none"} {
-		_, err := watch.Open(filepath.Join(dir, name), enter)
+		_, err := new(watch.Hub).Open(filepath.Join(dir, name), enter)
 		require.Error(t, err)
 		require.NotContains(t, err.Error(), dir)
 	}
@@ -313,7 +313,7 @@ func TestEventsLostAreEverything(t *testing.T) {
 		close(asked)
 		<-answer
 	})
-	tree, err := watch.Open(dir, func(string) bool { ask(); return true })
+	tree, err := new(watch.Hub).Open(dir, func(string) bool { ask(); return true })
 	require.NoError(t, err)
 	defer tree.Close()
 	l := &listener{t: t, tree: tree, paths: map[string]bool{}}
@@ -408,7 +408,7 @@ func TestCloseEndsAllGoroutines(t *testing.T) {
 		}
 	})
 	for range 50 {
-		tree, err := watch.Open(dir, enter)
+		tree, err := new(watch.Hub).Open(dir, enter)
 		require.NoError(t, err)
 		<-tree.C()
 		var closers sync.WaitGroup
@@ -433,7 +433,7 @@ func BenchmarkOpen(b *testing.B) {
 		write(b, "text", dir, fmt.Sprint(i%30), fmt.Sprint(i%300), fmt.Sprint(i, ".md"))
 	}
 	for b.Loop() {
-		tree, err := watch.Open(dir, enter)
+		tree, err := new(watch.Hub).Open(dir, enter)
 		require.NoError(b, err)
 		require.True(b, tree.Whole())
 		b.StopTimer() // the end is not what is measured

@@ -3,7 +3,6 @@ package memory
 import (
 	"cmp"
 	"context"
-	_ "embed"
 	"slices"
 
 	"github.com/rookeryhq/rookery/internal/auth"
@@ -12,12 +11,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
-
-//go:embed create_chapter.md
-var createChapterDoc string
-
-//go:embed list_chapters.md
-var listChaptersDoc string
 
 // A createChapterIn is the input of memory_create_chapter. One of three arguments selects the
 // memories, in this order of precedence: MemoryIDs names them; AutoDetect finds clusters among the
@@ -100,7 +93,7 @@ func chapterOf(x *memory.Index, k *memory.Item[memory.Chapter]) chapter {
 func (f tools) createChapter() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "memory_create_chapter", Short: "create_chapter", Family: Family, Title: "Create a chapter",
-		Doc: createChapterDoc, Role: auth.Editor, Kind: tool.Write, List: "chapters",
+		Role: auth.Editor, Kind: tool.Write, List: "chapters",
 		Route:    tool.Route{Method: "POST", Path: "/chapters"},
 		Commands: []tool.Command{{Words: "chapter create", Args: []string{"memory_ids..."}}},
 	}, func(ctx context.Context, c auth.Caller, in createChapterIn) (createChapterOut, error) {
@@ -284,7 +277,7 @@ type listChaptersOut struct {
 func (f tools) listChapters() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "memory_list_chapters", Short: "list_chapters", Family: Family, Title: "List chapters",
-		Doc: listChaptersDoc, Role: auth.Reader, Kind: tool.Read, List: "chapters",
+		Role: auth.Reader, Kind: tool.Read, List: "chapters",
 		Route:    tool.Route{Method: "GET", Path: "/chapters"},
 		Commands: []tool.Command{{Words: "chapter list"}},
 		Columns:  []string{"id", "title", "summary", "memory_count"},

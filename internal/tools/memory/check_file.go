@@ -2,7 +2,6 @@ package memory
 
 import (
 	"context"
-	_ "embed"
 	"fmt"
 	"path"
 
@@ -10,9 +9,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/memory"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
-
-//go:embed check_file.md
-var checkFileDoc string
 
 // The limits of a check (reference/memory.md §A6): it counts the failures among the mostChecked
 // newest memories of a file, and shows the shownChecked newest. They keep the answer short, because
@@ -62,7 +58,7 @@ type conflict struct {
 func (f tools) checkFile() *tool.Tool {
 	return viewTool(f, tool.Spec{
 		Name: "memory_check_file", Short: "check_file", Family: Family, Title: "Check a file before work",
-		Doc: checkFileDoc, Role: auth.Reader, Kind: tool.Read, List: "memories",
+		Role: auth.Reader, Kind: tool.Read, List: "memories",
 		Route:    tool.Route{Method: "GET", Path: "/memories/check-file"},
 		Commands: []tool.Command{{Words: "memory check-file", Args: []string{"file", "intended_action?"}}},
 	}, func(_ context.Context, v view, in checkFileIn) (checkFileOut, error) {

@@ -2,7 +2,6 @@ package memory
 
 import (
 	"context"
-	_ "embed"
 	"iter"
 
 	"github.com/rookeryhq/rookery/internal/auth"
@@ -10,9 +9,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 )
-
-//go:embed complete.md
-var completeDoc string
 
 // The kinds of values that can be completed. The tag `complete` of an argument names one.
 const (
@@ -33,7 +29,7 @@ type completeIn struct {
 func (f tools) complete() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "memory_complete", Short: "complete", Family: Family, Title: "Complete an id of a memory",
-		Doc: completeDoc, Role: auth.Reader, Kind: tool.Read,
+		Role: auth.Reader, Kind: tool.Read,
 		Route:     tool.Route{Method: "GET", Path: "/memory-complete"},
 		Commands:  []tool.Command{{Words: "complete memory", Args: []string{"kind", "prefix?"}}},
 		Completes: []string{kindMemory, kindAgent, kindChapter, kindWisdom},

@@ -2,7 +2,6 @@ package memory
 
 import (
 	"context"
-	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/eventlog"
@@ -12,15 +11,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
 )
-
-//go:embed delete_memory.md
-var deleteMemoryDoc string
-
-//go:embed delete_chapter.md
-var deleteChapterDoc string
-
-//go:embed delete_wisdom.md
-var deleteWisdomDoc string
 
 // A deleteMemoryIn is the input of memory_delete_memory. Erase destroys the memory with its
 // history, and cannot be undone; otherwise the history keeps it, and it can be read at an earlier
@@ -70,7 +60,7 @@ type erased struct {
 func (f tools) deleteMemory() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "memory_delete_memory", Short: "delete_memory", Family: Family, Title: "Delete a memory",
-		Doc: deleteMemoryDoc, Role: auth.Editor, Kind: tool.Destroy, Idempotent: true,
+		Role: auth.Editor, Kind: tool.Destroy, Idempotent: true,
 		Raises:   map[string]tool.Raise{"erase": {Role: auth.Admin, Kind: tool.Destroy}},
 		Route:    tool.Route{Method: "DELETE", Path: "/memories/{memory_id}"},
 		Commands: []tool.Command{{Words: "memory delete", Args: []string{"memory_id"}}},
@@ -146,7 +136,7 @@ func (f tools) erase(ctx context.Context, c auth.Caller, in deleteMemoryIn) (del
 func (f tools) deleteChapter() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "memory_delete_chapter", Short: "delete_chapter", Family: Family, Title: "Delete a chapter",
-		Doc: deleteChapterDoc, Role: auth.Editor, Kind: tool.Destroy, Idempotent: true,
+		Role: auth.Editor, Kind: tool.Destroy, Idempotent: true,
 		Route:    tool.Route{Method: "DELETE", Path: "/chapters/{chapter_id}"},
 		Commands: []tool.Command{{Words: "chapter delete", Args: []string{"chapter_id"}}},
 	}, func(ctx context.Context, c auth.Caller, in deleteChapterIn) (deletedOut, error) {
@@ -169,7 +159,7 @@ func (f tools) deleteChapter() *tool.Tool {
 func (f tools) deleteWisdom() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "memory_delete_wisdom", Short: "delete_wisdom", Family: Family, Title: "Delete wisdom",
-		Doc: deleteWisdomDoc, Role: auth.Editor, Kind: tool.Destroy, Idempotent: true,
+		Role: auth.Editor, Kind: tool.Destroy, Idempotent: true,
 		Route:    tool.Route{Method: "DELETE", Path: "/wisdom/{wisdom_id}"},
 		Commands: []tool.Command{{Words: "wisdom delete", Args: []string{"wisdom_id"}}},
 	}, func(ctx context.Context, c auth.Caller, in deleteWisdomIn) (deletedOut, error) {

@@ -2,7 +2,6 @@ package memory
 
 import (
 	"context"
-	_ "embed"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -13,9 +12,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 )
-
-//go:embed export.md
-var exportDoc string
 
 // The formats of an export, and the name of the file in the format jsonl.
 const (
@@ -58,7 +54,7 @@ type exportFile struct {
 // memory.
 func (f tools) export() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "memory_export", Short: "export", Family: Family, Title: "Export memories", Doc: exportDoc,
+		Name: "memory_export", Short: "export", Family: Family, Title: "Export memories",
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/memories/export"},
 		Commands: []tool.Command{{Words: "memory export"}},

@@ -3,7 +3,6 @@ package memory
 import (
 	"cmp"
 	"context"
-	_ "embed"
 	"encoding/json"
 	"iter"
 	"maps"
@@ -17,9 +16,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 )
-
-//go:embed history.md
-var historyDoc string
 
 // A historyIn is the input of memory_history. The history ends at the version of as_of, if it is
 // given.
@@ -56,7 +52,7 @@ type revision struct {
 func (f tools) history() *tool.Tool {
 	return viewTool(f, tool.Spec{
 		Name: "memory_history", Short: "history", Family: Family, Title: "Show the history of a memory",
-		Doc: historyDoc, Role: auth.Reader, Kind: tool.Read,
+		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/memories/history/{memory_id}"},
 		Commands: []tool.Command{{Words: "memory history", Args: []string{"memory_id"}}},
 		Columns:  []string{"version", "ts", "op", "tool", "principal", "changed"},

@@ -3,7 +3,6 @@ package memory
 import (
 	"context"
 	"crypto/rand"
-	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/fault"
@@ -11,9 +10,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
-
-//go:embed identity.md
-var identityDoc string
 
 // The actions of memory_identity: register creates an agent, resume begins a new session of one,
 // and info describes one and changes nothing.
@@ -61,7 +57,7 @@ type identityOut struct {
 func (f tools) identity() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "memory_identity", Short: "identity", Family: Family, Title: "Register or resume an agent",
-		Doc: identityDoc, Role: auth.Editor, Kind: tool.Write,
+		Role: auth.Editor, Kind: tool.Write,
 		Reads:    &tool.When{Arg: "action", Values: []string{actInfo}},
 		Route:    tool.Route{Method: "POST", Path: "/agents"},
 		Commands: []tool.Command{{Words: "identity", Args: []string{"action"}}},

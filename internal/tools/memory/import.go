@@ -3,7 +3,6 @@ package memory
 import (
 	"cmp"
 	"context"
-	_ "embed"
 	"path"
 	"strings"
 
@@ -13,9 +12,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
-
-//go:embed import.md
-var importDoc string
 
 // mostImported is the maximum number of imported lines and Markdown files in one call. All of them
 // become one commit. A larger export is imported in several calls, each with some of its lines.
@@ -68,7 +64,7 @@ type leftOut struct {
 // times.
 func (f tools) importAll() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "memory_import", Short: "import", Family: Family, Title: "Import memories", Doc: importDoc,
+		Name: "memory_import", Short: "import", Family: Family, Title: "Import memories",
 		Role: auth.Editor, Kind: tool.Write, Idempotent: true,
 		Route:    tool.Route{Method: "POST", Path: "/memories/import"},
 		Commands: []tool.Command{{Words: "memory import"}},

@@ -2,7 +2,6 @@ package memory
 
 import (
 	"context"
-	_ "embed"
 	"slices"
 
 	"github.com/rookeryhq/rookery/internal/auth"
@@ -11,9 +10,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
-
-//go:embed link.md
-var linkDoc string
 
 // A linkIn is the input of memory_link. It reads as a sentence: "source link_type target", such as
 // "a fix caused_by a failure". Only the source is changed, so only the source must belong to the
@@ -39,7 +35,7 @@ type linkOut struct {
 // NOT_FOUND.
 func (f tools) link() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "memory_link", Short: "link", Family: Family, Title: "Link two memories", Doc: linkDoc,
+		Name: "memory_link", Short: "link", Family: Family, Title: "Link two memories",
 		Role: auth.Editor, Kind: tool.Write, Idempotent: true,
 		Route:    tool.Route{Method: "POST", Path: "/memories/link"},
 		Commands: []tool.Command{{Words: "memory link", Args: []string{"source_id", "link_type", "target_id"}}},

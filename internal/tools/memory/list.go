@@ -3,7 +3,6 @@ package memory
 import (
 	"cmp"
 	"context"
-	_ "embed"
 	"encoding/hex"
 	"fmt"
 	"iter"
@@ -16,9 +15,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 )
-
-//go:embed list.md
-var listDoc string
 
 // A listIn is the input of memory_list. Without a session, the list has the memories of all
 // sessions of the calling agent. Sort is recent, importance or access_count, each in descending
@@ -56,7 +52,7 @@ type memoryRow struct {
 // other agents, use memory_recall.
 func (f tools) list() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "memory_list", Short: "list", Family: Family, Title: "List your memories", Doc: listDoc,
+		Name: "memory_list", Short: "list", Family: Family, Title: "List your memories",
 		Role: auth.Reader, Kind: tool.Read, List: "memories",
 		Route:    tool.Route{Method: "GET", Path: "/memories"},
 		Commands: []tool.Command{{Words: "memory list"}},

@@ -34,6 +34,7 @@ package memory
 
 import (
 	"context"
+	"embed"
 	"slices"
 
 	"github.com/rookeryhq/rookery/internal/auth"
@@ -50,7 +51,7 @@ import (
 // specification: a code, a message and details, without the fields that other families add. All
 // malformed, missing or contradictory arguments are INVALID_QUERY.
 var Family = &tool.Family{
-	Name: "memory", Base: "/v1/vaults/{vault}",
+	Name: "memory", Base: "/v1/vaults/{vault}", Docs: docs,
 	Missing: fault.InvalidQuery, Malformed: fault.InvalidQuery, Several: fault.InvalidQuery,
 	Crowded: fault.InvalidQuery, // reference/memory-build.md §2.15
 	Bare:    bare,
@@ -60,6 +61,11 @@ var Family = &tool.Family{
 		"wisdom":  "Create, find and delete wisdom: lessons that chapters have in common",
 	},
 }
+
+// docs contains the documentation of the tools, each in a file that is named after the tool.
+//
+//go:embed *.md
+var docs embed.FS
 
 // A failure is a fault in the bare form.
 type failure struct {

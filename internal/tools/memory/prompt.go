@@ -10,12 +10,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-//go:embed after_failure.md
-var afterFailureDoc string
-
 // afterFailureText is the text of the prompt, with the names in braces as its parameters.
 //
-//go:embed after_failure.text.md
+//go:embed prompt_after_failure.text.md
 var afterFailureText string
 
 // An afterFailureIn is the input of the prompt. File is the file for which the work failed; it is
@@ -38,7 +35,7 @@ type promptOut struct {
 func (f tools) afterFailure() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "memory_prompt_after_failure", Short: "after_failure", Family: Family, Title: "Learn from a failure",
-		Doc: afterFailureDoc, Role: auth.Reader, Kind: tool.Read, Prompt: true,
+		Role: auth.Reader, Kind: tool.Read, Prompt: true,
 		Route:    tool.Route{Method: "GET", Path: "/memory-prompts/after-failure"},
 		Commands: []tool.Command{{Words: "prompt after-failure", Args: []string{"file?"}}},
 		Uses:     []string{"memory_recall", "memory_store"},

@@ -2,7 +2,6 @@ package memory
 
 import (
 	"context"
-	_ "embed"
 	"strings"
 
 	"github.com/rookeryhq/rookery/internal/auth"
@@ -12,9 +11,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 )
-
-//go:embed recall.md
-var recallDoc string
 
 // A recallIn is the input of memory_recall. Its arguments are of three kinds. The selectors
 // MemoryID, File, Intent, TaskType, AgentID and Query say where to look; at least one is required.
@@ -61,7 +57,7 @@ type recallOut struct {
 // the vault; only the count of accesses grows, which is not part of a version.
 func (f tools) recall() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "memory_recall", Short: "recall", Family: Family, Title: "Recall memories", Doc: recallDoc,
+		Name: "memory_recall", Short: "recall", Family: Family, Title: "Recall memories",
 		Role: auth.Reader, Kind: tool.Read, List: "memories",
 		Route:    tool.Route{Method: "POST", Path: "/memories/recall"},
 		Commands: []tool.Command{{Words: "memory recall", Args: []string{"query?"}}},

@@ -2,7 +2,6 @@ package memory
 
 import (
 	"context"
-	_ "embed"
 	"slices"
 
 	"github.com/rookeryhq/rookery/internal/auth"
@@ -11,9 +10,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
-
-//go:embed store.md
-var storeDoc string
 
 // A storeIn is the input of memory_store. Intent and Outcome are required; a memory can be stored
 // without the other parts. Importance is from 0 to 1, by default memory.DefaultImportance; 0 is a
@@ -75,7 +71,7 @@ type wouldCreate struct {
 // that key.
 func (f tools) store() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "memory_store", Short: "store", Family: Family, Title: "Store a memory", Doc: storeDoc,
+		Name: "memory_store", Short: "store", Family: Family, Title: "Store a memory",
 		Role: auth.Editor, Kind: tool.Write,
 		Route:    tool.Route{Method: "POST", Path: "/memories"},
 		Commands: []tool.Command{{Words: "memory store"}},

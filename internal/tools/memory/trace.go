@@ -2,15 +2,11 @@ package memory
 
 import (
 	"context"
-	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/memory"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
-
-//go:embed trace.md
-var traceDoc string
 
 // A traceIn is the input of memory_trace. Direction is causes, effects or both. MaxDepth is a
 // number of links, and Depth the level of detail of the memories.
@@ -43,7 +39,7 @@ type traceNode struct {
 // trace returns the tool that follows the causes and effects of a memory. It counts no accesses.
 func (f tools) trace() *tool.Tool {
 	return viewTool(f, tool.Spec{
-		Name: "memory_trace", Short: "trace", Family: Family, Title: "Trace causes and effects", Doc: traceDoc,
+		Name: "memory_trace", Short: "trace", Family: Family, Title: "Trace causes and effects",
 		Role: auth.Reader, Kind: tool.Read, List: "chain",
 		Route:    tool.Route{Method: "POST", Path: "/memories/trace"},
 		Commands: []tool.Command{{Words: "memory trace", Args: []string{"memory_id"}}},

@@ -3,7 +3,6 @@ package memory
 import (
 	"bytes"
 	"context"
-	_ "embed"
 	"encoding/json"
 	"fmt"
 
@@ -13,9 +12,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
-
-//go:embed update.md
-var updateDoc string
 
 // An updateIn is the input of memory_update_memory. Each part that is given is merged into the
 // memory; a list, such as Actions or Tags, is replaced as a whole. An empty list removes all
@@ -121,7 +117,7 @@ type updateOut struct {
 // update returns the tool that changes parts of a memory.
 func (f tools) update() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "memory_update_memory", Short: "update_memory", Family: Family, Title: "Update a memory", Doc: updateDoc,
+		Name: "memory_update_memory", Short: "update_memory", Family: Family, Title: "Update a memory",
 		Role: auth.Editor, Kind: tool.Destroy, Idempotent: true,
 		Route:    tool.Route{Method: "PATCH", Path: "/memories/{memory_id}"},
 		Commands: []tool.Command{{Words: "memory update", Args: []string{"memory_id"}}},

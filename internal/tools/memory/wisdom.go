@@ -3,7 +3,6 @@ package memory
 import (
 	"cmp"
 	"context"
-	_ "embed"
 	"slices"
 	"strings"
 
@@ -13,12 +12,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
-
-//go:embed synthesize.md
-var synthesizeDoc string
-
-//go:embed recall_wisdom.md
-var recallWisdomDoc string
 
 // mostSynthesized is the maximum number of chapters from which wisdom is made if the call names
 // none: the newest ones. A call that names chapters has no such limit.
@@ -84,7 +77,7 @@ func wisdomOf(id string, w *memory.Wisdom, chapters bool) wisdom {
 func (f tools) synthesize() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "memory_synthesize", Short: "synthesize", Family: Family, Title: "Create wisdom from chapters",
-		Doc: synthesizeDoc, Role: auth.Editor, Kind: tool.Write,
+		Role: auth.Editor, Kind: tool.Write,
 		Route:    tool.Route{Method: "POST", Path: "/wisdom"},
 		Commands: []tool.Command{{Words: "wisdom synthesize", Args: []string{"chapter_ids..."}}},
 	}, func(ctx context.Context, c auth.Caller, in synthesizeIn) (synthesizeOut, error) {
@@ -174,7 +167,7 @@ type recallWisdomOut struct {
 func (f tools) recallWisdom() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "memory_recall_wisdom", Short: "recall_wisdom", Family: Family, Title: "Recall wisdom",
-		Doc: recallWisdomDoc, Role: auth.Reader, Kind: tool.Read, List: "wisdom",
+		Role: auth.Reader, Kind: tool.Read, List: "wisdom",
 		Route:    tool.Route{Method: "GET", Path: "/wisdom"},
 		Commands: []tool.Command{{Words: "wisdom recall", Args: []string{"query?"}}},
 		Columns:  []string{"id", "summary", "patterns", "best_practices"},

@@ -2,7 +2,6 @@ package notes
 
 import (
 	"context"
-	_ "embed"
 	"iter"
 	"maps"
 	"slices"
@@ -11,9 +10,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 )
-
-//go:embed complete.md
-var completeDoc string
 
 // The kinds of values that can be completed. The tag `complete` of an argument names one.
 const (
@@ -33,7 +29,7 @@ type completeIn struct {
 func (f tools) complete() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "notes_complete", Short: "complete", Family: Family, Title: "Complete a project or tag",
-		Doc: completeDoc, Role: auth.Reader, Kind: tool.Read,
+		Role: auth.Reader, Kind: tool.Read,
 		Route:     tool.Route{Method: "GET", Path: "/note-complete"},
 		Commands:  []tool.Command{{Words: "complete notes", Args: []string{"kind", "prefix?"}}},
 		Completes: []string{kindProject, kindTag},

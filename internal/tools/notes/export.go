@@ -2,7 +2,6 @@ package notes
 
 import (
 	"context"
-	_ "embed"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,9 +14,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 )
-
-//go:embed export.md
-var exportDoc string
 
 // The formats of an export.
 const (
@@ -50,14 +46,14 @@ type exportIn struct {
 // written from the export.
 type exportOut struct {
 	tool.Aside `json:"-"`
-	Exported   []exported   `json:"exported" jsonschema:"the notes of this page"`
-	Provenance string       `json:"provenance" jsonschema:"lists all notes of the export"`
-	Files      []exportFile `json:"files" jsonschema:"the command line writes them instead"`
+	Exported   []exportedNote `json:"exported" jsonschema:"the notes of this page"`
+	Provenance string         `json:"provenance" jsonschema:"lists all notes of the export"`
+	Files      []exportFile   `json:"files" jsonschema:"the command line writes them instead"`
 }
 
-// An exported is one note of an export, with the name of its file. A note that is divided over
+// An exportedNote is one note of an export, with the name of its file. A note that is divided over
 // several pages is in the list of the page on which it begins.
-type exported struct {
+type exportedNote struct {
 	Path   string `json:"path"`
 	Output string `json:"output" jsonschema:"path of a file of this export; on the command line, the written file"`
 }
@@ -73,7 +69,7 @@ type exportFile struct {
 // HTML.
 func (f tools) export() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "notes_export", Short: "export", Family: Family, Title: "Export notes", Doc: exportDoc,
+		Name: "notes_export", Short: "export", Family: Family, Title: "Export notes",
 		Role: auth.Reader, Kind: tool.Read, List: "exported",
 		Route:    tool.Route{Method: "GET", Path: "/export"},
 		Commands: []tool.Command{{Words: "export", Args: []string{"target"}}},
@@ -90,8 +86,8 @@ func (f tools) export() *tool.Tool {
 // An export by query reads the index only to select; the texts are read note by note, as far as the
 // page has room.
 func (f tools) exportNotes(ctx context.Context, c auth.Caller, in exportIn) (exportOut, error) {
-	out := exportOut{Exported: []exported{}, Files: []exportFile{}}
-	from, err := readExportPlace(in.PageToken)
+	out := exportOut{Exported: []exportedNote{}, Files: []exportFile{}}
+	from, err := readExportPosition(in.PageToken)
 	if err != nil {
 		return out, err
 	}
@@ -111,9 +107,9 @@ func (f tools) exportNotes(ctx context.Context, c auth.Caller, in exportIn) (exp
 	return out, e.page(ctx, from)
 }
 
-// selectNotes returns the notes that the target selects, sorted by path: the note at a path, or the best
-// matches of a query. The error is NOT_FOUND if there is none, and INVALID_PARAMETER if project is
-// given with a path.
+// selectNotes returns the notes that the target selects, sorted by path: the note at a path, or the
+// best matches of a query. The error is NOT_FOUND if there is none, and INVALID_PARAMETER if
+// project is given with a path.
 func (f tools) selectNotes(
 	ctx context.Context, c auth.Caller, in exportIn,
 ) (state.View, []*index.Note, error) {
@@ -191,13 +187,13 @@ func (f tools) matching(
 	return view, found, nil
 }
 
-// An exportPlace is the position at which a page begins: after some notes and, if a note is larger
-// than a page, inside the next one.
+// An exportPosition is the position at which a page begins: after some notes and, if a note is
+// larger than a page, inside the next one.
 //
 // Part and skip are 0 unless the page begins inside a note. The token contains no selection: a
 // token that is used with another target gives a page of that target, or the fault of page if its
 // numbers do not fit.
-type exportPlace struct {
+type exportPosition struct {
 	version uint64 // the exported version; 0: not chosen yet
 	note    int    // number of notes in the earlier pages
 	part    int    // number of the part; 0: the note begins here
@@ -205,15 +201,15 @@ type exportPlace struct {
 }
 
 // String returns the position as the key of a page token: four numbers, separated by spaces.
-func (p exportPlace) String() string {
+func (p exportPosition) String() string {
 	return fmt.Sprintf("%d %d %d %d", p.version, p.note, p.part, p.skip)
 }
 
-// readExportPlace parses a page token. An empty token is the zero exportPlace, the start. A token
-// of another list is INVALID_PARAMETER. The numbers are not trusted: page and note check them
+// readExportPosition parses a page token. An empty token is the zero exportPosition, the start. A
+// token of another list is INVALID_PARAMETER. The numbers are not trusted: page and note check them
 // against the notes.
-func readExportPlace(token string) (exportPlace, error) {
-	var p exportPlace
+func readExportPosition(token string) (exportPosition, error) {
+	var p exportPosition
 	key, err := tool.ReadToken("page_token", token, Family)
 	if err != nil || key == "" {
 		return p, err

@@ -57,7 +57,7 @@ func fileNames(notes []*index.Note, format string) []string {
 //
 // The position moves to the next note only after a whole note was added. So the token of the next
 // page names the note that is not complete yet.
-func (e *exporter) page(ctx context.Context, at exportPlace) error {
+func (e *exporter) page(ctx context.Context, at exportPosition) error {
 	at.version = e.Index.Version()
 	if at.note >= len(e.notes) {
 		return state.OtherList(Family)
@@ -86,7 +86,7 @@ func (e *exporter) page(ctx context.Context, at exportPlace) error {
 //
 // A file that does not fit beside others begins on the next page. One that does not fit on a page
 // of its own is divided: each page has one part, and a client concatenates the parts.
-func (e *exporter) note(ctx context.Context, at *exportPlace) (full bool, err error) {
+func (e *exporter) note(ctx context.Context, at *exportPosition) (full bool, err error) {
 	n := e.notes[at.note]
 	text, err := e.Vault.Text(ctx, n.Body)
 	if err != nil {
@@ -106,7 +106,7 @@ func (e *exporter) note(ctx context.Context, at *exportPlace) (full bool, err er
 	}
 	rest := content[at.skip:]
 	file := exportFile{Path: e.names[at.note], Content: rest, Part: at.part}
-	row := exported{n.Path, file.Path}
+	row := exportedNote{n.Path, file.Path}
 	switch fits := e.out.Fits([]any{row, file}); {
 	case fits:
 	case len(e.out.Files) > 0:

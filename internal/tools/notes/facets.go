@@ -2,7 +2,6 @@ package notes
 
 import (
 	"context"
-	_ "embed"
 	"path"
 	"unicode/utf16"
 
@@ -11,9 +10,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/markdown"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
-
-//go:embed facets.md
-var facetsDoc string
 
 // The limits of facets.
 const (
@@ -63,7 +59,7 @@ type inferred struct {
 func (f tools) facets() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "notes_metadata_facets", Short: "get_metadata_facets", Family: Family,
-		Title: "Get the facets of a note", Doc: facetsDoc, Role: auth.Reader, Kind: tool.Read,
+		Title: "Get the facets of a note", Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/metadata-facets/{path}"},
 		Commands: []tool.Command{{Words: "get-metadata-facets", Args: []string{"path"}}},
 	}, f.facetsOfNote)

@@ -8,8 +8,8 @@ import (
 	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
-// A filterArgs contains the arguments that restrict a list or a search to some notes. The tools that
-// list and search notes embed it. All given arguments must be met.
+// A filterArgs contains the arguments that restrict a list or a search to some notes. The tools
+// that list and search notes embed it. All given arguments must be met.
 //
 // The first five arguments apply to all notes. Chain, Entity and Episode are fields of notes that
 // record events; Network, WalletAddress and PaymentStatus those of notes about payments. Slugs are
@@ -70,9 +70,9 @@ type verdict int
 
 // The verdicts.
 const (
-	ask verdict = iota // the row cannot decide: check the note
-	yes                // the condition is met
-	no                 // the condition is not met
+	undecided verdict = iota // the row cannot decide: check the note
+	yes                      // the condition is met
+	no                       // the condition is not met
 )
 
 // filter returns the filter for the arguments. It returns INVALID_PATH if the folder is not valid.
@@ -122,11 +122,11 @@ func (f *filter) hasRow(r *index.Row) bool {
 		return false
 	}
 	for _, c := range f.all {
-		says := ask
+		says := undecided
 		if c.row != nil {
 			says = c.row(r)
 		}
-		if says == no || says == ask && !c.holds(r.Note) {
+		if says == no || says == undecided && !c.holds(r.Note) {
 			return false
 		}
 	}
@@ -224,7 +224,7 @@ func (f *filter) dated(given string, holds func(day string) bool) {
 			d, ok := r.DayBegins()
 			switch {
 			case !ok:
-				return ask
+				return undecided
 			case len(d) > 0 && holds(string(d)):
 				return yes
 			}
@@ -243,7 +243,7 @@ func (f *filter) scope(scope string) {
 			holds: func(n *index.Note) bool { return !isApproval(n) },
 			row: func(r *index.Row) verdict {
 				if r.Marks.Has(index.MarkedKind.Of(approvalKind)) || isApprovalPath(r.Path) {
-					return ask
+					return undecided
 				}
 				return yes
 			},

@@ -2,15 +2,15 @@ package notes
 
 import (
 	"context"
-	_ "embed"
+	"strings"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/markdown"
 	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tools/state"
 )
-
-//go:embed get.md
-var getDoc string
 
 // A noteArg is the part of the input of the tools that read one note: its vault and path.
 type noteArg struct {
@@ -37,7 +37,7 @@ type getOut struct {
 // get returns the tool that returns one note.
 func (f tools) get() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "notes_get", Short: "get_note", Family: Family, Title: "Get a note", Doc: getDoc,
+		Name: "notes_get", Short: "get_note", Family: Family, Title: "Get a note",
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/notes/{path}"},
 		Commands: []tool.Command{{Words: "get-note", Args: []string{"path"}}},
@@ -63,4 +63,49 @@ func (f tools) getNote(ctx context.Context, c auth.Caller, in getIn) (getOut, er
 		out.Frontmatter, err = d.frontmatter()
 	}
 	return out, err
+}
+
+// A document is the text of a note, split into frontmatter and body as the specification reads it.
+// It is not the parsed note of the index: a quarantined note has a document too.
+type document struct {
+	*index.Note
+	head *markdown.Map // empty if there is no frontmatter or it is not a mapping
+	body string        // without trailing space if there is frontmatter
+}
+
+// read reads and parses the text of a note.
+func read(ctx context.Context, v state.View, n *index.Note) (document, error) {
+	text, err := v.Vault.Text(ctx, n.Body)
+	if err != nil {
+		return document{}, err
+	}
+	return parse(n, text), nil
+}
+
+// parse splits a text into frontmatter and body. Only frontmatter that markdown.StrictHead accepts
+// counts; without it, the body is the whole text. The body has no space at its end if there is
+// frontmatter, as the specification has it.
+func parse(n *index.Note, text []byte) document {
+	head, at := markdown.StrictHead(text)
+	body := string(text[at:])
+	if at > 0 {
+		body = strings.TrimRightFunc(body, markdown.IsSpace)
+	}
+	return document{n, head, body}
+}
+
+// bodyOf returns the same body as parse, without parsing the frontmatter. A search reads many
+// bodies and no fields.
+func bodyOf(text []byte) string {
+	at := markdown.StrictBody(text)
+	if at == 0 {
+		return string(text)
+	}
+	return strings.TrimRightFunc(string(text[at:]), markdown.IsSpace)
+}
+
+// frontmatter returns the frontmatter as a JSON object, with the keys in their order in the text.
+func (d document) frontmatter() (tool.Object, error) {
+	data, err := d.head.MarshalJSON()
+	return tool.Object(data), err
 }

@@ -2,7 +2,6 @@ package notes
 
 import (
 	"context"
-	_ "embed"
 	"encoding/base64"
 	"slices"
 	"strings"
@@ -17,9 +16,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
-
-//go:embed import.md
-var importDoc string
 
 // The types of imports that package convert does not implement.
 const (
@@ -82,12 +78,12 @@ type importedNote struct {
 // importFiles returns the tool that imports exports of other products, vaults, and memories.
 func (f tools) importFiles() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "notes_import", Short: "import", Family: Family, Title: "Import files as notes", Doc: importDoc,
+		Name: "notes_import", Short: "import", Family: Family, Title: "Import files as notes",
 		Role: auth.Editor, Kind: tool.Write, Idempotent: true, List: "imported",
 		Route:    tool.Route{Method: "POST", Path: "/import"},
 		Commands: []tool.Command{{Words: "import", Args: []string{"type"}}},
-		// The command line reads a file, an archive or a folder, and divides input that is too large
-		// for one call.
+		// The command line reads a file, an archive or a folder, and divides input that is too
+		// large for one call.
 		Input: &tool.Files{
 			Arg: "files", MaxFiles: maxImportFiles, MaxBytes: tool.MaxBody - 256<<10,
 			Body: "content", Binary: "content_base64", Any: true, Single: true,
@@ -297,12 +293,12 @@ func (in *importIn) job(read *convert.Result, now time.Time) (*importJob, error)
 //
 // The paths depend on the notes that the vault has, so they are determined here and not in job.
 func (j *importJob) run(ctx context.Context, tx *repo.Tx, out *importOut) error {
-	p := placing{Tx: tx, known: knownSources(tx), next: map[string]int{}}
+	p := pathFinder{Tx: tx, known: knownSources(tx), next: map[string]int{}}
 	out.Imported = make([]importedNote, 0, len(j.notes))
 	skipped := 0
 	var paths []string
 	for _, n := range j.notes {
-		path, there, err := p.place(ctx, n)
+		path, there, err := p.find(ctx, n)
 		if err != nil {
 			return err
 		}

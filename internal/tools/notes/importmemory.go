@@ -28,7 +28,7 @@ type MemoryReader = func(ctx context.Context, c auth.Caller, to convert.Batch) (
 func (f tools) importMemories(
 	ctx context.Context, c auth.Caller, in importIn, files []convert.File,
 ) (importOut, error) {
-	if err := in.keepsOwn("memories keep their fields"); err != nil {
+	if err := in.rejectNoteArgs("memories keep their fields"); err != nil {
 		return importOut{}, err
 	}
 	write, err := f.memories(ctx, c, convert.Batch{Vault: in.Vault.Vault, DryRun: in.DryRun, Files: files})
@@ -50,9 +50,9 @@ func (f tools) importMemories(
 	return out, translateFault(err)
 }
 
-// keepsOwn returns INVALID_PARAMETER, with the message why, if the call has an argument that
+// rejectNoteArgs returns INVALID_PARAMETER, with the message why, if the call has an argument that
 // applies only to new notes.
-func (in *importIn) keepsOwn(why string) error {
+func (in *importIn) rejectNoteArgs(why string) error {
 	var given []string
 	for name, is := range map[string]bool{
 		"project": in.Project != "", "output_dir": in.OutputDir != "", "tags": len(in.Tags) > 0,

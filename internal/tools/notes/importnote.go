@@ -150,22 +150,22 @@ func fieldText(v any) string {
 	return fmt.Sprint(v)
 }
 
-// A placing finds the paths of new notes. next makes many notes with the same name take linear
+// A pathFinder finds the paths of new notes. next makes many notes with the same name take linear
 // time.
-type placing struct {
+type pathFinder struct {
 	*repo.Tx
 	known map[origin]bool // origins of the notes in the vault and in the draft
 	next  map[string]int  // by wanted name without suffix, the next number to try
 }
 
-// place returns the path for a new note: its own or, if that is taken, the next free one: a.md,
+// find returns the path for a new note: its own or, if that is taken, the next free one: a.md,
 // a-2.md. there reports that the vault already has the note: a note of the same origin anywhere, or
 // a note with the same text at one of these paths. Paths that differ only in case are the same
 // path.
 //
 // The number in next only grows, so names that were found to be taken are not tried again in the
 // same call.
-func (p placing) place(ctx context.Context, n convert.Note) (at vault.Path, there bool, err error) {
+func (p pathFinder) find(ctx context.Context, n convert.Note) (at vault.Path, there bool, err error) {
 	from := origin{n.Source, n.SourceID}
 	if p.known[from] {
 		return "", true, nil

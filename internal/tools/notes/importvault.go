@@ -29,7 +29,7 @@ type vaultFile struct {
 func (f tools) importVault(
 	ctx context.Context, c auth.Caller, in importIn, files []convert.File,
 ) (importOut, error) {
-	if err := in.keepsOwn("files of a vault keep their paths and texts"); err != nil {
+	if err := in.rejectNoteArgs("files of a vault keep their paths and texts"); err != nil {
 		return importOut{}, err
 	}
 	all, left, err := vaultFiles(files)
@@ -97,8 +97,8 @@ func vaultFiles(files []convert.File) (all []vaultFile, left []string, err error
 	return all, left, nil
 }
 
-// markLogged marks the audit logs whose lines are all in the vault's own audit log already. They are
-// skipped, so that an import of a vault into itself changes nothing.
+// markLogged marks the audit logs whose lines are all in the vault's own audit log already. They
+// are skipped, so that an import of a vault into itself changes nothing.
 func markLogged(ctx context.Context, v *repo.Vault, files []vaultFile) error {
 	var logs [][]byte
 	var of []*vaultFile

@@ -3,7 +3,6 @@ package notes
 import (
 	"cmp"
 	"context"
-	_ "embed"
 	"iter"
 
 	"github.com/rookeryhq/rookery/internal/auth"
@@ -12,9 +11,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 )
-
-//go:embed list.md
-var listDoc string
 
 // The values of the arguments order and fields.
 const (
@@ -72,7 +68,7 @@ type Whole struct {
 // list returns the tool that lists notes by their frontmatter, in pages.
 func (f tools) list() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "notes_list", Short: "list_notes", Family: Family, Title: "List notes", Doc: listDoc,
+		Name: "notes_list", Short: "list_notes", Family: Family, Title: "List notes",
 		Role: auth.Reader, Kind: tool.Read, List: "notes",
 		Route:    tool.Route{Method: "GET", Path: "/notes"},
 		Commands: []tool.Command{{Words: "list-notes"}},

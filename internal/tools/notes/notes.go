@@ -10,7 +10,7 @@
 // # Reading
 //
 // The tools that read one note (get.go, outline.go, tree.go, facets.go) find it by its path with
-// document, which returns its text as frontmatter and body (text.go, path.go). The tools that list
+// document, which returns its text as frontmatter and body (get.go, path.go). The tools that list
 // or search notes share a filter (filter.go). It decides about most notes from their rows in the
 // index, which are small and adjacent in memory, and reads the others from their cards; no text is
 // read. list.go selects one page of the result with a pageSelector (pick.go), whose memory does not grow
@@ -26,6 +26,7 @@
 package notes
 
 import (
+	"embed"
 	"fmt"
 
 	"github.com/rookeryhq/rookery/internal/fault"
@@ -38,10 +39,15 @@ import (
 // the specification; a failure is {error, code}. Every invalid argument has the code
 // INVALID_PARAMETER, unless a tool says otherwise.
 var Family = &tool.Family{
-	Name: "notes", Base: "/v1/vaults/{vault}",
+	Name: "notes", Base: "/v1/vaults/{vault}", Docs: docs,
 	Missing: fault.InvalidParameter, Malformed: fault.InvalidParameter, Several: fault.InvalidParameter,
 	Terse: true, Bare: bare, Exit: exit,
 }
+
+// docs contains the documentation of the tools, each in a file that is named after the tool.
+//
+//go:embed *.md
+var docs embed.FS
 
 // A failure is a fault in the bare form.
 type failure struct {

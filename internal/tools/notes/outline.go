@@ -2,7 +2,6 @@ package notes
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"path"
 	"regexp"
@@ -12,9 +11,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/markdown"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
-
-//go:embed outline.md
-var outlineDoc string
 
 // The schema identifiers in answers about one note.
 const (
@@ -50,7 +46,7 @@ type heading struct {
 func (f tools) outline() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "notes_outline", Short: "get_note_outline", Family: Family, Title: "Outline a note",
-		Doc: outlineDoc, Role: auth.Reader, Kind: tool.Read, List: "headings",
+		Role: auth.Reader, Kind: tool.Read, List: "headings",
 		Route:    tool.Route{Method: "GET", Path: "/note-outline/{path}"},
 		Commands: []tool.Command{{Words: "get-note-outline", Args: []string{"path"}}},
 		Columns:  []string{"level", "text", "id"},

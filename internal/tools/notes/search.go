@@ -2,7 +2,6 @@ package notes
 
 import (
 	"context"
-	_ "embed"
 	"slices"
 
 	"github.com/rookeryhq/rookery/internal/auth"
@@ -12,9 +11,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 )
-
-//go:embed search.md
-var searchDoc string
 
 // Values of the output mode and of the arguments match and fields.
 const (
@@ -69,7 +65,7 @@ type result struct {
 // search returns the tool that searches notes.
 func (f tools) search() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "notes_search", Short: "search", Family: Family, Title: "Search notes", Doc: searchDoc,
+		Name: "notes_search", Short: "search", Family: Family, Title: "Search notes",
 		Role: auth.Reader, Kind: tool.Read, List: "results",
 		Route:    tool.Route{Method: "GET", Path: "/search"},
 		Commands: []tool.Command{{Words: "search", Args: []string{"query..."}}},

@@ -2,15 +2,11 @@ package notes
 
 import (
 	"context"
-	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/markdown"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
-
-//go:embed tree.md
-var treeDoc string
 
 // A treeIn is the input of notes_document_tree.
 type treeIn struct {
@@ -45,7 +41,7 @@ type HeadingNode struct {
 func (f tools) tree() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "notes_document_tree", Short: "get_document_tree", Family: Family,
-		Title: "Get the tree of headings of a note", Doc: treeDoc, Role: auth.Reader, Kind: tool.Read,
+		Title: "Get the tree of headings of a note", Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/document-tree/{path}"},
 		Commands: []tool.Command{{Words: "get-document-tree", Args: []string{"path"}}},
 	}, f.treeOfNote)

@@ -2,7 +2,6 @@ package notes
 
 import (
 	"context"
-	_ "embed"
 	"maps"
 	"slices"
 	"strings"
@@ -16,9 +15,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
-
-//go:embed write.md
-var writeDoc string
 
 // A writeIn is the input of notes_write. At least one of Content and Frontmatter must be given.
 //
@@ -45,7 +41,7 @@ type writeOut struct {
 // write returns the tool that creates or changes one note.
 func (f tools) write() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "notes_write", Short: "write", Family: Family, Title: "Write a note", Doc: writeDoc,
+		Name: "notes_write", Short: "write", Family: Family, Title: "Write a note",
 		Role: auth.Editor, Kind: tool.Destroy,
 		Route:    tool.Route{Method: "POST", Path: "/notes"},
 		Commands: []tool.Command{{Words: "write", Args: []string{"path", "content?"}}},

@@ -2,7 +2,6 @@ package orient
 
 import (
 	"context"
-	_ "embed"
 	"slices"
 
 	"github.com/rookeryhq/rookery/internal/auth"
@@ -11,12 +10,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-//go:embed facets.md
-var facetsDoc string
-
-// valued are the fields whose values are listed. The values of all other fields may be private,
-// such as names and addresses.
-var valued = []string{"type", "status"}
+// valueFields are the fields whose values are listed. The values of all other fields may be
+// private, such as names and addresses.
+var valueFields = []string{"type", "status"}
 
 // maxValues is the maximum number of listed values of a field.
 const maxValues = 1000
@@ -59,20 +55,20 @@ type FacetValue struct {
 // reading notes. The limit applies to the fields, and maxValues to the values of each.
 func (f tools) facets() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "vault_facets", Family: Family, Title: "Count the fields of a vault", Doc: facetsDoc,
+		Name: "vault_facets", Family: Family, Title: "Count the fields of a vault",
 		Role: auth.Reader, Kind: tool.Read, List: "facets",
 		Route:    tool.Route{Method: "GET", Path: "/facets"},
 		Commands: []tool.Command{{Words: "facets"}},
 		Empty:    []tool.Empty{{Of: "fields in frontmatter"}},
 	}, func(ctx context.Context, c auth.Caller, in facetsIn) (facetsOut, error) {
 		var out facetsOut
-		s, err := f.see(ctx, c, source{in.Vault, in.AsOf}, &out.Aside)
+		s, err := f.open(ctx, c, source{in.Vault, in.AsOf}, &out.Aside)
 		if err != nil {
 			return facetsOut{}, err
 		}
 		first, total := topCounts(s.Index.HeadFields(), in.Limit)
 		truncation{
-			code: "FACETS_TRUNCATED", what: "fields", shown: in.Limit, total: total, more: higher(in.Limit, mostListed),
+			code: "FACETS_TRUNCATED", what: "fields", shown: in.Limit, total: total, more: limitAdvice(in.Limit, mostListed),
 		}.warn(&out.Aside)
 		out.Facets, out.Freshness = make([]Facet, len(first)), s.freshness.state
 		for i, c := range first {
@@ -86,7 +82,7 @@ func (f tools) facets() *tool.Tool {
 // are not listed. It adds a warning if values are omitted, which names the field: the answer can
 // have several warnings with the same code.
 func (out *facetsOut) values(idx *index.Index, field string) []FacetValue {
-	if !slices.Contains(valued, field) {
+	if !slices.Contains(valueFields, field) {
 		return nil
 	}
 	first, total := topCounts(idx.HeadValues(field), maxValues)

@@ -31,11 +31,11 @@ func (f *freshness) reading(folder *checkout.Checkout) {
 	}
 }
 
-// files reports whether any files are known to differ from the vault: edits that need confirmation,
-// edits that were noticed, files that cannot be ingested, and the differences that the last
-// comparison found. False does not mean that there are none: files change without notice if the
-// vault is not watched.
-func (f *freshness) files() bool {
+// hasDifferences reports whether any files are known to differ from the vault: edits that need
+// confirmation, edits that were noticed, files that cannot be ingested, and the differences that
+// the last comparison found. False does not mean that there are none: files change without notice
+// if the vault is not watched.
+func (f *freshness) hasDifferences() bool {
 	c := f.control
 	return c.Held.Count() > 0 || c.Noticed != nil && c.Noticed.Count > 0 || c.Left != nil && c.Left.Count > 0 ||
 		f.swept() > 0

@@ -11,6 +11,7 @@ package orient
 
 import (
 	"context"
+	"embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/fault"
@@ -23,9 +24,14 @@ import (
 
 // Family is the family of these tools. Every invalid argument has the code INVALID_PARAMETER.
 var Family = &tool.Family{
-	Name: "orient", Base: "/v1/vaults/{vault}",
+	Name: "orient", Base: "/v1/vaults/{vault}", Docs: docs,
 	Missing: fault.InvalidParameter, Malformed: fault.InvalidParameter, Several: fault.InvalidParameter,
 }
+
+// docs contains the documentation of the tools, each in a file that is named after the tool.
+//
+//go:embed *.md
+var docs embed.FS
 
 // Tools returns the tools of the family for these tenants.
 func Tools(t *tenant.Registry) []*tool.Tool {
@@ -48,7 +54,7 @@ type vaultView struct {
 	freshness freshness
 }
 
-// see returns the vault of a call. It writes the version, and warnings about the freshness, into
+// open returns the vault of a call. It writes the version, and warnings about the freshness, into
 // the aside. It returns INDEX_NOT_FOUND if the vault has files but none of them is indexed. A past
 // version is always fresh.
 //
@@ -56,7 +62,7 @@ type vaultView struct {
 // Then the state is read from the control item, which is the same for all processes, and corrected
 // by the state of the folder in this process. An empty index is an error only if files are known to
 // exist: a new vault is empty and fresh.
-func (f tools) see(ctx context.Context, c auth.Caller, in source, a *tool.Aside) (vaultView, error) {
+func (f tools) open(ctx context.Context, c auth.Caller, in source, a *tool.Aside) (vaultView, error) {
 	v, err := f.ViewAt(ctx, c, in.Vault.Vault, in.AsOf)
 	if err != nil {
 		return vaultView{}, err
@@ -72,7 +78,7 @@ func (f tools) see(ctx context.Context, c auth.Caller, in source, a *tool.Aside)
 		return vaultView{}, err
 	}
 	s.freshness.reading(folder)
-	if isEmpty(v.Index) && s.freshness.files() {
+	if isEmpty(v.Index) && s.freshness.hasDifferences() {
 		return vaultView{}, s.freshness.notFound()
 	}
 	s.freshness.warn(a)

@@ -2,16 +2,12 @@ package orient
 
 import (
 	"context"
-	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
-
-//go:embed overview.md
-var overviewDoc string
 
 // The numbers of entries in an overview. They are fixed: the tools for the tree, the tags and the
 // facets list more.
@@ -50,13 +46,13 @@ type FieldCount struct {
 // that names the tool with the whole list.
 func (f tools) overview() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "vault_overview", Family: Family, Title: "Get an overview of a vault", Doc: overviewDoc,
+		Name: "vault_overview", Family: Family, Title: "Get an overview of a vault",
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/overview"},
 		Commands: []tool.Command{{Words: "overview"}},
 	}, func(ctx context.Context, c auth.Caller, in source) (overviewOut, error) {
 		var out overviewOut
-		s, err := f.see(ctx, c, in, &out.Aside)
+		s, err := f.open(ctx, c, in, &out.Aside)
 		if err != nil {
 			return overviewOut{}, err
 		}
@@ -65,7 +61,7 @@ func (f tools) overview() *tool.Tool {
 		out.folders(s.Index)
 		tags, total := topCounts(s.Index.HeadTags(), topTags)
 		out.Tags = tagCounts(tags)
-		out.cut("TOP_TAGS_TRUNCATED", "tags", "vault_tags", topTags, total)
+		out.warnCut("TOP_TAGS_TRUNCATED", "tags", "vault_tags", topTags, total)
 		out.fields(s.Index)
 		return out, nil
 	})
@@ -78,7 +74,7 @@ func (out *overviewOut) folders(idx *index.Index) {
 	for i, c := range first {
 		out.Folders[i] = FolderCount{c.name, c.notes}
 	}
-	out.cut("TOP_LEVEL_FOLDERS_TRUNCATED", "folders", "vault_tree", topFolders, total)
+	out.warnCut("TOP_LEVEL_FOLDERS_TRUNCATED", "folders", "vault_tree", topFolders, total)
 }
 
 // fields adds the fields that most notes have.
@@ -88,11 +84,11 @@ func (out *overviewOut) fields(idx *index.Index) {
 	for i, c := range first {
 		out.Fields[i] = FieldCount{c.name, c.notes}
 	}
-	out.cut("FRONTMATTER_FIELDS_TRUNCATED", "fields", "vault_facets", topFields, total)
+	out.warnCut("FRONTMATTER_FIELDS_TRUNCATED", "fields", "vault_facets", topFields, total)
 }
 
-// cut adds a warning if a list with the given limit does not contain all entries. by is the tool
-// that lists more.
-func (out *overviewOut) cut(code, what, by string, limit, total int) {
+// warnCut adds a warning if a list with the given limit does not contain all entries. by is the
+// tool that lists more.
+func (out *overviewOut) warnCut(code, what, by string, limit, total int) {
 	truncation{code: code, what: what, shown: limit, total: total, more: by + " shows more"}.warn(&out.Aside)
 }

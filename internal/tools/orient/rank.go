@@ -68,8 +68,8 @@ func (c truncation) warn(a *tool.Aside) {
 	a.Warn(c.code, message, fields)
 }
 
-// higher returns the advice to use a higher limit, or "" if the limit is the maximum already.
-func higher(limit, most int) string {
+// limitAdvice returns the advice to use a higher limit, or "" if the limit is the maximum already.
+func limitAdvice(limit, most int) string {
 	if limit < most {
 		return "use a higher limit"
 	}

@@ -2,7 +2,6 @@ package orient
 
 import (
 	"context"
-	_ "embed"
 	"time"
 
 	"github.com/rookeryhq/rookery/internal/auth"
@@ -11,9 +10,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
-
-//go:embed status.md
-var statusDoc string
 
 // A statusOut is the answer of vault_status. StatusCounts is nil if the stored vault has a newer
 // format.
@@ -57,13 +53,13 @@ type Cursors struct {
 // empty in every answer, because the index follows every change.
 func (f tools) status() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "vault_status", Family: Family, Title: "Show the state of an index", Doc: statusDoc,
+		Name: "vault_status", Family: Family, Title: "Show the state of an index",
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/status"},
 		Commands: []tool.Command{{Words: "status"}},
 	}, func(ctx context.Context, c auth.Caller, in source) (statusOut, error) {
 		out := statusOut{ReindexReasons: []string{}}
-		s, err := f.see(ctx, c, in, &out.Aside)
+		s, err := f.open(ctx, c, in, &out.Aside)
 		if fault.Is(err, fault.IndexIncompatible) {
 			stored := freshness{state: repo.Incompatible}
 			stored.warn(&out.Aside)

@@ -2,15 +2,11 @@ package orient
 
 import (
 	"context"
-	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
-
-//go:embed tags.md
-var tagsDoc string
 
 // mostListed is the maximum limit of a list of tags or fields.
 const mostListed = 200
@@ -33,21 +29,21 @@ type tagsOut struct {
 // Only tags in the frontmatter are counted, not those in texts.
 func (f tools) tags() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "vault_tags", Family: Family, Title: "Count the tags of a vault", Doc: tagsDoc,
+		Name: "vault_tags", Family: Family, Title: "Count the tags of a vault",
 		Role: auth.Reader, Kind: tool.Read, List: "tags",
 		Route:    tool.Route{Method: "GET", Path: "/tags"},
 		Commands: []tool.Command{{Words: "tags"}},
 		Empty:    []tool.Empty{{Of: "tags in frontmatter"}},
 	}, func(ctx context.Context, c auth.Caller, in tagsIn) (tagsOut, error) {
 		out := tagsOut{Tags: []TagCount{}}
-		s, err := f.see(ctx, c, source{in.Vault, in.AsOf}, &out.Aside)
+		s, err := f.open(ctx, c, source{in.Vault, in.AsOf}, &out.Aside)
 		if err != nil {
 			return tagsOut{}, err
 		}
 		first, total := topCounts(s.Index.HeadTags(), in.Limit)
 		out.Tags, out.Freshness = tagCounts(first), s.freshness.state
 		truncation{
-			code: "TAGS_TRUNCATED", what: "tags", shown: in.Limit, total: total, more: higher(in.Limit, mostListed),
+			code: "TAGS_TRUNCATED", what: "tags", shown: in.Limit, total: total, more: limitAdvice(in.Limit, mostListed),
 		}.warn(&out.Aside)
 		return out, nil
 	})

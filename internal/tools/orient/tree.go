@@ -2,16 +2,12 @@ package orient
 
 import (
 	"context"
-	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
-
-//go:embed tree.md
-var treeDoc string
 
 // A treeIn is the input of vault_tree.
 //
@@ -45,13 +41,13 @@ type Node struct {
 // parent, so a caller sees where to look further.
 func (f tools) tree() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "vault_tree", Family: Family, Title: "Show the folders of a vault", Doc: treeDoc,
+		Name: "vault_tree", Family: Family, Title: "Show the folders of a vault",
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/tree"},
 		Commands: []tool.Command{{Words: "tree"}},
 	}, func(ctx context.Context, c auth.Caller, in treeIn) (treeOut, error) {
 		var out treeOut
-		s, err := f.see(ctx, c, source{in.Vault, in.AsOf}, &out.Aside)
+		s, err := f.open(ctx, c, source{in.Vault, in.AsOf}, &out.Aside)
 		if err != nil {
 			return treeOut{}, err
 		}

@@ -2,7 +2,6 @@ package raven
 
 import (
 	"context"
-	_ "embed"
 	"strings"
 
 	"github.com/rookeryhq/rookery/internal/auth"
@@ -14,9 +13,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
-
-//go:embed add.md
-var addDoc string
 
 // The values of the argument `as`: how a text is added.
 const (
@@ -45,7 +41,7 @@ type addIn struct {
 // add returns the tool raven_add, which adds list items or text to a note.
 func (f tools) add() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "raven_add", Family: Family, Title: "Add to a note", Doc: addDoc,
+		Name: "raven_add", Family: Family, Title: "Add to a note",
 		Role: auth.Editor, Kind: tool.Write,
 		Route:    tool.Route{Method: "POST", Path: "/files/add"},
 		Commands: []tool.Command{{Words: "add", Args: []string{"text"}}},

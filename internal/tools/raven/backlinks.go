@@ -2,15 +2,11 @@ package raven
 
 import (
 	"context"
-	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
-
-//go:embed backlinks.md
-var backlinksDoc string
 
 // A backlinksIn is the input of raven_backlinks.
 type backlinksIn struct {
@@ -35,7 +31,7 @@ func (o *backlinksOut) page() (*tool.Aside, *[]quotedBacklink) { return &o.Aside
 func (f tools) backlinks() *tool.Tool {
 	return listTool(f, tool.Spec{
 		Name: "raven_backlinks", Family: Family, Title: "List backlinks",
-		Doc: backlinksDoc, Role: auth.Reader, Kind: tool.Read,
+		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/backlinks"},
 		Commands: []tool.Command{{Words: "backlinks", Args: []string{"target"}}},
 		Columns:  []string{"source_id", "line", "content"},

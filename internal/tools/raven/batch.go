@@ -2,7 +2,6 @@ package raven
 
 import (
 	"context"
-	_ "embed"
 	"encoding/json"
 	"maps"
 
@@ -14,9 +13,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
-
-//go:embed batch.md
-var batchDoc string
 
 // maxOperations is the maximum number of operations in a batch (CONTRACT §9).
 //
@@ -75,7 +71,7 @@ type stepResult struct {
 // batch returns the tool raven_batch, which runs several operations as one commit.
 func (f tools) batch() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "raven_batch", Family: Family, Title: "Carry out several operations", Doc: batchDoc,
+		Name: "raven_batch", Family: Family, Title: "Carry out several operations",
 		Role: auth.Editor, Kind: tool.Destroy, List: "results",
 		Route:    tool.Route{Method: "POST", Path: "/batch"},
 		Commands: []tool.Command{{Words: "batch"}},
@@ -274,7 +270,7 @@ func (s step) try(ctx context.Context, tx *repo.Tx, out *batchOut) (stepResult, 
 	}
 	made.part(tx.DryRun())
 	r := stepResult{
-		Index: s.index, Op: s.op, Entity: s.entity, OK: true, Warnings: made.aside().Warnings,
+		Index: s.index, Op: s.op, Entity: s.entity, OK: true, Warnings: made.result().Warnings,
 	}
 	if r.Data, err = tool.Marshal(made); err != nil {
 		return r, nil, err

@@ -124,11 +124,21 @@ func (b bulkIn) found(ctx context.Context, tx *repo.Tx, kind query.Kind) ([]quer
 }
 
 // A bulkStep changes the object or trait with an id and returns the action, as in the answer of a
-// call for a single one: updated, unchanged and so on.
-//
-// A step must not shorten or settle its answer; warnings go into a, which is that of the whole
-// call.
+// call for a single one: updated, unchanged and so on. Warnings go into a, which is that of the
+// whole call.
 type bulkStep func(ctx context.Context, tx *repo.Tx, id string, a *tool.Aside) (action string, err error)
+
+// stepOf returns the bulkStep that drafts the change of one result with run.
+func stepOf[Out any, P answerOf[Out]](
+	run func(ctx context.Context, tx *repo.Tx, id string, out P) error,
+) bulkStep {
+	return func(ctx context.Context, tx *repo.Tx, id string, a *tool.Aside) (string, error) {
+		one := P(new(Out))
+		err := run(ctx, tx, id, one)
+		a.Warnings = append(a.Warnings, one.result().Warnings...)
+		return one.result().Action, err
+	}
+}
 
 // run applies step to each result of the query. If some results cannot be changed, it returns one
 // fault with the problem of each, and nothing is written. CONFLICT and internal errors end the call
@@ -211,70 +221,62 @@ func bulkFault(problems []*fault.Fault) *fault.Fault {
 	return f.With("failed", len(problems))
 }
 
-// A bulkObjectOut is the output of a tool that changes one object or all results of a query.
+// A bulkOut is the part of the output of a tool that can change all results of a query.
 //
-// BulkAnswer is nil for a call with an id; the answer then has the members of mutated only. Its
-// members are on the same level as those of mutated, because it is embedded. plan is the expected
-// result of the call and is not part of the answer.
+// BulkAnswer is nil for a call with an id. expected is the result that the plan token of the call
+// describes; it is not part of the answer.
+type bulkOut struct {
+	*BulkAnswer
+	PlanToken string `json:"plan_token,omitempty" jsonschema:"send it with the same call to make these changes; CONFLICT if the result would differ"`
+
+	expected planned
+}
+
+// A bulkObjectOut is the output of a tool that changes one object or all results of a query.
 type bulkObjectOut struct {
 	objectOut
-	*BulkAnswer
-	PlanToken string `json:"plan_token,omitempty" jsonschema:"send it with the same call to make these changes; CONFLICT if the result would differ"`
-
-	plan planned
+	bulkOut
 }
 
-// A bulkTraitOut is the output of a tool that changes one trait or all results of a query. Its
-// fields have the same meaning as those of bulkObjectOut.
+// A bulkTraitOut is the output of a tool that changes one trait or all results of a query.
 type bulkTraitOut struct {
 	traitOut
-	*BulkAnswer
-	PlanToken string `json:"plan_token,omitempty" jsonschema:"send it with the same call to make these changes; CONFLICT if the result would differ"`
-
-	plan planned
+	bulkOut
 }
 
-// finish completes the answer and checks or issues the plan token; see answer.
+// finish implements answer.
+func (m *bulkObjectOut) finish(ctx context.Context, tx *repo.Tx) error {
+	return m.bulkOut.finish(ctx, tx, &m.objectOut, &m.DryRun, &m.WouldModify)
+}
+
+// finish implements answer.
+func (m *bulkTraitOut) finish(ctx context.Context, tx *repo.Tx) error {
+	return m.bulkOut.finish(ctx, tx, &m.traitOut, &m.DryRun, &m.WouldModify)
+}
+
+// finish completes the answer, of which one is the part for a call with an id, and checks or issues
+// the plan token; see answer. If no result of a query was modified, the action is unchanged.
 //
 // The token is checked last, when all files are staged: it is a digest of the staged texts. A
 // conflict therefore discards a complete draft, and nothing is written.
-func (m *bulkObjectOut) finish(ctx context.Context, tx *repo.Tx) (err error) {
-	if m.BulkAnswer == nil {
-		err = m.objectOut.finish(ctx, tx)
+func (o *bulkOut) finish(
+	ctx context.Context, tx *repo.Tx, one answer, dry *bool, would *[]mutation.FileChange,
+) (err error) {
+	if o.BulkAnswer == nil {
+		err = one.finish(ctx, tx)
 	} else {
-		m.Action = m.action(m.Action)
-		if m.WouldModify, err = finishBulk(ctx, tx, &m.Aside); tx.DryRun() {
-			m.DryRun, m.Action = true, ""
+		all := one.result()
+		if o.Modified == 0 {
+			all.Action = "unchanged"
+		}
+		if *would, err = finishBulk(ctx, tx, &all.Aside); tx.DryRun() {
+			*dry, all.Action = true, ""
 		}
 	}
 	if err == nil {
-		m.PlanToken, err = m.plan.check(ctx, tx)
+		o.PlanToken, err = o.expected.check(ctx, tx)
 	}
 	return err
-}
-
-// finish completes the answer and checks or issues the plan token; see answer.
-func (m *bulkTraitOut) finish(ctx context.Context, tx *repo.Tx) (err error) {
-	if m.BulkAnswer == nil {
-		err = m.traitOut.finish(ctx, tx)
-	} else {
-		m.Action = m.action("updated")
-		if m.WouldModify, err = finishBulk(ctx, tx, &m.Aside); tx.DryRun() {
-			m.DryRun, m.Action = true, ""
-		}
-	}
-	if err == nil {
-		m.PlanToken, err = m.plan.check(ctx, tx)
-	}
-	return err
-}
-
-// action returns done if at least one result was modified, and unchanged otherwise.
-func (o *BulkAnswer) action(done string) string {
-	if o.Modified == 0 {
-		return "unchanged"
-	}
-	return done
 }
 
 // finishBulk records the paths of the changed files in the meta. For a dry run it instead returns

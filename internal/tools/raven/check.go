@@ -2,7 +2,6 @@ package raven
 
 import (
 	"context"
-	_ "embed"
 	"strings"
 	"time"
 
@@ -15,9 +14,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
-
-//go:embed check.md
-var checkDoc string
 
 // A checkFilter selects the objects and issues of a check.
 //
@@ -89,7 +85,7 @@ type checkIssue struct {
 // does not report that.
 func (f tools) checkTool() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "raven_check", Family: Family, Title: "Check a vault", Doc: checkDoc,
+		Name: "raven_check", Family: Family, Title: "Check a vault",
 		Role: auth.Reader, Kind: tool.Read, List: "issues",
 		Raises:   map[string]tool.Raise{"create_missing": {Role: auth.Editor, Kind: tool.Write}},
 		Route:    tool.Route{Method: "GET", Path: "/check"},

@@ -2,7 +2,6 @@ package raven
 
 import (
 	"context"
-	_ "embed"
 	"slices"
 	"strings"
 
@@ -16,9 +15,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
-
-//go:embed check_fix.md
-var checkFixDoc string
 
 // A checkFixIn is the input of raven_check_fix. Without an id it covers the whole vault.
 //
@@ -63,7 +59,7 @@ type fixedIssue struct {
 // checkFix returns the tool raven_check_fix, which fixes the issues that have an unambiguous fix.
 func (f tools) checkFix() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "raven_check_fix", Family: Family, Title: "Fix what a check finds", Doc: checkFixDoc,
+		Name: "raven_check_fix", Family: Family, Title: "Fix what a check finds",
 		Role: auth.Editor, Kind: tool.Destroy, Idempotent: true, List: "fixed",
 		Route:    tool.Route{Method: "POST", Path: "/check/fix"},
 		Commands: []tool.Command{{Words: "check fix", Args: []string{"id?"}}},

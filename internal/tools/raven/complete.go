@@ -2,7 +2,6 @@ package raven
 
 import (
 	"context"
-	_ "embed"
 	"slices"
 	"strings"
 
@@ -11,9 +10,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 )
-
-//go:embed complete.md
-var completeDoc string
 
 // A completeIn is the input of raven_complete. The meaning of Of depends on Kind.
 //
@@ -49,7 +45,7 @@ const behindSlash = "0"
 // of the family.
 func (f tools) complete() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "raven_complete", Family: Family, Title: "Complete a value", Doc: completeDoc,
+		Name: "raven_complete", Family: Family, Title: "Complete a value",
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/complete"},
 		Commands: []tool.Command{{Words: "complete", Args: []string{"kind", "prefix?"}}},

@@ -2,7 +2,6 @@ package raven
 
 import (
 	"context"
-	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/fault"
@@ -13,9 +12,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
-
-//go:embed delete.md
-var deleteDoc string
 
 // A deleteIn is the input of raven_delete. Exactly one of ID, Query and Filter is given; Erase
 // needs ID.
@@ -36,7 +32,7 @@ type deleteIn struct {
 // remove returns the tool raven_delete, which moves objects to the trash, or erases one note.
 func (f tools) remove() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "raven_delete", Family: Family, Title: "Delete an object", Doc: deleteDoc,
+		Name: "raven_delete", Family: Family, Title: "Delete an object",
 		Role: auth.Editor, Kind: tool.Destroy, Aliases: []string{"raven_object_delete"},
 		Raises: map[string]tool.Raise{"erase": {Role: auth.Admin, Kind: tool.Destroy}},
 		Job:    mutation.JobTool,
@@ -77,24 +73,19 @@ func (f tools) removeAll(ctx context.Context, c auth.Caller, in deleteIn) (bulkO
 	}
 	w := request{c, in.Vault.Vault, &in.Mutation, in.Slim, optionalTarget(in.ID)}
 	return draft(ctx, f, w, func(ctx context.Context, tx *repo.Tx, out *bulkObjectOut) (err error) {
-		if out.plan = plan; !in.isBulk() {
+		if out.expected = plan; !in.isBulk() {
 			return in.run(ctx, tx, &out.objectOut)
 		}
 		out.Action = "deleted"
-		out.BulkAnswer, err = in.bulkIn.run(ctx, tx, query.Objects, &out.Aside, in.step)
+		out.BulkAnswer, err = in.bulkIn.run(ctx, tx, query.Objects, &out.Aside, stepOf(in.runOn))
 		return err
 	})
 }
 
-// step deletes one result of a query; see bulkStep.
-func (in deleteIn) step(
-	ctx context.Context, tx *repo.Tx, id string, a *tool.Aside,
-) (string, error) {
-	one := objectOut{}
+// runOn drafts the change of one result of a query, the one with this id.
+func (in deleteIn) runOn(ctx context.Context, tx *repo.Tx, id string, out *objectOut) error {
 	in.ID = id
-	err := in.run(ctx, tx, &one)
-	a.Warnings = append(a.Warnings, one.Warnings...)
-	return one.Action, err
+	return in.run(ctx, tx, out)
 }
 
 // run drafts the deletion. The trash keeps a note as it is, and a section or embedded object as a

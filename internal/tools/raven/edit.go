@@ -3,7 +3,6 @@ package raven
 import (
 	"bytes"
 	"context"
-	_ "embed"
 	"errors"
 	"slices"
 	"strings"
@@ -18,9 +17,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
-
-//go:embed edit.md
-var editDoc string
 
 // An editIn is the input of raven_edit. It has either OldStr and NewStr, or Edits.
 //
@@ -89,7 +85,7 @@ type change struct {
 // edit returns the tool raven_edit, which replaces text that occurs exactly once.
 func (f tools) edit() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "raven_edit", Family: Family, Title: "Edit a note", Doc: editDoc,
+		Name: "raven_edit", Family: Family, Title: "Edit a note",
 		Role: auth.Editor, Kind: tool.Destroy,
 		Route:    tool.Route{Method: "POST", Path: "/files/edit"},
 		Commands: []tool.Command{{Words: "edit", Args: []string{"id", "old_str?", "new_str?"}}},

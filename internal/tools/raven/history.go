@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"slices"
@@ -22,9 +21,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
-
-//go:embed history.md
-var historyDoc string
 
 // A historyIn is the input of raven_history.
 //
@@ -92,7 +88,7 @@ const maxInside = 20
 func (f tools) history() *tool.Tool {
 	return viewTool(f, tool.Spec{
 		Name: "raven_history", Family: Family, Title: "Show the history of an object",
-		Doc: historyDoc, Role: auth.Reader, Kind: tool.Read,
+		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/log/{id}"},
 		Commands: []tool.Command{{Words: "history", Args: []string{"id"}}},
 		Columns:  []string{"version", "ts", "op", "tool", "principal", "agent"}, Diff: "diff",

@@ -2,7 +2,6 @@ package raven
 
 import (
 	"context"
-	_ "embed"
 	"fmt"
 	"maps"
 	"path"
@@ -19,9 +18,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
-
-//go:embed move.md
-var moveDoc string
 
 // A moveIn is the input of raven_move. Exactly one of Source, Query and Filter is given.
 //
@@ -60,7 +56,7 @@ type refField struct {
 // move returns the tool raven_move, which changes the ids of notes and updates references.
 func (f tools) move() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "raven_move", Family: Family, Title: "Move or rename a note", Doc: moveDoc,
+		Name: "raven_move", Family: Family, Title: "Move or rename a note",
 		Role: auth.Editor, Kind: tool.Destroy,
 		Route:    tool.Route{Method: "POST", Path: "/objects/move"},
 		Commands: []tool.Command{{Words: "move", Args: []string{"source?", "destination"}}},
@@ -74,7 +70,7 @@ func (f tools) move() *tool.Tool {
 		}
 		w := request{c, in.Vault.Vault, &in.Mutation, in.Slim, optionalTarget(in.Source)}
 		return draft(ctx, f, w, func(ctx context.Context, tx *repo.Tx, out *bulkMoveOut) error {
-			if out.plan = plan; in.isBulk() {
+			if out.expected = plan; in.isBulk() {
 				return in.runAll(ctx, tx, out)
 			}
 			return in.run(ctx, tx, &out.moveOut)

@@ -13,30 +13,16 @@ import (
 
 // A bulkMoveOut is the output of raven_move for one note or for all results of a query.
 //
-// For a single note BulkAnswer is nil. For a query, moved has only the destination, the rewritten
+// For a single note BulkAnswer is nil. For a query, moveOut has only the destination, the rewritten
 // references and the side effects.
 type bulkMoveOut struct {
 	moveOut
-	*BulkAnswer
-	PlanToken string `json:"plan_token,omitempty" jsonschema:"send it with the same call to make these changes; CONFLICT if the result would differ"`
-
-	plan planned
+	bulkOut
 }
 
-// finish completes the answer and checks or issues the plan token; see answer.
-func (m *bulkMoveOut) finish(ctx context.Context, tx *repo.Tx) (err error) {
-	if m.BulkAnswer == nil {
-		err = m.moveOut.finish(ctx, tx)
-	} else {
-		m.Action = m.action("updated")
-		if m.WouldModify, err = finishBulk(ctx, tx, &m.Aside); tx.DryRun() {
-			m.DryRun, m.Action = true, ""
-		}
-	}
-	if err == nil {
-		m.PlanToken, err = m.plan.check(ctx, tx)
-	}
-	return err
+// finish implements answer.
+func (m *bulkMoveOut) finish(ctx context.Context, tx *repo.Tx) error {
+	return m.bulkOut.finish(ctx, tx, &m.moveOut, &m.DryRun, &m.WouldModify)
 }
 
 // runAll drafts the move of all notes that a query finds into a folder. It moves them together, so
@@ -69,7 +55,7 @@ func (in moveIn) runAll(ctx context.Context, tx *repo.Tx, out *bulkMoveOut) erro
 		}
 	}
 	answer.Items = firstOf(answer.Items, maxBulkItems)
-	out.BulkAnswer, out.Destination = answer, in.Destination
+	out.Action, out.BulkAnswer, out.Destination = "updated", answer, in.Destination
 	out.fill(u)
 	out.SideEffects = slices.Concat([]string{},
 		settingsEffects(tx.Index(), slices.Sorted(maps.Keys(ids))...), u.effects())

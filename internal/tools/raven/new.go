@@ -2,7 +2,6 @@ package raven
 
 import (
 	"context"
-	_ "embed"
 	"slices"
 	"strings"
 	"time"
@@ -17,9 +16,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
-
-//go:embed new.md
-var newDoc string
 
 // A newIn is the input of raven_new. It needs a title, a path, or the name field of the type.
 //
@@ -39,7 +35,7 @@ type newIn struct {
 // create returns the tool raven_new, which creates a note.
 func (f tools) create() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "raven_new", Family: Family, Title: "Create an object", Doc: newDoc,
+		Name: "raven_new", Family: Family, Title: "Create an object",
 		Role: auth.Editor, Kind: tool.Write, Aliases: []string{"raven_object_create"},
 		Route: tool.Route{Method: "POST", Path: "/objects"},
 		Flags: map[string]string{"fields": "field"},

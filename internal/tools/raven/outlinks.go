@@ -2,15 +2,11 @@ package raven
 
 import (
 	"context"
-	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
-
-//go:embed outlinks.md
-var outlinksDoc string
 
 // An outlinksIn is the input of raven_outlinks.
 type outlinksIn struct {
@@ -42,7 +38,7 @@ type outlink struct {
 func (f tools) outlinks() *tool.Tool {
 	return listTool(f, tool.Spec{
 		Name: "raven_outlinks", Family: Family, Title: "List outlinks",
-		Doc: outlinksDoc, Role: auth.Reader, Kind: tool.Read,
+		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/outlinks"},
 		Commands: []tool.Command{{Words: "outlinks", Args: []string{"target"}}},
 		Columns:  []string{"source_id", "line", "target_raw", "target_id", "content"},

@@ -23,7 +23,8 @@ type answer interface {
 	// dry run the plan, and does not list files, because the batch lists them.
 	part(dry bool)
 
-	aside() *tool.Aside
+	// result returns the beginning of the answer.
+	result() *did
 }
 
 // A did is the beginning of every answer. In a dry run, and in the answer of a bulk call's plan,
@@ -34,8 +35,8 @@ type did struct {
 	ID         string `json:"id,omitempty"`
 }
 
-// aside implements answer.
-func (d *did) aside() *tool.Aside { return &d.Aside }
+// result implements answer.
+func (d *did) result() *did { return d }
 
 // An assigned reports the fields or traits that a call set or removed.
 type assigned struct {

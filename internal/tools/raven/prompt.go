@@ -2,7 +2,6 @@ package raven
 
 import (
 	"context"
-	"embed"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,16 +10,10 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// promptTexts contains the texts of the prompts, prompt_NAME.text.md, and their descriptions,
-// prompt_NAME.md.
-//
-//go:embed prompt_*.md
-var promptTexts embed.FS
-
-// promptFile returns one of the texts. It panics if the text is missing, because then the program
-// was built incorrectly.
+// promptFile returns the file prompt_NAME.md of docs: the text of a prompt, NAME.text, or its
+// description. It panics if the file is missing, because then the program was built incorrectly.
 func promptFile(name string) string {
-	text, err := promptTexts.ReadFile("prompt_" + name + ".md")
+	text, err := docs.ReadFile("prompt_" + name + ".md")
 	if err != nil {
 		panic(fmt.Sprintf("raven: prompt %s is not there: %v", name, err))
 	}
@@ -117,7 +110,6 @@ func (f tools) weeklySummary() *tool.Tool {
 // The kind, the role, the route and the texts follow from the short name.
 func newPrompt[In any](f tools, s tool.Spec, facts func(In) promptFacts) *tool.Tool {
 	s.Family, s.Prompt, s.Role, s.Kind = Family, true, auth.Reader, tool.Read
-	s.Doc = promptFile(s.Short)
 	s.Route = tool.Route{Method: "GET", Path: "/prompts/" + strings.ReplaceAll(s.Short, "_", "-")}
 	text := promptFile(s.Short + ".text")
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in In) (promptOut, error) {

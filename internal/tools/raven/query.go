@@ -3,7 +3,6 @@ package raven
 import (
 	"cmp"
 	"context"
-	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/fault"
@@ -12,9 +11,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
-
-//go:embed query.md
-var queryDoc string
 
 // A queryIn is the input of raven_query. Exactly one of Name, Query, Filter and List is given.
 //
@@ -81,7 +77,7 @@ type QueryList struct {
 // query returns the tool raven_query, which runs a query or lists the saved ones.
 func (f tools) query() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "raven_query", Family: Family, Title: "Query", Doc: queryDoc,
+		Name: "raven_query", Family: Family, Title: "Query",
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "POST", Path: "/queries/query"},
 		Commands: []tool.Command{{Words: "query", Args: []string{"name?", "inputs..."}}},

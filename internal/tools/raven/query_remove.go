@@ -2,7 +2,6 @@ package raven
 
 import (
 	"context"
-	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/repo"
@@ -11,9 +10,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 	"github.com/rookeryhq/rookery/internal/yamltext"
 )
-
-//go:embed query_remove.md
-var queryRemoveDoc string
 
 // A queryRemoveIn is the input of raven_query_remove.
 type queryRemoveIn struct {
@@ -25,7 +21,7 @@ type queryRemoveIn struct {
 // queryRemove returns the tool raven_query_remove, which removes a saved query from raven.yaml.
 func (f tools) queryRemove() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "raven_query_remove", Family: Family, Title: "Remove a saved query", Doc: queryRemoveDoc,
+		Name: "raven_query_remove", Family: Family, Title: "Remove a saved query",
 		Role: auth.Editor, Kind: tool.Destroy,
 		Route:    tool.Route{Method: "POST", Path: "/queries/remove"},
 		Commands: []tool.Command{{Words: "query remove", Args: []string{"name"}}},

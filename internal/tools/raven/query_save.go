@@ -2,7 +2,6 @@ package raven
 
 import (
 	"context"
-	_ "embed"
 	"maps"
 	"reflect"
 	"regexp"
@@ -18,9 +17,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 	"github.com/rookeryhq/rookery/internal/yamltext"
 )
-
-//go:embed query_save.md
-var querySaveDoc string
 
 // A querySaveIn is the input of raven_query_save. It has either Query, or at least one of Types,
 // Traits and Tags.
@@ -54,7 +50,7 @@ type querySaveOut struct {
 // querySave returns the tool raven_query_save, which adds or replaces a saved query in raven.yaml.
 func (f tools) querySave() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "raven_query_save", Family: Family, Title: "Save a query", Doc: querySaveDoc,
+		Name: "raven_query_save", Family: Family, Title: "Save a query",
 		Role: auth.Editor, Kind: tool.Write, Idempotent: true,
 		Route:    tool.Route{Method: "POST", Path: "/queries/save"},
 		Commands: []tool.Command{{Words: "query save", Args: []string{"name", "query?"}}},

@@ -11,6 +11,7 @@ package raven
 
 import (
 	"context"
+	"embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/fault"
@@ -25,7 +26,7 @@ import (
 //
 // The groups are the words that group several commands, with a description of each group.
 var Family = &tool.Family{
-	Name: "raven", Base: "/v1/vaults/{vault}",
+	Name: "raven", Base: "/v1/vaults/{vault}", Docs: docs,
 	Missing: fault.MissingRequired, Malformed: fault.InvalidValue,
 	Several: fault.ValidationFailed, AddDetails: withCodes,
 	Groups: map[string]string{
@@ -35,6 +36,11 @@ var Family = &tool.Family{
 		"prompt":  "Print instructions for an agent: start work, record, summarize",
 	},
 }
+
+// docs contains the documentation of the tools, each in a file that is named after the tool.
+//
+//go:embed *.md
+var docs embed.FS
 
 // Tools returns the tools of the family for these tenants. all returns all tools of the product,
 // for raven_schema_commands, which lists the commands. It is called with each call of that tool.

@@ -2,7 +2,6 @@ package raven
 
 import (
 	"context"
-	_ "embed"
 	"regexp"
 	"strconv"
 	"strings"
@@ -13,9 +12,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
-
-//go:embed read.md
-var readDoc string
 
 // A readIn is the input of raven_read.
 //
@@ -65,7 +61,7 @@ type LineBacklinks struct {
 // file.
 func (f tools) read() *tool.Tool {
 	return viewTool(f, tool.Spec{
-		Name: "raven_read", Family: Family, Title: "Read a note", Doc: readDoc,
+		Name: "raven_read", Family: Family, Title: "Read a note",
 		Role: auth.Reader, Kind: tool.Read,
 		Route:     tool.Route{Method: "GET", Path: "/files/{path}"},
 		Commands:  []tool.Command{{Words: "read", Args: []string{"path"}}},

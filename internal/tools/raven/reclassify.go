@@ -2,7 +2,6 @@ package raven
 
 import (
 	"context"
-	_ "embed"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,9 +16,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
-
-//go:embed reclassify.md
-var reclassifyDoc string
 
 // A reclassifyIn is the input of raven_reclassify.
 //
@@ -65,7 +61,7 @@ func (m *plannedReclassifyOut) finish(ctx context.Context, tx *repo.Tx) error {
 // reclassify returns the tool raven_reclassify, which changes the type of an object.
 func (f tools) reclassify() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "raven_reclassify", Family: Family, Title: "Change the type of an object", Doc: reclassifyDoc,
+		Name: "raven_reclassify", Family: Family, Title: "Change the type of an object",
 		Role: auth.Editor, Kind: tool.Destroy, Idempotent: true,
 		Route:    tool.Route{Method: "POST", Path: "/objects/reclassify"},
 		Flags:    map[string]string{"fields": "field"},

@@ -2,7 +2,6 @@ package raven
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 
 	"github.com/rookeryhq/rookery/internal/auth"
@@ -18,9 +17,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
 )
-
-//go:embed reindex.md
-var reindexDoc string
 
 // A reindexIn is the input of raven_reindex. A call with Full runs as a job, unless it is a dry
 // run.
@@ -81,7 +77,7 @@ type reindexError struct {
 // reindex returns the tool raven_reindex, which ingests outside edits and rebuilds the index.
 func (f tools) reindex() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "raven_reindex", Family: Family, Title: "Sync edited files", Doc: reindexDoc,
+		Name: "raven_reindex", Family: Family, Title: "Sync edited files",
 		Role: auth.Editor, Kind: tool.Write, Idempotent: true,
 		Route:    tool.Route{Method: "POST", Path: "/reindex"},
 		Commands: []tool.Command{{Words: "reindex"}}, Job: mutation.JobTool,

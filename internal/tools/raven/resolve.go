@@ -2,16 +2,12 @@ package raven
 
 import (
 	"context"
-	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
-
-//go:embed resolve.md
-var resolveDoc string
 
 // A resolveIn is the input of raven_resolve.
 type resolveIn struct {
@@ -48,7 +44,7 @@ type Candidates struct {
 // resolve returns the tool raven_resolve, which finds the target of a reference.
 func (f tools) resolve() *tool.Tool {
 	return viewTool(f, tool.Spec{
-		Name: "raven_resolve", Family: Family, Title: "Resolve a reference", Doc: resolveDoc,
+		Name: "raven_resolve", Family: Family, Title: "Resolve a reference",
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/resolve"},
 		Commands: []tool.Command{{Words: "resolve", Args: []string{"reference"}}},

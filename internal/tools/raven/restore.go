@@ -2,7 +2,6 @@ package raven
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"slices"
 	"strings"
@@ -16,9 +15,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
-
-//go:embed restore.md
-var restoreDoc string
 
 // A restoreIn is the input of raven_restore. Without Confirm the call is a dry run.
 //
@@ -44,7 +40,7 @@ type restoreOut struct {
 // restore returns the tool raven_restore, which restores a note or section from the trash.
 func (f tools) restore() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "raven_restore", Family: Family, Title: "Restore from the trash", Doc: restoreDoc,
+		Name: "raven_restore", Family: Family, Title: "Restore from the trash",
 		Role: auth.Editor, Kind: tool.Write,
 		Route:    tool.Route{Method: "POST", Path: "/trash/restore"},
 		Commands: []tool.Command{{Words: "restore", Args: []string{"id"}}},

@@ -2,7 +2,6 @@ package raven
 
 import (
 	"context"
-	_ "embed"
 	"strings"
 
 	"github.com/rookeryhq/rookery/internal/auth"
@@ -10,15 +9,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
-
-//go:embed schema.md
-var schemaDoc string
-
-//go:embed schema_types.md
-var schemaTypesDoc string
-
-//go:embed schema_type.md
-var schemaTypeDoc string
 
 // A schemaIn is the input of the tools that show or check the whole schema.
 type schemaIn struct {
@@ -100,7 +90,7 @@ type queryInfo struct {
 // schema returns the tool raven_schema, which shows the schema with the saved queries and settings.
 func (f tools) schema() *tool.Tool {
 	return viewTool(f, tool.Spec{
-		Name: "raven_schema", Family: Family, Title: "Show the schema", Doc: schemaDoc,
+		Name: "raven_schema", Family: Family, Title: "Show the schema",
 		Role: auth.Reader, Kind: tool.Read,
 		Route:     tool.Route{Method: "GET", Path: "/schema"},
 		Commands:  []tool.Command{{Words: "schema"}},
@@ -275,7 +265,7 @@ type typeRow struct {
 // schemaTypes returns the tool raven_schema_types, which lists the types of the schema.
 func (f tools) schemaTypes() *tool.Tool {
 	return schemaTool(f, tool.Spec{
-		Name: "raven_schema_types", Family: Family, Title: "List types", Doc: schemaTypesDoc,
+		Name: "raven_schema_types", Family: Family, Title: "List types",
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/schema/types"},
 		Commands: []tool.Command{{Words: "schema types"}},
@@ -311,7 +301,7 @@ type schemaTypeOut struct {
 // schemaType returns the tool raven_schema_type, which shows one type.
 func (f tools) schemaType() *tool.Tool {
 	return schemaTool(f, tool.Spec{
-		Name: "raven_schema_type", Family: Family, Title: "Show a type", Doc: schemaTypeDoc,
+		Name: "raven_schema_type", Family: Family, Title: "Show a type",
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/schema/types/{name}"},
 		Commands: []tool.Command{{Words: "schema type", Args: []string{"name"}}},

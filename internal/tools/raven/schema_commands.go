@@ -3,15 +3,11 @@ package raven
 import (
 	"cmp"
 	"context"
-	_ "embed"
 	"strings"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
-
-//go:embed schema_commands.md
-var schemaCommandsDoc string
 
 // A schemaCommandsIn is the input of raven_schema_commands.
 type schemaCommandsIn struct{ tool.Vault }
@@ -55,7 +51,7 @@ type flag struct {
 func (f tools) schemaCommands() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "raven_schema_commands", Family: Family, Title: "List commands",
-		Doc: schemaCommandsDoc, Role: auth.Reader, Kind: tool.Read, Anywhere: true,
+		Role: auth.Reader, Kind: tool.Read, Anywhere: true,
 		Route:    tool.Route{Method: "GET", Path: "/schema/commands"},
 		Commands: []tool.Command{{Words: "schema commands"}},
 	}, func(context.Context, auth.Caller, schemaCommandsIn) (schemaCommandsOut, error) {

@@ -2,7 +2,6 @@ package raven
 
 import (
 	"context"
-	_ "embed"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -19,15 +18,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 	"github.com/rookeryhq/rookery/internal/yamltext"
 )
-
-//go:embed schema_add.md
-var schemaAddDoc string
-
-//go:embed schema_update.md
-var schemaUpdateDoc string
-
-//go:embed schema_remove.md
-var schemaRemoveDoc string
 
 // A thingIn names the type, trait or field of the schema that a call adds, changes or removes.
 //
@@ -105,7 +95,7 @@ type schemaEditOut struct {
 // schemaAdd returns the tool raven_schema_add, which adds a type, trait or field to schema.yaml.
 func (f tools) schemaAdd() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "raven_schema_add", Family: Family, Title: "Add to the schema", Doc: schemaAddDoc,
+		Name: "raven_schema_add", Family: Family, Title: "Add to the schema",
 		Role: auth.Editor, Kind: tool.Write, Flags: schemaFlags,
 		Aliases: oldSchemaNames("add"), Old: oldSchemaForms("add"),
 		Route:    tool.Route{Method: "POST", Path: "/schema/add"},
@@ -118,7 +108,7 @@ func (f tools) schemaAdd() *tool.Tool {
 // schemaUpdate returns the tool raven_schema_update, which changes a type, trait or field.
 func (f tools) schemaUpdate() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "raven_schema_update", Family: Family, Title: "Change the schema", Doc: schemaUpdateDoc,
+		Name: "raven_schema_update", Family: Family, Title: "Change the schema",
 		Role: auth.Editor, Kind: tool.Write, Idempotent: true, Flags: schemaFlags,
 		Aliases: oldSchemaNames("update"), Old: oldSchemaForms("update"),
 		Route:    tool.Route{Method: "PATCH", Path: "/schema"},
@@ -131,7 +121,7 @@ func (f tools) schemaUpdate() *tool.Tool {
 // schemaRemove returns the tool raven_schema_remove, which removes a type, trait or field.
 func (f tools) schemaRemove() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "raven_schema_remove", Family: Family, Title: "Remove from the schema", Doc: schemaRemoveDoc,
+		Name: "raven_schema_remove", Family: Family, Title: "Remove from the schema",
 		Role: auth.Editor, Kind: tool.Destroy,
 		Aliases: oldSchemaNames("remove"), Old: oldSchemaForms("remove"),
 		Flags:    map[string]string{"type": "of-type"},

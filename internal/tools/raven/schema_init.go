@@ -2,7 +2,6 @@ package raven
 
 import (
 	"context"
-	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/fault"
@@ -11,9 +10,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
-
-//go:embed schema_init.md
-var schemaInitDoc string
 
 // A schemaInitIn is the input of raven_schema_init.
 //
@@ -50,7 +46,7 @@ type recurringTag struct {
 // that has none.
 func (f tools) schemaInit() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "raven_schema_init", Family: Family, Title: "Derive a schema", Doc: schemaInitDoc,
+		Name: "raven_schema_init", Family: Family, Title: "Derive a schema",
 		Role: auth.Editor, Kind: tool.Write, List: "types",
 		Route:    tool.Route{Method: "POST", Path: "/schema/init"},
 		Commands: []tool.Command{{Words: "schema init"}},

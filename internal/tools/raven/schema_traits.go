@@ -2,7 +2,6 @@ package raven
 
 import (
 	"context"
-	_ "embed"
 	"slices"
 
 	"github.com/rookeryhq/rookery/internal/auth"
@@ -10,12 +9,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
-
-//go:embed schema_traits.md
-var schemaTraitsDoc string
-
-//go:embed schema_trait.md
-var schemaTraitDoc string
 
 // A schemaTraitsOut is the output of raven_schema_traits.
 type schemaTraitsOut struct {
@@ -35,7 +28,7 @@ type traitRow struct {
 // schemaTraits returns the tool raven_schema_traits, which lists the traits of the schema.
 func (f tools) schemaTraits() *tool.Tool {
 	return schemaTool(f, tool.Spec{
-		Name: "raven_schema_traits", Family: Family, Title: "List traits", Doc: schemaTraitsDoc,
+		Name: "raven_schema_traits", Family: Family, Title: "List traits",
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/schema/traits"},
 		Commands: []tool.Command{{Words: "schema traits"}},
@@ -68,7 +61,7 @@ type schemaTraitOut struct {
 // schemaTrait returns the tool raven_schema_trait, which shows one trait.
 func (f tools) schemaTrait() *tool.Tool {
 	return schemaTool(f, tool.Spec{
-		Name: "raven_schema_trait", Family: Family, Title: "Show a trait", Doc: schemaTraitDoc,
+		Name: "raven_schema_trait", Family: Family, Title: "Show a trait",
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/schema/traits/{name}"},
 		Commands: []tool.Command{{Words: "schema trait", Args: []string{"name"}}},
@@ -80,9 +73,6 @@ func (f tools) schemaTrait() *tool.Tool {
 		return schemaTraitOut{Trait: traitOf(s, t)}, nil
 	})
 }
-
-//go:embed schema_validate.md
-var schemaValidateDoc string
 
 // A schemaValidateOut is the output of raven_schema_validate.
 //
@@ -108,7 +98,7 @@ type issue struct {
 func (f tools) schemaValidate() *tool.Tool {
 	return viewTool(f, tool.Spec{
 		Name: "raven_schema_validate", Family: Family, Title: "Check the schema",
-		Doc: schemaValidateDoc, Role: auth.Reader, Kind: tool.Read,
+		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/schema/validate"},
 		Commands: []tool.Command{{Words: "schema validate"}},
 	}, func(_ context.Context, v view, _ schemaIn) (schemaValidateOut, error) {

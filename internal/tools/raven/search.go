@@ -2,7 +2,6 @@ package raven
 
 import (
 	"context"
-	_ "embed"
 	"fmt"
 	"slices"
 	"strconv"
@@ -15,9 +14,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 )
-
-//go:embed search.md
-var searchDoc string
 
 // A searchIn is the input of raven_search.
 type searchIn struct {
@@ -54,7 +50,7 @@ type hit struct {
 // search returns the tool raven_search, which runs a full-text search over notes.
 func (f tools) search() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "raven_search", Family: Family, Title: "Search notes", Doc: searchDoc,
+		Name: "raven_search", Family: Family, Title: "Search notes",
 		Role: auth.Reader, Kind: tool.Read,
 		Route: tool.Route{Method: "GET", Path: "/object-search"},
 		Commands: []tool.Command{

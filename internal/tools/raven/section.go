@@ -2,7 +2,6 @@ package raven
 
 import (
 	"context"
-	_ "embed"
 	"strings"
 
 	"github.com/rookeryhq/rookery/internal/auth"
@@ -16,9 +15,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
-
-//go:embed section.md
-var sectionDoc string
 
 // The operations of raven_section.
 const (
@@ -64,7 +60,7 @@ type sectionOut struct {
 // section returns the tool raven_section, which creates, moves, renames and deletes sections.
 func (f tools) section() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "raven_section", Family: Family, Title: "Create, move, rename or delete a section", Doc: sectionDoc,
+		Name: "raven_section", Family: Family, Title: "Create, move, rename or delete a section",
 		Role: auth.Editor, Kind: tool.Destroy,
 		Route: tool.Route{Method: "POST", Path: "/objects/section"},
 		Commands: []tool.Command{

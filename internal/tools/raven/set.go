@@ -2,7 +2,6 @@ package raven
 
 import (
 	"context"
-	_ "embed"
 	"maps"
 	"slices"
 
@@ -17,12 +16,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
-
-//go:embed set.md
-var setDoc string
-
-//go:embed unset.md
-var unsetDoc string
 
 // A setIn is the input of raven_set. Exactly one of ID, Query and Filter is given, and at least one
 // of Set and Unset.
@@ -41,7 +34,7 @@ type setIn struct {
 // set returns the tool raven_set, which sets and removes fields of objects.
 func (f tools) set() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "raven_set", Family: Family, Title: "Set fields", Doc: setDoc,
+		Name: "raven_set", Family: Family, Title: "Set fields",
 		Role: auth.Editor, Kind: tool.Write, Idempotent: true,
 		Aliases: []string{"raven_object_update"},
 		Route:   tool.Route{Method: "PATCH", Path: "/objects/{id}"},
@@ -78,7 +71,7 @@ type unsetIn struct {
 // unset returns the tool raven_unset, which removes fields of objects.
 func (f tools) unset() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "raven_unset", Family: Family, Title: "Unset fields", Doc: unsetDoc,
+		Name: "raven_unset", Family: Family, Title: "Unset fields",
 		Role: auth.Editor, Kind: tool.Destroy, Idempotent: true,
 		Route:    tool.Route{Method: "POST", Path: "/objects/unset"},
 		Commands: []tool.Command{{Words: "unset", Args: []string{"id?", "unset..."}}},
@@ -127,24 +120,19 @@ func (f tools) change(
 	}
 	w := request{c, in.Vault.Vault, &in.Mutation, in.Slim, optionalTarget(in.ID)}
 	return draft(ctx, f, w, func(ctx context.Context, tx *repo.Tx, out *bulkObjectOut) (err error) {
-		if out.plan = plan; !in.isBulk() {
+		if out.expected = plan; !in.isBulk() {
 			return in.run(ctx, tx, &out.objectOut)
 		}
 		out.Action = "updated"
-		out.BulkAnswer, err = in.bulkIn.run(ctx, tx, query.Objects, &out.Aside, in.step)
+		out.BulkAnswer, err = in.bulkIn.run(ctx, tx, query.Objects, &out.Aside, stepOf(in.runOn))
 		return err
 	})
 }
 
-// step changes one result of a query; see bulkStep.
-func (in setIn) step(
-	ctx context.Context, tx *repo.Tx, id string, a *tool.Aside,
-) (string, error) {
-	one := objectOut{}
+// runOn drafts the change of one result of a query, the one with this id.
+func (in setIn) runOn(ctx context.Context, tx *repo.Tx, id string, out *objectOut) error {
 	in.ID = id
-	err := in.run(ctx, tx, &one)
-	a.Warnings = append(a.Warnings, one.Warnings...)
-	return one.Action, err
+	return in.run(ctx, tx, out)
 }
 
 // run drafts the change.

@@ -2,7 +2,6 @@ package raven
 
 import (
 	"context"
-	_ "embed"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,9 +18,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
-
-//go:embed trait_create.md
-var traitCreateDoc string
 
 // A traitCreateIn is the input of raven_trait_create.
 //
@@ -40,7 +36,7 @@ type traitCreateIn struct {
 // traitCreate returns the tool raven_trait_create, which adds a line with traits to an object.
 func (f tools) traitCreate() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "raven_trait_create", Family: Family, Title: "Create a trait", Doc: traitCreateDoc,
+		Name: "raven_trait_create", Family: Family, Title: "Create a trait",
 		Role: auth.Editor, Kind: tool.Write,
 		Route:    tool.Route{Method: "POST", Path: "/traits"},
 		Flags:    map[string]string{"trait_type": "type", "parent_id": "parent"},

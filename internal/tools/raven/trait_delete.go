@@ -2,7 +2,6 @@ package raven
 
 import (
 	"context"
-	_ "embed"
 	"slices"
 
 	"github.com/rookeryhq/rookery/internal/auth"
@@ -15,9 +14,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-//go:embed trait_delete.md
-var traitDeleteDoc string
-
 // A traitDeleteIn is the input of raven_trait_delete.
 type traitDeleteIn struct {
 	tool.Vault
@@ -29,7 +25,7 @@ type traitDeleteIn struct {
 // traitDelete returns the tool raven_trait_delete, which removes a trait from its line or field.
 func (f tools) traitDelete() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "raven_trait_delete", Family: Family, Title: "Delete a trait", Doc: traitDeleteDoc,
+		Name: "raven_trait_delete", Family: Family, Title: "Delete a trait",
 		Role: auth.Editor, Kind: tool.Destroy,
 		Route:    tool.Route{Method: "DELETE", Path: "/traits/{id}"},
 		Commands: []tool.Command{{Words: "trait delete", Args: []string{"id"}}},

@@ -2,7 +2,6 @@ package raven
 
 import (
 	"context"
-	_ "embed"
 	"maps"
 	"slices"
 
@@ -16,9 +15,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
-
-//go:embed trait_update.md
-var traitUpdateDoc string
 
 // A traitUpdateIn is the input of raven_trait_update. Exactly one of ID, Query and Filter is given,
 // and at least one of Set and Unset.
@@ -36,7 +32,7 @@ type traitUpdateIn struct {
 // traits on its line.
 func (f tools) traitUpdate() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "raven_trait_update", Family: Family, Title: "Update a trait", Doc: traitUpdateDoc,
+		Name: "raven_trait_update", Family: Family, Title: "Update a trait",
 		Role: auth.Editor, Kind: tool.Write, Idempotent: true,
 		Route:    tool.Route{Method: "PATCH", Path: "/traits/{id}"},
 		Commands: []tool.Command{{Words: "trait update", Args: []string{"id?"}, Pairs: "set"}},
@@ -69,23 +65,19 @@ func (f tools) updateTraits(
 	}
 	w := request{c, in.Vault.Vault, &in.Mutation, in.Slim, optionalTarget(in.ID)}
 	return draft(ctx, f, w, func(ctx context.Context, tx *repo.Tx, out *bulkTraitOut) (err error) {
-		if out.plan = plan; !in.isBulk() {
+		if out.expected = plan; !in.isBulk() {
 			return in.run(ctx, tx, &out.traitOut)
 		}
-		out.BulkAnswer, err = in.bulkIn.run(ctx, tx, query.Traits, &out.Aside, in.step)
+		out.Action = "updated"
+		out.BulkAnswer, err = in.bulkIn.run(ctx, tx, query.Traits, &out.Aside, stepOf(in.runOn))
 		return err
 	})
 }
 
-// step changes one result of a query; see bulkStep.
-func (in traitUpdateIn) step(
-	ctx context.Context, tx *repo.Tx, id string, a *tool.Aside,
-) (string, error) {
-	one := traitOut{}
+// runOn drafts the change of one result of a query, the one with this id.
+func (in traitUpdateIn) runOn(ctx context.Context, tx *repo.Tx, id string, out *traitOut) error {
 	in.ID = id
-	err := in.run(ctx, tx, &one)
-	a.Warnings = append(a.Warnings, one.Warnings...)
-	return one.Action, err
+	return in.run(ctx, tx, out)
 }
 
 // run drafts the change.

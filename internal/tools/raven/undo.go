@@ -2,7 +2,6 @@ package raven
 
 import (
 	"context"
-	_ "embed"
 	"fmt"
 	"strings"
 	"time"
@@ -16,9 +15,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
-
-//go:embed undo.md
-var undoDoc string
 
 // undoName is the name of the tool, which its commits in the log contain.
 const undoName = "raven_undo"
@@ -63,7 +59,7 @@ type undoneFile struct {
 // undo returns the tool raven_undo, which reverses one commit.
 func (f tools) undo() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: undoName, Family: Family, Title: "Undo a change", Doc: undoDoc,
+		Name: undoName, Family: Family, Title: "Undo a change",
 		Role: auth.Editor, Kind: tool.Destroy,
 		Route:    tool.Route{Method: "POST", Path: "/log/undo"},
 		Commands: []tool.Command{{Words: "undo", Args: []string{"version"}}},

@@ -2,7 +2,6 @@ package raven
 
 import (
 	"context"
-	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/fault"
@@ -12,9 +11,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
-
-//go:embed upsert.md
-var upsertDoc string
 
 // An upsertIn is the input of raven_upsert.
 //
@@ -40,7 +36,7 @@ type upsertOut struct {
 // upsert returns the tool raven_upsert, which creates an object, or updates the one with the title.
 func (f tools) upsert() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "raven_upsert", Family: Family, Title: "Create or update an object", Doc: upsertDoc,
+		Name: "raven_upsert", Family: Family, Title: "Create or update an object",
 		Role: auth.Editor, Kind: tool.Write, Idempotent: true,
 		Route:    tool.Route{Method: "POST", Path: "/objects/upsert"},
 		Flags:    map[string]string{"fields": "field"},

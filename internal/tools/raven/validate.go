@@ -2,7 +2,6 @@ package raven
 
 import (
 	"context"
-	_ "embed"
 	"encoding/json"
 	"strings"
 
@@ -13,9 +12,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
 )
-
-//go:embed validate.md
-var validateDoc string
 
 // A validateIn is the input of raven_validate.
 type validateIn struct {
@@ -45,7 +41,7 @@ func (o *validateOut) Partly() bool { return false }
 // note, without writing anything.
 func (f tools) validate() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "raven_validate", Family: Family, Title: "Check an input", Doc: validateDoc,
+		Name: "raven_validate", Family: Family, Title: "Check an input",
 		Role: auth.Reader, Kind: tool.Read, Unversioned: true, List: "errors", Body: "input",
 		Route:    tool.Route{Method: "POST", Path: "/validate"},
 		Commands: []tool.Command{{Words: "validate"}},
@@ -128,7 +124,7 @@ func (s step) check(ctx context.Context, tx *repo.Tx, out *validateOut) error {
 		}
 		made, err := s.run(ctx, tx)
 		if err == nil {
-			out.Warnings = append(out.Warnings, made.aside().Warnings...)
+			out.Warnings = append(out.Warnings, made.result().Warnings...)
 		}
 		return err
 	})

@@ -20,18 +20,26 @@ func (s Source) Complete(
 	ctx context.Context, c auth.Caller, vault string, in tool.CompletionIn,
 	values func(View) iter.Seq2[string, string],
 ) (tool.Values, error) {
-	out := tool.Values{Items: []string{}}
-	after, err := in.After(s.Family)
-	if err != nil {
-		return out, err
-	}
 	v, err := s.View(ctx, c, vault)
 	if err != nil {
+		return tool.Values{}, err
+	}
+	out, err := Suggestions(ctx, s.Family, in, values(v))
+	out.Note("version", v.Version())
+	return out, err
+}
+
+// Suggestions returns the page of Complete from values of any source.
+func Suggestions(
+	ctx context.Context, f *tool.Family, in tool.CompletionIn, values iter.Seq2[string, string],
+) (tool.Values, error) {
+	out := tool.Values{Items: []string{}}
+	after, err := in.After(f)
+	if err != nil {
 		return out, err
 	}
-	out.Note("version", v.Version())
 	going := KeepGoing(ctx)
-	for value, about := range values(v) {
+	for value, about := range values {
 		if !going() {
 			break
 		}

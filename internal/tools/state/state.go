@@ -5,6 +5,7 @@ package state
 import (
 	"context"
 	"iter"
+	"strings"
 	"time"
 
 	"github.com/rookeryhq/rookery/internal/auth"
@@ -100,7 +101,7 @@ func (s Source) ViewAt(
 func (s Source) Searchable(
 	ctx context.Context, c auth.Caller, name string, at tool.AsOf,
 ) (*repo.Vault, repo.Searchable, error) {
-	return s.searchable(ctx, c, name, searching{at, (*repo.Vault).Searchable, (*repo.Vault).SearchableAt})
+	return s.searchable(ctx, c, name, indexRequest{at, (*repo.Vault).Searchable, (*repo.Vault).SearchableAt})
 }
 
 // SearchableMemories is Searchable for the memories of a vault.
@@ -108,12 +109,12 @@ func (s Source) SearchableMemories(
 	ctx context.Context, c auth.Caller, name string, at tool.AsOf,
 ) (*repo.Vault, repo.Searchable, error) {
 	return s.searchable(ctx, c, name,
-		searching{at, (*repo.Vault).SearchableMemories, (*repo.Vault).SearchableMemoriesAt})
+		indexRequest{at, (*repo.Vault).SearchableMemories, (*repo.Vault).SearchableMemoriesAt})
 }
 
-// A searching is a request for a search index: the as_of argument, and the methods that return the
-// newest index and a past one.
-type searching struct {
+// A indexRequest is a request for a search index: the as_of argument, and the methods that return
+// the newest index and a past one.
+type indexRequest struct {
 	at     tool.AsOf
 	newest func(*repo.Vault, context.Context) (repo.Searchable, error)
 	past   func(*repo.Vault, context.Context, uint64) (repo.Searchable, error)
@@ -121,7 +122,7 @@ type searching struct {
 
 // searchable implements Searchable and SearchableMemories.
 func (s Source) searchable(
-	ctx context.Context, c auth.Caller, name string, how searching,
+	ctx context.Context, c auth.Caller, name string, how indexRequest,
 ) (*repo.Vault, repo.Searchable, error) {
 	v, err := s.Vault(ctx, c, name)
 	if err != nil {
@@ -188,4 +189,88 @@ func InArgument(err error, name string) error {
 		return fault.Of(err).With("argument", name)
 	}
 	return err
+}
+
+// VersionAt returns the version that an as_of argument selects: the given version, or the newest
+// one at a given time. A time with a clock means that moment. A day, or any other period, means its
+// end, so that a question about a day includes every change of that day. Times are in the vault's
+// current time zone. A time in the future, or a period without an end, selects the newest version.
+// A time before the first version selects v0, at which the vault is empty.
+//
+// It does not check that a given version exists. A text that is neither a version nor a time is a
+// fault with the family's Malformed code.
+func (v View) VersionAt(ctx context.Context, text string) (uint64, error) {
+	text = strings.TrimSpace(text)
+	if version, ok := eventlog.ParseVersion(text); ok {
+		return version, nil
+	}
+	i, err := vault.ParseTime(text, v.Clock)
+	if err != nil {
+		forms := append([]string{"v42"}, vault.TimeForms()...)
+		return 0, fault.New(v.family.Malformed, "as_of must be a version or a time: one of %s",
+			strings.Join(forms, ", ")).With("argument", "as_of").With("allowed", forms)
+	}
+	end := i.To
+	switch {
+	case end.IsZero(): // the period has no end
+		return v.Index.Version(), nil
+	case i.From.Before(i.To):
+		end = end.Add(-1) // To is the first moment after the period
+	}
+	return v.Vault.VersionAt(ctx, end)
+}
+
+// An Input is the input of a tool that reads one state of a vault. An input that embeds tool.Vault
+// and tool.AsOf implements it.
+type Input interface {
+	VaultName() string
+	State() tool.AsOf
+}
+
+// A Noted is a pointer to an output that embeds tool.Aside.
+type Noted[Out any] interface {
+	*Out
+	Note(key string, value any)
+}
+
+// NewTool returns a tool that calls fn with the vault of the call, at the version or time of the
+// as_of argument, and records that version in the meta of the answer.
+func NewTool[In Input, Out any, O Noted[Out]](
+	s Source, spec tool.Spec, fn func(context.Context, View, In) (Out, error),
+) *tool.Tool {
+	return tool.New(spec, func(ctx context.Context, c auth.Caller, in In) (Out, error) {
+		v, err := s.ViewAt(ctx, c, in.VaultName(), in.State())
+		if err != nil {
+			var none Out
+			return none, err
+		}
+		out, err := fn(ctx, v, in)
+		O(&out).Note("version", v.Version())
+		return out, err
+	})
+}
+
+// Twins finds notes of one list that have exactly the same text.
+type Twins struct {
+	x *index.Index
+	// seen contains the number of each different text.
+	seen map[index.Digest]int
+}
+
+// NewTwins returns a Twins for notes of an index.
+func NewTwins(x *index.Index) *Twins { return &Twins{x, map[index.Digest]int{}} }
+
+// Of reports whether an earlier note of the list has the same text as the note at path, and returns
+// the number of that note. It numbers the different texts from 0, in the order in which Of first
+// sees them. It returns false for a path without a file.
+func (t *Twins) Of(path string) (number int, isTwin bool) {
+	f, ok := t.x.File(path)
+	if !ok {
+		return 0, false
+	}
+	number, isTwin = t.seen[f.Digest]
+	if !isTwin {
+		t.seen[f.Digest] = len(t.seen)
+	}
+	return number, isTwin
 }

@@ -3,7 +3,6 @@ package team
 import (
 	"context"
 	"crypto/sha256"
-	_ "embed"
 	"encoding/hex"
 	"encoding/json"
 	"strings"
@@ -16,9 +15,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
-
-//go:embed audit.md
-var auditDoc string
 
 // An auditIn is the input of team_audit. Since and Until are times in one of the forms of
 // vault.ParseTime, such as "2026-03" or "today"; each stands for an interval. Since begins with its
@@ -46,7 +42,7 @@ type auditOut struct {
 // merges them by time.
 func (f tools) audit() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "team_audit", Family: Family, Title: "List changes and refusals", Doc: auditDoc,
+		Name: "team_audit", Family: Family, Title: "List changes and refusals",
 		Role: auth.Admin, Kind: tool.Read, Tenant: true,
 		Route:    tool.Route{Method: "GET", Path: "/audit"},
 		Commands: []tool.Command{{Words: "audit"}},

@@ -2,7 +2,6 @@ package team
 
 import (
 	"context"
-	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/eventlog"
@@ -11,9 +10,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
 )
-
-//go:embed audit_verify.md
-var auditVerifyDoc string
 
 // An auditVerifyIn is the input of team_audit_verify.
 type auditVerifyIn struct {
@@ -55,7 +51,7 @@ const (
 func (f tools) auditVerify() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "team_audit_verify", Family: Family, Title: "Verify the history",
-		Doc: auditVerifyDoc, Role: auth.Admin, Kind: tool.Read,
+		Role: auth.Admin, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/audit/verify"},
 		Commands: []tool.Command{{Words: "audit verify"}}, Job: mutation.JobTool,
 	}, f.verifyAudit)

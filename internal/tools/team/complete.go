@@ -2,17 +2,13 @@ package team
 
 import (
 	"context"
-	_ "embed"
-	"strings"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tools/state"
 )
-
-//go:embed complete.md
-var completeDoc string
 
 // A completeIn is the input of team_complete. Vaults are the only kind.
 type completeIn struct {
@@ -23,7 +19,7 @@ type completeIn struct {
 // complete returns the tool that completes the names of vaults.
 func (f tools) complete() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "team_complete", Family: Family, Title: "Complete a vault's name", Doc: completeDoc,
+		Name: "team_complete", Family: Family, Title: "Complete a vault's name",
 		Role: auth.Reader, Kind: tool.Read,
 		Route:     tool.Route{Method: "GET", Path: "/complete"},
 		Commands:  []tool.Command{{Words: "complete vault", Args: []string{"prefix?"}}},
@@ -47,31 +43,25 @@ func (f tools) completeName(
 	})
 }
 
-// completed returns one page of the values that begin with the typed prefix. The function values
-// returns all values, sorted. The token of the next page is the last value of the page.
+// completed returns one page of the values that begin with the typed prefix; see state.Suggestions.
+// The function values returns all values, sorted.
 func (f tools) completed(
 	ctx context.Context, c auth.Caller, in tool.CompletionIn,
 	values func(*tenant.Tenant, *tenant.State) ([]string, error),
 ) (tool.Values, error) {
-	out := tool.Values{Items: []string{}}
-	after, err := in.After(Family)
-	if err != nil {
-		return out, err
-	}
 	t, s, _, err := f.state(ctx, c)
 	if err != nil {
-		return out, err
+		return tool.Values{}, err
 	}
 	all, err := values(t, s)
-	for _, value := range all {
-		if value <= after || !strings.HasPrefix(value, in.Prefix) {
-			continue
-		}
-		if len(out.Items) == in.Limit {
-			out.More(out.Items[in.Limit-1])
-			break
-		}
-		out.Items = append(out.Items, value)
+	if err != nil {
+		return tool.Values{}, err
 	}
-	return out, err
+	return state.Suggestions(ctx, Family, in, func(yield func(string, string) bool) {
+		for _, value := range all {
+			if !yield(value, "") {
+				return
+			}
+		}
+	})
 }

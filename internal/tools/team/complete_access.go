@@ -2,7 +2,6 @@ package team
 
 import (
 	"context"
-	_ "embed"
 	"slices"
 
 	"github.com/rookeryhq/rookery/internal/auth"
@@ -10,9 +9,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
-
-//go:embed complete_access.md
-var completeAccessDoc string
 
 // A completeAccessIn is the input of team_complete_access.
 type completeAccessIn struct {
@@ -25,7 +21,7 @@ type completeAccessIn struct {
 func (f tools) completeAccess() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "team_complete_access", Family: Family, Title: "Complete access entries",
-		Doc: completeAccessDoc, Role: auth.Admin, Kind: tool.Read, Tenant: true,
+		Role: auth.Admin, Kind: tool.Read, Tenant: true,
 		Route:     tool.Route{Method: "GET", Path: "/complete/access"},
 		Commands:  []tool.Command{{Words: "complete access", Args: []string{"kind", "prefix?"}}},
 		Completes: []string{"token", "member", "issuer", "tool", "job"},

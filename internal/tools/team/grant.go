@@ -41,7 +41,7 @@ func (g grant) roles() (map[string]auth.Role, error) {
 		return map[string]auth.Role{auth.AllVaults: g.Role}, nil
 	}
 	roles := map[string]auth.Role{}
-	for _, entry := range separate(g.Vaults) {
+	for _, entry := range splitNames(g.Vaults) {
 		name, role, named := strings.Cut(entry, "=")
 		if !named {
 			role = string(g.Role)
@@ -60,9 +60,9 @@ func (g grant) roles() (map[string]auth.Role, error) {
 	return roles, nil
 }
 
-// separate splits each text of a list at its commas, because people type several names that way.
+// splitNames splits each text of a list at its commas, because people type several names that way.
 // Spaces around a name are removed. Empty names are kept, so that they are reported as invalid.
-func separate(list []string) []string {
+func splitNames(list []string) []string {
 	var names []string
 	for _, entry := range list {
 		for name := range strings.SplitSeq(entry, ",") {
@@ -101,9 +101,9 @@ func checkGrant(name string, role auth.Role) error {
 	return f
 }
 
-// checkRoles returns PERMISSION_DENIED if the roles exceed those of the caller: a caller can give only
-// roles that it has itself. The fault names the first vault, in the order of names, in which they
-// do, and the role of the caller there.
+// checkRoles returns PERMISSION_DENIED if the roles exceed those of the caller: a caller can give
+// only roles that it has itself. The fault names the first vault, in the order of names, in which
+// they do, and the role of the caller there.
 //
 // It compares vault by vault, not only the entries of the two maps: a role in all vaults also
 // applies in those where the caller has an entry of its own, which can be a lower role. For the
@@ -121,24 +121,25 @@ func checkRoles(c auth.Caller, roles map[string]auth.Role) error {
 	for _, name := range slices.Sorted(maps.Keys(named)) {
 		if !c.Role(name).Allows(named[name]) {
 			return fault.New(fault.PermissionDenied,
-				"you have a lower role than %s in %s yourself", named[name], where(name)).
+				"you have a lower role than %s in %s yourself", named[name], vaultPhrase(name)).
 				With("vault", name).With("your_role", c.Role(name))
 		}
 	}
 	return nil
 }
 
-// where returns the words for a vault in a message.
-func where(name string) string {
+// vaultPhrase returns the words for a vault in a message.
+func vaultPhrase(name string) string {
 	if name == auth.AllVaults {
 		return "all vaults"
 	}
 	return "the vault " + name
 }
 
-// unknown returns the names of the vaults in roles that do not exist or are in the trash, sorted.
-// Grants for them are allowed; the answer reports them, because such a name can be a mistake.
-func unknown(s *tenant.State, roles map[string]auth.Role) []string {
+// unknownVaults returns the names of the vaults in roles that do not exist or are in the trash,
+// sorted. Grants for them are allowed; the answer reports them, because such a name can be a
+// mistake.
+func unknownVaults(s *tenant.State, roles map[string]auth.Role) []string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(roles)) {
 		e, ok := s.Vault(name)

@@ -1,15 +1,10 @@
 package team
 
 import (
-	_ "embed"
-
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
-
-//go:embed issuer_list.md
-var issuerListDoc string
 
 // An issuerRow is one rule of a list of issuers. A rule says which tokens of an identity provider
 // are accepted, and which roles they get. Disabled is the reason why a rule accepts no tokens, or
@@ -29,8 +24,8 @@ type issuerRow struct {
 
 // issuerList returns the tool that lists the issuers of the tenant, sorted by name.
 func (f tools) issuerList() *tool.Tool {
-	return lists(f, tool.Spec{
-		Name: "team_issuer_list", Family: Family, Title: "List issuers", Doc: issuerListDoc,
+	return listTool(f, tool.Spec{
+		Name: "team_issuer_list", Family: Family, Title: "List issuers",
 		Role: auth.Admin, Kind: tool.Read, Tenant: true,
 		Route:    tool.Route{Method: "GET", Path: "/issuers"},
 		Commands: []tool.Command{{Words: "issuer list"}},

@@ -2,7 +2,6 @@ package team
 
 import (
 	"context"
-	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/eventlog"
@@ -10,9 +9,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
 )
-
-//go:embed issuer_remove.md
-var issuerRemoveDoc string
 
 // An issuerRemoveIn is the input of team_issuer_remove.
 type issuerRemoveIn struct {
@@ -24,7 +20,7 @@ type issuerRemoveIn struct {
 func (f tools) issuerRemove() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "team_issuer_remove", Family: Family, Title: "Remove an issuer",
-		Doc: issuerRemoveDoc, Role: auth.Admin, Kind: tool.Destroy, Idempotent: true, Tenant: true,
+		Role: auth.Admin, Kind: tool.Destroy, Idempotent: true, Tenant: true,
 		Route:    tool.Route{Method: "POST", Path: "/issuers/remove"},
 		Commands: []tool.Command{{Words: "issuer remove", Args: []string{"name"}}},
 	}, f.removeIssuer)
@@ -42,11 +38,9 @@ func (f tools) removeIssuer(
 	}
 	return mutation.ChangeTenant(func(keep func(issuerOut) any) (eventlog.Receipt, error) {
 		return t.RemoveIssuer(ctx, call, in.Name, func(i tenant.Issuer) any {
-			row := rowOfIssuer(t, i)
-			if in.DryRun {
-				return keep(issuerOut{planned: planned[issuerRow]{DryRun: true, WouldDelete: row}})
-			}
-			return keep(issuerOut{Action: "removed", Issuer: row})
+			out := issuerOut{}
+			out.Action, out.Issuer = out.removed(in.DryRun, rowOfIssuer(t, i))
+			return keep(out)
 		})
 	})
 }

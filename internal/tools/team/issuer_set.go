@@ -2,10 +2,14 @@ package team
 
 import (
 	"context"
-	_ "embed"
 	"encoding/json"
+	"errors"
 	"maps"
+	"net/netip"
+	"net/url"
+	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/eventlog"
@@ -15,9 +19,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
-
-//go:embed issuer_set.md
-var issuerSetDoc string
 
 // An issuerSetIn is the input of team_issuer_set. It describes the whole rule: a rule of the same
 // name is replaced, and fields that are omitted become empty. With ClientID or RolesClaim the rule
@@ -40,14 +41,14 @@ type issuerOut struct {
 	tool.Aside `json:"-"`
 	Action     string     `json:"action,omitempty" jsonschema:"created, updated, removed or unchanged"`
 	Issuer     *issuerRow `json:"issuer,omitempty"`
-	planned[issuerRow]
+	planOut[issuerRow]
 }
 
 // issuerSet returns the tool that creates or replaces an issuer, which is a rule of the tenant for
 // tokens of an identity provider.
 func (f tools) issuerSet() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "team_issuer_set", Family: Family, Title: "Trust an issuer", Doc: issuerSetDoc,
+		Name: "team_issuer_set", Family: Family, Title: "Trust an issuer",
 		Role: auth.Admin, Kind: tool.Write, Idempotent: true, Tenant: true,
 		Route:    tool.Route{Method: "PATCH", Path: "/issuers/{name}"},
 		Commands: []tool.Command{{Words: "issuer set", Args: []string{"name"}}},
@@ -82,13 +83,9 @@ func (f tools) setIssuer(
 	}
 	return mutation.ChangeTenant(func(keep func(issuerOut) any) (eventlog.Receipt, error) {
 		return t.SetIssuer(ctx, call, rule, func(i tenant.Issuer, created bool) any {
-			row, out := rowOfIssuer(t, i), issuerOut{}
-			out.UnknownVaults = unknown(s, i.Roles)
-			if in.DryRun {
-				out.plan(row, created)
-			} else {
-				out.Action, out.Issuer = set(created, i.Changed), row
-			}
+			out := issuerOut{}
+			out.UnknownVaults = unknownVaults(s, i.Roles)
+			out.Action, out.Issuer = out.set(in.DryRun, created, i.Changed, rowOfIssuer(t, i))
 			return keep(out)
 		})
 	})
@@ -233,4 +230,48 @@ func patternOf(value any) (string, bool) {
 		return string(text), err == nil
 	}
 	return "", false
+}
+
+// checkPublic returns an error if a tenant must not name a URL. The URL must be https, and its host
+// must be a public address or have a public name. The address to which a name resolves is checked
+// when it is fetched (package auth).
+//
+// Otherwise a tenant could make the server send requests into the network of its operator. A name
+// counts as public if it has at least two labels, and the last one is neither in local nor numeric.
+// The error completes a sentence that begins with the name of the argument.
+//
+// An address is compared with the reserved ranges by auth.CheckURL. A name that ends with a dot is
+// treated like the same name without it.
+func checkPublic(text string) error {
+	if !printable(text) {
+		return errors.New("must be an absolute https URL")
+	}
+	if err := auth.CheckURL(text, true); err != nil {
+		return err
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		return errors.New("must be an absolute https URL")
+	}
+	// CheckURL has checked that an IP address in the URL is public.
+	if _, err := netip.ParseAddr(u.Hostname()); err == nil {
+		return nil
+	}
+	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
+	last := host[strings.LastIndexByte(host, '.')+1:]
+	if last == host || local[last] || numeric.MatchString(last) {
+		return errors.New("must be on the public internet")
+	}
+	return nil
+}
+
+// numeric matches the last label of a host that some programs parse as an IPv4 address, as in 127.1
+// or 0x7f000001. Such a host is refused, because it could be an address inside the network.
+var numeric = regexp.MustCompile(`^(\d+|0x[0-9a-f]*)$`)
+
+// local contains the top-level domains that do not resolve publicly (RFC 6761, RFC 6762, RFC 8375),
+// or that name different hosts in different networks.
+var local = map[string]bool{
+	"localhost": true, "local": true, "internal": true, "localdomain": true, "lan": true,
+	"home": true, "arpa": true, "onion": true,
 }

@@ -2,7 +2,6 @@ package team
 
 import (
 	"context"
-	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/eventlog"
@@ -10,9 +9,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
 )
-
-//go:embed job_cancel.md
-var jobCancelDoc string
 
 // A jobCancelIn is the input of team_job_cancel.
 type jobCancelIn struct {
@@ -34,7 +30,7 @@ type jobCancelOut struct {
 // job.Stops.
 func (f tools) jobCancel() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "team_job_cancel", Family: Family, Title: "Cancel a job", Doc: jobCancelDoc,
+		Name: "team_job_cancel", Family: Family, Title: "Cancel a job",
 		Role: auth.Admin, Kind: tool.Write, Idempotent: true,
 		Route:    tool.Route{Method: "POST", Path: "/jobs/cancel"},
 		Commands: []tool.Command{{Words: "job cancel", Args: []string{"id"}}},

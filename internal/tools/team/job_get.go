@@ -2,14 +2,10 @@ package team
 
 import (
 	"context"
-	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
-
-//go:embed job_get.md
-var jobGetDoc string
 
 // A jobGetIn is the input of team_job_get.
 type jobGetIn struct {
@@ -25,7 +21,7 @@ type jobOut struct {
 // jobGet returns the tool that returns one job with its result.
 func (f tools) jobGet() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "team_job_get", Family: Family, Title: "Get a job", Doc: jobGetDoc,
+		Name: "team_job_get", Family: Family, Title: "Get a job",
 		Role: auth.Admin, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/jobs/{id}"},
 		Commands: []tool.Command{{Words: "job get", Args: []string{"id"}}},

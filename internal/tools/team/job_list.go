@@ -2,7 +2,6 @@ package team
 
 import (
 	"context"
-	_ "embed"
 	"encoding/json"
 
 	"github.com/rookeryhq/rookery/internal/auth"
@@ -10,9 +9,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/job"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
-
-//go:embed job_list.md
-var jobListDoc string
 
 // A jobListIn is the input of team_job_list. Jobs must match both filters, if they are given.
 type jobListIn struct {
@@ -57,7 +53,7 @@ type jobError struct {
 // jobList returns the tool that lists jobs, of all vaults of which the caller is an admin.
 func (f tools) jobList() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "team_job_list", Family: Family, Title: "List jobs", Doc: jobListDoc,
+		Name: "team_job_list", Family: Family, Title: "List jobs",
 		Role: auth.Admin, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/jobs"},
 		Commands: []tool.Command{{Words: "job list"}},
@@ -78,7 +74,7 @@ func (f tools) listJobs(ctx context.Context, c auth.Caller, in jobListIn) (jobLi
 	if err != nil {
 		return out, err
 	}
-	filter := job.Filter{State: job.State(in.State), Kind: in.Kind, Visible: seenBy(c)}
+	filter := job.Filter{State: job.State(in.State), Kind: in.Kind, Visible: visibleTo(c)}
 	items, more, err := t.Jobs().List(ctx, filter, before, in.Limit)
 	if err != nil {
 		return out, err
@@ -96,9 +92,9 @@ func (f tools) listJobs(ctx context.Context, c auth.Caller, in jobListIn) (jobLi
 	return out, nil
 }
 
-// seenBy returns a filter for the jobs that a caller can see: an admin of a vault sees the jobs of
-// that vault, and an admin of all vaults also sees those of the tenant, which have no vault.
-func seenBy(c auth.Caller) func(job.Item) bool {
+// visibleTo returns a filter for the jobs that a caller can see: an admin of a vault sees the jobs
+// of that vault, and an admin of all vaults also sees those of the tenant, which have no vault.
+func visibleTo(c auth.Caller) func(job.Item) bool {
 	return func(it job.Item) bool {
 		where := it.Target.Vault
 		if where == "" {
@@ -111,9 +107,9 @@ func seenBy(c auth.Caller) func(job.Item) bool {
 // rowOfJob returns the row of a job, with its result.
 func rowOfJob(it job.Item) JobRow {
 	row := JobRow{
-		ID: it.ID, Kind: it.Kind, State: it.State, Target: it.Target, Created: stamp(it.Created),
-		Started: stamped(it.Started), Ended: stamped(it.Ended), By: it.By, Progress: it.Progress,
-		Attempts: it.Attempts, Result: it.Result, RetryAt: stamped(it.RetryAt), Cancel: it.Cancel,
+		ID: it.ID, Kind: it.Kind, State: it.State, Target: it.Target, Created: formatTime(it.Created),
+		Started: timeOrNil(it.Started), Ended: timeOrNil(it.Ended), By: it.By, Progress: it.Progress,
+		Attempts: it.Attempts, Result: it.Result, RetryAt: timeOrNil(it.RetryAt), Cancel: it.Cancel,
 	}
 	if f := it.Error; f != nil {
 		row.Error = &jobError{f.Code, f.Message, f.Fixes}
@@ -136,7 +132,7 @@ func (f tools) jobOf(ctx context.Context, c auth.Caller, id string) (*job.Jobs, 
 	if fault.Is(err, fault.NotFound) {
 		it, err = f.teams.ErasureJob(ctx, c.Tenant, id)
 	}
-	if err == nil && !seenBy(c)(it) {
+	if err == nil && !visibleTo(c)(it) {
 		err = job.NoJob()
 	}
 	return t.Jobs(), it, err

@@ -1,15 +1,10 @@
 package team
 
 import (
-	_ "embed"
-
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
-
-//go:embed member_list.md
-var memberListDoc string
 
 // A memberRow is one member of a list: a person with roles in the tenant. Subject and Issuer are
 // the claims sub and iss of the tokens of the person, and Principal the name under which the log
@@ -29,8 +24,8 @@ type memberRow struct {
 
 // memberList returns the tool that lists the members of the tenant, sorted by issuer and subject.
 func (f tools) memberList() *tool.Tool {
-	return lists(f, tool.Spec{
-		Name: "team_member_list", Family: Family, Title: "List members", Doc: memberListDoc,
+	return listTool(f, tool.Spec{
+		Name: "team_member_list", Family: Family, Title: "List members",
 		Role: auth.Admin, Kind: tool.Read, Tenant: true,
 		Route:    tool.Route{Method: "GET", Path: "/members"},
 		Commands: []tool.Command{{Words: "member list"}},
@@ -55,7 +50,7 @@ func rowOfMember(m tenant.Member) *memberRow {
 		Roles: m.Roles, Prefix: m.Prefix, By: m.By,
 	}
 	if !m.Set.IsZero() {
-		row.Set = stamp(m.Set)
+		row.Set = formatTime(m.Set)
 	}
 	return row
 }

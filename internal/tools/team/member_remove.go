@@ -2,7 +2,6 @@ package team
 
 import (
 	"context"
-	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/eventlog"
@@ -11,9 +10,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
 )
-
-//go:embed member_remove.md
-var memberRemoveDoc string
 
 // A memberRemoveIn is the input of team_member_remove. Issuer is needed only if members of several
 // issuers have the subject; it is the URL or the name of an issuer.
@@ -27,7 +23,7 @@ type memberRemoveIn struct {
 func (f tools) memberRemove() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "team_member_remove", Family: Family, Title: "Remove a member",
-		Doc: memberRemoveDoc, Role: auth.Admin, Kind: tool.Destroy, Idempotent: true, Tenant: true,
+		Role: auth.Admin, Kind: tool.Destroy, Idempotent: true, Tenant: true,
 		Route:    tool.Route{Method: "POST", Path: "/members/remove"},
 		Commands: []tool.Command{{Words: "member remove", Args: []string{"subject"}}},
 	}, f.removeMember)
@@ -62,11 +58,9 @@ func (f tools) removeMember(
 	}
 	return mutation.ChangeTenant(func(keep func(memberOut) any) (eventlog.Receipt, error) {
 		return t.RemoveMember(ctx, call, m, func(m tenant.Member) any {
-			row := rowOfMember(m)
-			if in.DryRun {
-				return keep(memberOut{planned: planned[memberRow]{DryRun: true, WouldDelete: row}})
-			}
-			return keep(memberOut{Action: "removed", Member: row})
+			out := memberOut{}
+			out.Action, out.Member = out.removed(in.DryRun, rowOfMember(m))
+			return keep(out)
 		})
 	})
 }

@@ -2,7 +2,6 @@ package team
 
 import (
 	"context"
-	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/eventlog"
@@ -11,9 +10,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
 )
-
-//go:embed member_set.md
-var memberSetDoc string
 
 // A memberSetIn is the input of team_member_set. It describes the whole entry: an existing one is
 // replaced. Prefix restricts the writes of the member to a folder of notes.
@@ -30,12 +26,12 @@ type memberOut struct {
 	tool.Aside `json:"-"`
 	Action     string     `json:"action,omitempty" jsonschema:"created, updated, removed or unchanged"`
 	Member     *memberRow `json:"member,omitempty"`
-	planned[memberRow]
+	planOut[memberRow]
 }
 
-// planned is the part of the output that the tools for members and issuers share: unknown vaults,
+// planOut is the part of the output that the tools for members and issuers share: unknown vaults,
 // and the plan of a dry run. Only one of the rows is set, and only in a dry run.
-type planned[Row any] struct {
+type planOut[Row any] struct {
 	UnknownVaults []string `json:"unknown_vaults,omitempty" jsonschema:"vaults in the call that do not exist yet"`
 	DryRun        bool     `json:"dry_run,omitempty"`
 	WouldCreate   *Row     `json:"would_create,omitempty"`
@@ -43,21 +39,39 @@ type planned[Row any] struct {
 	WouldDelete   *Row     `json:"would_delete,omitempty"`
 }
 
-// plan records the effect that a dry run would have: it creates the entry, or updates it. An entry
-// that would not change is reported as an update.
-func (p *planned[Row]) plan(row *Row, create bool) {
-	p.DryRun = true
-	if create {
+// set returns the action and the row of the answer to a call that set an entry. In a dry run it
+// records the row in the plan instead: an entry that would not change is reported as an update.
+// changed is the sequence number of the commit that last changed the entry; 0 means this call.
+func (p *planOut[Row]) set(dry, created bool, changed uint64, row *Row) (string, *Row) {
+	p.DryRun = dry
+	switch {
+	case dry && created:
 		p.WouldCreate = row
-	} else {
+	case dry:
 		p.WouldUpdate = row
+	case created:
+		return "created", row
+	case changed > 0:
+		return "unchanged", row
+	default:
+		return "updated", row
 	}
+	return "", nil
+}
+
+// removed is set for a call that removes an entry.
+func (p *planOut[Row]) removed(dry bool, row *Row) (string, *Row) {
+	if p.DryRun = dry; dry {
+		p.WouldDelete = row
+		return "", nil
+	}
+	return "removed", row
 }
 
 // memberSet returns the tool that creates or replaces a member.
 func (f tools) memberSet() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "team_member_set", Family: Family, Title: "Give a person roles", Doc: memberSetDoc,
+		Name: "team_member_set", Family: Family, Title: "Give a person roles",
 		Role: auth.Admin, Kind: tool.Write, Idempotent: true, Tenant: true,
 		Route:    tool.Route{Method: "PATCH", Path: "/members/{subject}"},
 		Commands: []tool.Command{{Words: "member set", Args: []string{"subject"}}},
@@ -89,28 +103,12 @@ func (f tools) setMember(
 	}
 	return mutation.ChangeTenant(func(keep func(memberOut) any) (eventlog.Receipt, error) {
 		return t.SetMember(ctx, call, m, func(m tenant.Member, created bool) any {
-			row, out := rowOfMember(m), memberOut{}
-			out.UnknownVaults = unknown(s, m.Roles)
-			if in.DryRun {
-				out.plan(row, created)
-			} else {
-				out.Action, out.Member = set(created, m.Changed), row
-			}
+			out := memberOut{}
+			out.UnknownVaults = unknownVaults(s, m.Roles)
+			out.Action, out.Member = out.set(in.DryRun, created, m.Changed, rowOfMember(m))
 			return keep(out)
 		})
 	})
-}
-
-// set returns the action of a call that set an entry. changed is the sequence number of the commit
-// that last changed the entry; 0 means this call.
-func set(created bool, changed uint64) string {
-	switch {
-	case created:
-		return "created"
-	case changed > 0:
-		return "unchanged"
-	}
-	return "updated"
 }
 
 // member returns the requested member, without its issuer. It returns PERMISSION_DENIED if the

@@ -8,12 +8,12 @@
 // caller, and build answers; they decide nothing about storage.
 //
 // Most tools that change something have the same form. They prepare the call with tools.mutation,
-// validate the arguments, and then run the change with mutation.ChangeTenant. The change gets a function
-// that builds the answer, which is stored with the commit: a call that is repeated with the same
-// idempotency key gets that answer again. This has two consequences. The function can run several
-// times, so it must have no effects of its own. And a check that depends on the current state must
-// end in refuse, not in a plain error, because the same call can have succeeded earlier, in another
-// state.
+// validate the arguments, and then run the change with mutation.ChangeTenant. The change gets a
+// function that builds the answer, which is stored with the commit: a call that is repeated with
+// the same idempotency key gets that answer again. This has two consequences. The function can run
+// several times, so it must have no effects of its own. And a check that depends on the current
+// state must end in refuse, not in a plain error, because the same call can have succeeded earlier,
+// in another state.
 //
 // A caller cannot give more than it has: a role that a token, member or issuer gets must not exceed
 // those of the caller; see within.
@@ -21,16 +21,14 @@
 // The files are named after the tools. In addition:
 //
 //   - grant.go: the roles that a call gives
-//   - life.go: the lifetime of a token
-//   - public.go: which URLs a tenant may name
 //   - limits.go: the limits that whoami and usage report
-//   - each.go: the concurrent read of several vaults
 //   - audit_verify_job.go: the job that verifies histories
 //   - tenant_memories.go: the memories in the export of a tenant
 package team
 
 import (
 	"context"
+	"embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/eventlog"
@@ -43,7 +41,7 @@ import (
 
 // Family is the family of these tools.
 var Family = &tool.Family{
-	Name: "team", Base: "/v1",
+	Name: "team", Base: "/v1", Docs: docs,
 	Missing: fault.InvalidParameter, Malformed: fault.InvalidParameter,
 	Several: fault.InvalidParameter,
 	Groups: map[string]string{
@@ -55,6 +53,11 @@ var Family = &tool.Family{
 		"vault":  "Create, list, import, export, delete and erase vaults",
 	},
 }
+
+// docs contains the documentation of the tools, each in a file that is named after the tool.
+//
+//go:embed *.md
+var docs embed.FS
 
 // Options are the dependencies of the tools, in addition to the tenants. All are optional. They are
 // not changed after Tools.
@@ -158,13 +161,13 @@ type listOut[Row any] struct {
 	Items      []Row `json:"items"`
 }
 
-// lists returns a tool that lists entries of the tenant of a call. The answer contains the version
-// of the tenant, so these tools require the role of an admin of all vaults. entries returns the
-// listing for a state of the tenant; it is called once for each call of the tool.
+// listTool returns a tool that lists entries of the tenant of a call. The answer contains the
+// version of the tenant, so these tools require the role of an admin of all vaults. entries returns
+// the listing for a state of the tenant; it is called once for each call of the tool.
 //
 // The tools that list issuers and members use it. Lists with arguments of their own, or whose rows
 // need more than the state, use listing directly.
-func lists[T, Row any](
+func listTool[T, Row any](
 	f tools, spec tool.Spec, entries func(*tenant.Tenant, *tenant.State) listing[T, Row],
 ) *tool.Tool {
 	return tool.New(spec, func(ctx context.Context, c auth.Caller, in listIn) (listOut[Row], error) {

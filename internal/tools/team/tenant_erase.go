@@ -2,7 +2,6 @@ package team
 
 import (
 	"context"
-	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/fault"
@@ -10,9 +9,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
 )
-
-//go:embed tenant_erase.md
-var tenantEraseDoc string
 
 // A tenantEraseIn is the input of team_tenant_erase. Confirm repeats the name of the tenant; only a
 // dry run can omit it.
@@ -39,7 +35,7 @@ type tenantEraseOut struct {
 // other data.
 func (f tools) tenantErase() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "team_tenant_erase", Family: Family, Title: "Erase a tenant", Doc: tenantEraseDoc,
+		Name: "team_tenant_erase", Family: Family, Title: "Erase a tenant",
 		Role: auth.Admin, Kind: tool.Destroy, Idempotent: true, Tenant: true,
 		Route:    tool.Route{Method: "POST", Path: "/tenant/erase"},
 		Commands: []tool.Command{{Words: "tenant erase"}},

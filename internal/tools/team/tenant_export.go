@@ -3,7 +3,6 @@ package team
 import (
 	"bytes"
 	"context"
-	_ "embed"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -16,9 +15,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
-
-//go:embed tenant_export.md
-var tenantExportDoc string
 
 // The names of the files of an export that belong to no vault. The files of a vault are below the
 // folder vaults/NAME/.
@@ -55,7 +51,7 @@ type exportFile struct {
 // memory_import.
 func (f tools) tenantExport() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "team_tenant_export", Family: Family, Title: "Export a tenant", Doc: tenantExportDoc,
+		Name: "team_tenant_export", Family: Family, Title: "Export a tenant",
 		Role: auth.Admin, Kind: tool.Read, Tenant: true,
 		Route:    tool.Route{Method: "GET", Path: "/tenant/contents"},
 		Commands: []tool.Command{{Words: "tenant export"}},
@@ -63,13 +59,13 @@ func (f tools) tenantExport() *tool.Tool {
 	}, f.exportTenant)
 }
 
-// An exportAt is the position at which the next page of an export begins, and the content of the
-// page token, as JSON. The parts of an export follow each other in this order: tenant.json (From),
-// the audit entries (Part), and the vaults (Vault).
+// An exportPosition is the position at which the next page of an export begins, and the content of
+// the page token, as JSON. The parts of an export follow each other in this order: tenant.json
+// (From), the audit entries (Part), and the vaults (Vault).
 //
 // Each vault is exported at one version, that of its first page, but the vaults are not exported at
 // the same time. The names of the members are short because the token is repeated in each call.
-type exportAt struct {
+type exportPosition struct {
 	Began   time.Time       `json:"t"`           // time of the first page; later entries are omitted
 	Tenant  uint64          `json:"s"`           // version of the tenant
 	From    int             `json:"f,omitempty"` // bytes of tenant.json in the earlier pages
@@ -87,8 +83,8 @@ type exportAt struct {
 // one page of its part, moves the position, and sets more.
 type tenantExporter struct {
 	team  *tenant.Tenant
-	state *tenant.State // the tenant when the page is built
-	at    exportAt      // position of the next content
+	state *tenant.State  // the tenant when the page is built
+	at    exportPosition // position of the next content
 	out   *tenantExportOut
 	more  bool // another page follows
 }
@@ -104,7 +100,7 @@ func (f tools) exportTenant(
 	if err != nil {
 		return out, err
 	}
-	e := &tenantExporter{team: t, state: s, out: &out, at: exportAt{Began: t.Now(), Tenant: seq}}
+	e := &tenantExporter{team: t, state: s, out: &out, at: exportPosition{Began: t.Now(), Tenant: seq}}
 	page := e.tenant
 	if in.PageToken != "" {
 		if page, err = e.resume(in.PageToken, seq); err != nil {

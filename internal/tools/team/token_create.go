@@ -2,8 +2,9 @@ package team
 
 import (
 	"context"
-	_ "embed"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,9 +15,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
 )
-
-//go:embed token_create.md
-var tokenCreateDoc string
 
 // A tokenCreateIn is the input of team_token_create. Tools, Prefix, ReadOnly and ExpiresIn restrict
 // the token further than its roles do.
@@ -46,7 +44,7 @@ type tokenCreateOut struct {
 // tokenCreate returns the tool that creates an API token.
 func (f tools) tokenCreate() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "team_token_create", Family: Family, Title: "Create an API token", Doc: tokenCreateDoc,
+		Name: "team_token_create", Family: Family, Title: "Create an API token",
 		Flags: map[string]string{"readonly": "token-readonly"},
 		Role:  auth.Admin, Kind: tool.Write, Tenant: true,
 		Route:    tool.Route{Method: "POST", Path: "/tokens"},
@@ -83,7 +81,7 @@ func (f tools) createToken(
 	out, err := mutation.ChangeTenant(func(keep func(tokenCreateOut) any) (eventlog.Receipt, error) {
 		return t.CreateToken(ctx, call, made, func(entry tenant.Token) any {
 			row := rowOfToken(entry, entry.Created, time.Time{})
-			out := tokenCreateOut{UnknownVaults: unknown(s, entry.Roles)}
+			out := tokenCreateOut{UnknownVaults: unknownVaults(s, entry.Roles)}
 			if in.DryRun {
 				row.ID = ""
 				out.DryRun, out.WouldCreate = true, &row
@@ -107,11 +105,11 @@ func (f tools) createToken(
 // The name is stored without spaces around it.
 func (f tools) tokenOf(c auth.Caller, in tokenCreateIn, now time.Time) (tenant.Token, error) {
 	made := tenant.Token{Name: strings.TrimSpace(in.Name), ReadOnly: in.ReadOnly}
-	life, err := lifeOf(in.ExpiresIn)
+	life, err := parseLifetime(in.ExpiresIn)
 	if err != nil {
 		return made, err
 	}
-	if made.Expires, err = endOf(c, life, now); err != nil {
+	if made.Expires, err = expiryOf(c, life, now); err != nil {
 		return made, err
 	}
 	if made.Roles, err = in.roles(); err != nil {
@@ -129,11 +127,11 @@ func (f tools) tokenOf(c auth.Caller, in tokenCreateIn, now time.Time) (tenant.T
 	return made, checkRoles(c, made.Roles)
 }
 
-// endOf returns the time at which a new token with this lifetime expires; the zero time means
+// expiryOf returns the time at which a new token with this lifetime expires; the zero time means
 // never. A token must not expire later than the token that creates it: a lifetime of 0 means the
 // same time. Otherwise a token could extend its life by creating others. A caller that logged in as
 // a person, and has no API token, has no such limit. The time is cut to whole seconds.
-func endOf(c auth.Caller, life time.Duration, now time.Time) (time.Time, error) {
+func expiryOf(c auth.Caller, life time.Duration, now time.Time) (time.Time, error) {
 	own := time.Time{}
 	if c.TokenID != "" {
 		own = c.Expires
@@ -171,7 +169,7 @@ func (f tools) toolNames(given []string) ([]string, error) {
 		}
 	}
 	var long []string
-	for _, name := range separate(given) {
+	for _, name := range splitNames(given) {
 		if known[name] != "" {
 			long = append(long, known[name])
 			continue
@@ -194,4 +192,53 @@ func (f tools) all() []*tool.Tool {
 		return nil
 	}
 	return f.opt.All()
+}
+
+// The limits of the lifetime of a token: at least a minute, at most ten years of 365 days.
+const (
+	minLifetime = time.Minute
+	maxLifetime = 3650 * 24 * time.Hour
+)
+
+// The forms of a lifetime: a number, optionally a space, and a unit. The first letter of the unit
+// decides; "m" means minutes, because there is no unit of months.
+var (
+	lifeForm = regexp.MustCompile(`^(\d{1,7}) ?(m|h|d|w|minutes?|hours?|days?|weeks?)$`)
+	lifeUnit = map[byte]time.Duration{
+		'm': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour, 'w': 7 * 24 * time.Hour,
+	}
+)
+
+// parseLifetime parses a lifetime such as "90 days" or "12h". A day has 24 hours. An empty text is
+// 0, which means that the token does not expire. Other texts, and lifetimes outside the limits, are
+// INVALID_PARAMETER.
+//
+// The units of hours and days are fixed lengths, so a token that is created before a change of the
+// clocks expires at another time of the day.
+func parseLifetime(text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	m := lifeForm.FindStringSubmatch(text)
+	if m == nil {
+		return 0, lifetimeFault("expires_in must be a number of minutes, hours, days or weeks")
+	}
+	n, err := strconv.ParseInt(m[1], 10, 64)
+	if err != nil {
+		return 0, lifetimeFault("expires_in must have a number of at most 7 digits")
+	}
+	life := time.Duration(n) * lifeUnit[m[2][0]]
+	// seven digits of weeks overflow a Duration, so the upper limit is compared before the
+	// multiplication counts
+	if n > int64(maxLifetime/lifeUnit[m[2][0]]) || life < minLifetime {
+		return 0, lifetimeFault("expires_in must be between 1 minute and 3650 days")
+	}
+	return life, nil
+}
+
+// lifetimeFault returns an INVALID_PARAMETER fault about the argument expires_in.
+func lifetimeFault(message string) error {
+	return fault.New(fault.InvalidParameter, "%s", message).With("argument", "expires_in").
+		With("allowed", []string{"N minutes", "N hours", "N days", "N weeks"}).
+		Fix(`use "90 days" or 12h`)
 }

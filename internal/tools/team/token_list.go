@@ -2,7 +2,6 @@ package team
 
 import (
 	"context"
-	_ "embed"
 	"time"
 
 	"github.com/rookeryhq/rookery/internal/auth"
@@ -10,9 +9,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
-
-//go:embed token_list.md
-var tokenListDoc string
 
 // A tokenListIn is the input of team_token_list. All adds the tokens that are revoked or expired.
 type tokenListIn struct {
@@ -41,7 +37,7 @@ type TokenRow struct {
 // tokenList returns the tool that lists API tokens, without their secrets.
 func (f tools) tokenList() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "team_token_list", Family: Family, Title: "List API tokens", Doc: tokenListDoc,
+		Name: "team_token_list", Family: Family, Title: "List API tokens",
 		Role: auth.Admin, Kind: tool.Read, Tenant: true,
 		Route:    tool.Route{Method: "GET", Path: "/tokens"},
 		Commands: []tool.Command{{Words: "token list"}},
@@ -89,8 +85,8 @@ func (f tools) listTokens(
 func rowOfToken(t tenant.Token, now, used time.Time) TokenRow {
 	row := TokenRow{
 		ID: t.ID, Name: t.Name, Roles: t.Roles, Tools: t.Tools, Prefix: t.Prefix, ReadOnly: t.ReadOnly,
-		By: t.By, Created: stamp(t.Created), Expires: stamped(t.Expires), LastUsed: stamped(used),
-		State: "valid", Revoked: stamped(t.Revoked),
+		By: t.By, Created: formatTime(t.Created), Expires: timeOrNil(t.Expires), LastUsed: timeOrNil(used),
+		State: "valid", Revoked: timeOrNil(t.Revoked),
 	}
 	switch {
 	case !t.Revoked.IsZero():
@@ -101,14 +97,14 @@ func rowOfToken(t tenant.Token, now, used time.Time) TokenRow {
 	return row
 }
 
-// stamp formats a time for an answer: RFC 3339, in UTC, in whole seconds.
-func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+// formatTime formats a time for an answer: RFC 3339, in UTC, in whole seconds.
+func formatTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// stamped returns a pointer to the formatted time, or nil for the zero time.
-func stamped(t time.Time) *string {
+// timeOrNil returns a pointer to the formatted time, or nil for the zero time.
+func timeOrNil(t time.Time) *string {
 	if t.IsZero() {
 		return nil
 	}
-	text := stamp(t)
+	text := formatTime(t)
 	return &text
 }

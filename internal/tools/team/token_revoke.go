@@ -2,7 +2,6 @@ package team
 
 import (
 	"context"
-	_ "embed"
 	"time"
 
 	"github.com/rookeryhq/rookery/internal/auth"
@@ -11,9 +10,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
 )
-
-//go:embed token_revoke.md
-var tokenRevokeDoc string
 
 // A tokenRevokeIn is the input of team_token_revoke. The id is not secret: it is part of the token,
 // and lists show it.
@@ -36,7 +32,7 @@ type tokenRevokeOut struct {
 func (f tools) tokenRevoke() *tool.Tool {
 	return tool.New(tool.Spec{
 		Name: "team_token_revoke", Family: Family, Title: "Revoke an API token",
-		Doc: tokenRevokeDoc, Role: auth.Admin, Kind: tool.Destroy, Idempotent: true, Tenant: true,
+		Role: auth.Admin, Kind: tool.Destroy, Idempotent: true, Tenant: true,
 		Route:    tool.Route{Method: "POST", Path: "/tokens/revoke"},
 		Commands: []tool.Command{{Words: "token revoke", Args: []string{"id"}}},
 	}, f.revokeToken)

@@ -2,7 +2,6 @@ package team
 
 import (
 	"context"
-	_ "embed"
 	"slices"
 
 	"github.com/rookeryhq/rookery/internal/auth"
@@ -12,9 +11,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
-
-//go:embed usage.md
-var usageDoc string
 
 // A usageIn is the input of team_usage, which has no arguments.
 type usageIn struct{}
@@ -68,7 +64,7 @@ func (u vaultUsage) refused() bool { return u.Refused != "" }
 // it, for the vaults that it can see.
 func (f tools) usage() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "team_usage", Family: Family, Title: "Show usage and limits", Doc: usageDoc,
+		Name: "team_usage", Family: Family, Title: "Show usage and limits",
 		Role: auth.Anyone, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/usage"},
 		Commands: []tool.Command{{Words: "usage"}},

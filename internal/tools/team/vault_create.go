@@ -2,7 +2,6 @@ package team
 
 import (
 	"context"
-	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/eventlog"
@@ -11,9 +10,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
-
-//go:embed vault_create.md
-var vaultCreateDoc string
 
 // A vaultCreateIn is the input of team_vault_create. Without Config, the vault has no settings
 // file, and the defaults apply.
@@ -47,9 +43,9 @@ type vaultOut struct {
 	LeftFiles   []string  `json:"left_files,omitempty" jsonschema:"files of an earlier vault of this name that were changed outside: they are left unchanged and are not notes"`
 }
 
-// altered returns the output of a tool that changes an existing vault. If the vault was not
+// changedOut returns the output of a tool that changes an existing vault. If the vault was not
 // changed, the action is "unchanged". A dry run reports an update also if nothing would change.
-func altered(e tenant.Entry, changed, dryRun bool, action string) vaultOut {
+func changedOut(e tenant.Entry, changed, dryRun bool, action string) vaultOut {
 	switch {
 	case dryRun:
 		return vaultOut{DryRun: true, WouldUpdate: entryRow(e)}
@@ -62,7 +58,7 @@ func altered(e tenant.Entry, changed, dryRun bool, action string) vaultOut {
 // vaultCreate returns the tool that creates a vault.
 func (f tools) vaultCreate() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "team_vault_create", Family: Family, Title: "Create a vault", Doc: vaultCreateDoc,
+		Name: "team_vault_create", Family: Family, Title: "Create a vault",
 		Role: auth.Admin, Kind: tool.Write, Subject: "name", Makes: true,
 		Route:    tool.Route{Method: "POST", Path: "/vaults"},
 		Commands: []tool.Command{{Words: "vault create", Args: []string{"name"}}},

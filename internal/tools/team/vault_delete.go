@@ -2,7 +2,6 @@ package team
 
 import (
 	"context"
-	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/eventlog"
@@ -10,12 +9,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
 )
-
-//go:embed vault_delete.md
-var vaultDeleteDoc string
-
-//go:embed vault_restore.md
-var vaultRestoreDoc string
 
 // A vaultNameIn is the input of the tools that need only the name of a vault: team_vault_delete and
 // team_vault_restore.
@@ -28,7 +21,7 @@ type vaultNameIn struct {
 // team_vault_restore takes the vault out again, within team.TrashLife.
 func (f tools) vaultDelete() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "team_vault_delete", Family: Family, Title: "Delete a vault", Doc: vaultDeleteDoc,
+		Name: "team_vault_delete", Family: Family, Title: "Delete a vault",
 		Role: auth.Admin, Kind: tool.Destroy, Subject: "name",
 		Route:    tool.Route{Method: "DELETE", Path: "/vaults/{name}"},
 		Commands: []tool.Command{{Words: "vault delete", Args: []string{"name"}}},
@@ -56,7 +49,7 @@ func (f tools) deleteVault(
 // vaultRestore returns the tool that takes a vault out of the trash.
 func (f tools) vaultRestore() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "team_vault_restore", Family: Family, Title: "Restore a vault", Doc: vaultRestoreDoc,
+		Name: "team_vault_restore", Family: Family, Title: "Restore a vault",
 		Role: auth.Admin, Kind: tool.Write, Idempotent: true, Subject: "name",
 		Route:    tool.Route{Method: "POST", Path: "/vaults/restore"},
 		Commands: []tool.Command{{Words: "vault restore", Args: []string{"name"}}},
@@ -74,7 +67,7 @@ func (f tools) restoreVault(
 	}
 	return mutation.ChangeTenant(func(keep func(vaultOut) any) (eventlog.Receipt, error) {
 		return t.Restore(ctx, call, in.Name, func(e tenant.Entry, changed bool) any {
-			return keep(altered(e, changed, in.DryRun, "restored"))
+			return keep(changedOut(e, changed, in.DryRun, "restored"))
 		})
 	})
 }

@@ -2,7 +2,6 @@ package team
 
 import (
 	"context"
-	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/eventlog"
@@ -12,9 +11,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
 )
-
-//go:embed vault_erase.md
-var vaultEraseDoc string
 
 // A vaultEraseIn is the input of team_vault_erase. Confirm repeats the name of the vault; only a
 // dry run can omit it.
@@ -68,7 +64,7 @@ func confirmed(m *tool.Mutation, said, want string) bool {
 // the trash. It cannot be undone.
 func (f tools) vaultErase() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "team_vault_erase", Family: Family, Title: "Erase a vault", Doc: vaultEraseDoc,
+		Name: "team_vault_erase", Family: Family, Title: "Erase a vault",
 		Role: auth.Admin, Kind: tool.Destroy, Idempotent: true, Tenant: true,
 		Route:    tool.Route{Method: "POST", Path: "/vaults/erase"},
 		Commands: []tool.Command{{Words: "vault erase", Args: []string{"name"}}},

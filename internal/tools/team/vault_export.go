@@ -3,7 +3,6 @@ package team
 import (
 	"bytes"
 	"context"
-	_ "embed"
 	"fmt"
 	"iter"
 	"strings"
@@ -17,9 +16,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
-
-//go:embed vault_export.md
-var vaultExportDoc string
 
 // maxExport is the maximum number of bytes of text in one answer. An answer has fewer bytes of a
 // text whose JSON escapes would make it too large. A single file can exceed maxExport, if the
@@ -61,7 +57,7 @@ type exportNote struct {
 // vaultExport returns the tool that exports the files of a vault with its audit log, in pages.
 func (f tools) vaultExport() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "team_vault_export", Family: Family, Title: "Export notes", Doc: vaultExportDoc,
+		Name: "team_vault_export", Family: Family, Title: "Export notes",
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/vaults/{vault}/contents"},
 		Commands: []tool.Command{{Words: "vault export"}},
@@ -70,7 +66,7 @@ func (f tools) vaultExport() *tool.Tool {
 }
 
 // firstAudit returns the position of the start of the audit log.
-func firstAudit() auditPlace { return auditPlace{part: 1, from: 1} }
+func firstAudit() auditPosition { return auditPosition{part: 1, from: 1} }
 
 // auditToken is the prefix of the key of a page that begins in the audit log, which follows all
 // files. No path contains its first character, so a key that is a path cannot be mistaken for it.
@@ -167,7 +163,7 @@ func (e *export) files(ctx context.Context, after string) error {
 		return err
 	}
 	e.out.Note("version", eventlog.Version(idx.Version()))
-	at, err := readFilePlace(after)
+	at, err := readFilePosition(after)
 	if err != nil {
 		return err
 	}
@@ -185,7 +181,7 @@ func (e *export) files(ctx context.Context, after string) error {
 			e.more(at.String())
 			return nil
 		}
-		at = filePlace{before: f.Path}
+		at = filePosition{before: f.Path}
 	}
 	if e.size > 0 {
 		e.more(auditToken + firstAudit().String())
@@ -201,7 +197,7 @@ func (e *export) files(ctx context.Context, after string) error {
 // A file that does not fit is not split if the page has other files: it then begins the next page.
 // So a file is split only if it is larger than an answer, and all its parts except the last fill a
 // page alone.
-func (e *export) file(ctx context.Context, f *index.File, at *filePlace) (full bool, err error) {
+func (e *export) file(ctx context.Context, f *index.File, at *filePosition) (full bool, err error) {
 	if at.version != 0 && (at.path != f.Path || at.version != f.Version) {
 		return false, fault.New(fault.Conflict, "%s was erased while it was exported", at.path).
 			With("path", at.path).Fix("begin the export again, without page_token")
@@ -225,19 +221,19 @@ func (e *export) file(ctx context.Context, f *index.File, at *filePlace) (full b
 	n.Part = max(n.Part, 1)
 	n.Text = text[:e.out.Fitting(text)]
 	e.add(n)
-	*at = filePlace{
+	*at = filePosition{
 		before: at.before, path: f.Path, version: f.Version, part: n.Part + 1, skip: at.skip + len(n.Text),
 	}
 	return true, nil
 }
 
-// A filePlace is the position in the files at which a page begins: after a path or, if a file is
+// A filePosition is the position in the files at which a page begins: after a path or, if a file is
 // larger than a page, inside the file that follows. Escapes can make a file that large: each
 // control character needs seven bytes in an answer.
 //
 // A position inside a file contains the version of the file, because the number of bytes has a
 // meaning only for the text of that version.
-type filePlace struct {
+type filePosition struct {
 	before  string // the page begins after this path; empty: at the first file
 	path    string // the file in which the page begins; empty: it begins with a whole file
 	version uint64 // of this file, the same for all its parts
@@ -251,21 +247,22 @@ const insideToken = "\x00inside:"
 
 // String returns the position as the key of a page token: the path after which the page begins or,
 // inside a file, insideToken and all fields.
-func (p filePlace) String() string {
+func (p filePosition) String() string {
 	if p.version == 0 {
 		return p.before
 	}
 	return fmt.Sprintf("%s%d %d %d %q %q", insideToken, p.part, p.skip, p.version, p.before, p.path)
 }
 
-// readFilePlace parses the output of filePlace.String. It returns INVALID_PARAMETER for other texts
-// that begin with insideToken. Any other text is a path, which does not have to exist any more.
-func readFilePlace(text string) (filePlace, error) {
+// readFilePosition parses the output of filePosition.String. It returns INVALID_PARAMETER for other
+// texts that begin with insideToken. Any other text is a path, which does not have to exist any
+// more.
+func readFilePosition(text string) (filePosition, error) {
 	rest, inside := strings.CutPrefix(text, insideToken)
 	if !inside {
-		return filePlace{before: text}, nil
+		return filePosition{before: text}, nil
 	}
-	var p filePlace
+	var p filePosition
 	_, err := fmt.Sscanf(rest, "%d %d %d %q %q", &p.part, &p.skip, &p.version, &p.before, &p.path)
 	if err != nil || p.part < 2 || p.skip < 1 || p.version == 0 {
 		return p, badPlace()
@@ -295,10 +292,10 @@ func exported(idx *index.Index, after string) iter.Seq[*index.File] {
 	}
 }
 
-// An auditPlace is the position in the audit log at which a page begins. The audit log is not a
+// An auditPosition is the position in the audit log at which a page begins. The audit log is not a
 // stored file: its lines are generated from the commits. So a position is a commit and a number of
 // bytes of its lines. All parts are of one version, although the vault grows during the export.
-type auditPlace struct {
+type auditPosition struct {
 	part    int    // number of the part
 	from    uint64 // the commit whose lines are next
 	skip    int    // bytes of these lines in the earlier pages
@@ -307,14 +304,14 @@ type auditPlace struct {
 
 // String returns the position as the key of a page token: part, from, skip and version, in decimal,
 // with spaces between them.
-func (p auditPlace) String() string {
+func (p auditPosition) String() string {
 	return fmt.Sprintf("%d %d %d %d", p.part, p.from, p.skip, p.version)
 }
 
-// readAuditPlace parses the output of auditPlace.String. It returns INVALID_PARAMETER for other
-// texts.
-func readAuditPlace(text string) (auditPlace, error) {
-	var p auditPlace
+// readAuditPosition parses the output of auditPosition.String. It returns INVALID_PARAMETER for
+// other texts.
+func readAuditPosition(text string) (auditPosition, error) {
+	var p auditPosition
 	_, err := fmt.Sscanf(text, "%d %d %d %d", &p.part, &p.from, &p.skip, &p.version)
 	if err != nil || p.skip < 0 {
 		return p, badPlace()
@@ -325,7 +322,7 @@ func readAuditPlace(text string) (auditPlace, error) {
 // audit adds a part of the audit log that begins at a position. If commits up to the version
 // remain, it sets next, even if the page has no lines.
 func (e *export) audit(ctx context.Context, place string) error {
-	at, err := readAuditPlace(place)
+	at, err := readAuditPosition(place)
 	if err != nil {
 		return err
 	}
@@ -364,7 +361,7 @@ func (e *export) audit(ctx context.Context, place string) error {
 //
 // maxLines is compared with the lines, not with the encoded answer, because its value already
 // allows for the escapes.
-func (e *export) lines(ctx context.Context, at auditPlace) ([]byte, auditPlace, error) {
+func (e *export) lines(ctx context.Context, at auditPosition) ([]byte, auditPosition, error) {
 	var text []byte
 	next := at
 	for c, err := range e.vault.Commits(ctx, at.from) {

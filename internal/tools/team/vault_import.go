@@ -3,7 +3,6 @@ package team
 import (
 	"bytes"
 	"context"
-	_ "embed"
 	"fmt"
 	"unicode/utf8"
 
@@ -15,9 +14,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
-
-//go:embed vault_import.md
-var vaultImportDoc string
 
 // maxImport is the maximum number of notes of one call (CONTRACT §4, team). All of them become one
 // commit.
@@ -56,7 +52,7 @@ type vaultImportOut struct {
 // whose frontmatter does not parse is stored too, with a warning.
 func (f tools) vaultImport() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "team_vault_import", Family: Family, Title: "Import notes", Doc: vaultImportDoc,
+		Name: "team_vault_import", Family: Family, Title: "Import notes",
 		Role: auth.Editor, Kind: tool.Write, Idempotent: true,
 		Route:    tool.Route{Method: "POST", Path: "/vaults/{vault}/contents"},
 		Commands: []tool.Command{{Words: "vault import"}},

@@ -3,7 +3,7 @@ package team
 import (
 	"cmp"
 	"context"
-	_ "embed"
+	"sync"
 	"time"
 
 	"github.com/rookeryhq/rookery/internal/auth"
@@ -13,9 +13,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
-
-//go:embed vault_list.md
-var vaultListDoc string
 
 // A vaultRow is one vault of a list. Version and Notes are absent for a vault that was not opened,
 // such as one in the trash. Refused is the reason why an active vault could not be opened, or
@@ -37,7 +34,7 @@ func (r vaultRow) refused() bool { return r.Refused != "" }
 // vaultList returns the tool that lists the vaults that the caller can see, sorted by name.
 func (f tools) vaultList() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "team_vault_list", Family: Family, Title: "List vaults", Doc: vaultListDoc,
+		Name: "team_vault_list", Family: Family, Title: "List vaults",
 		Role: auth.Anyone, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/vaults"},
 		Commands: []tool.Command{{Words: "vault list"}, {Words: "vaults"}},
@@ -117,8 +114,8 @@ func rowOf(ctx context.Context, t *tenant.Tenant, e tenant.Entry) (vaultRow, err
 	return row, nil
 }
 
-// newestIndex returns the newest index of a vault. The vault is not kept open. The index stays valid,
-// because it is immutable; it must not be used to read texts.
+// newestIndex returns the newest index of a vault. The vault is not kept open. The index stays
+// valid, because it is immutable; it must not be used to read texts.
 func newestIndex(ctx context.Context, t *tenant.Tenant, name string) (*index.Index, error) {
 	ctx, done := context.WithCancel(ctx) // release the memory: the next vault may need it
 	defer done()
@@ -137,7 +134,48 @@ func entryRow(e tenant.Entry) *vaultRow {
 		State: e.Status,
 	}
 	if !e.Trashed.IsZero() {
-		row.Until = stamped(e.Trashed.Add(tenant.TrashLife))
+		row.Until = timeOrNil(e.Trashed.Add(tenant.TrashLife))
 	}
 	return row
+}
+
+// manyOpen is the maximum number of vaults that a call reads at once. The limit bounds the memory
+// and the requests of one call.
+const manyOpen = 16
+
+// A row describes one vault. refused reports whether the vault could not be opened because of the
+// memory limit.
+//
+// The tools that list vaults and report usage have a row type each, whose error of this kind is a
+// value of the row and not an error of the call.
+type row interface{ refused() bool }
+
+// forEach returns the row that of returns for each element of all, in order. It runs at most
+// manyOpen calls of of at once. A refused row is requested a second time after all calls are done,
+// one vault at a time, because the other vaults may have used the memory. forEach returns the first
+// error in the order of all.
+//
+// It always waits for all calls that it started, also after an error, so that none of them uses the
+// context of the call after its end.
+func forEach[E any, R row](all []E, of func(E) (R, error)) ([]R, error) {
+	rows, errs := make([]R, len(all)), make([]error, len(all))
+	var reading sync.WaitGroup
+	free := make(chan struct{}, manyOpen)
+	for i, e := range all {
+		free <- struct{}{}
+		reading.Go(func() {
+			defer func() { <-free }()
+			rows[i], errs[i] = of(e)
+		})
+	}
+	reading.Wait()
+	for i, e := range all {
+		if errs[i] == nil && rows[i].refused() {
+			rows[i], errs[i] = of(e)
+		}
+		if errs[i] != nil {
+			return nil, errs[i]
+		}
+	}
+	return rows, nil
 }

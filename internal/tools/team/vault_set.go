@@ -2,7 +2,6 @@ package team
 
 import (
 	"context"
-	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/eventlog"
@@ -11,9 +10,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
 )
-
-//go:embed vault_set.md
-var vaultSetDoc string
 
 // A vaultSetIn is the input of team_vault_set. Nil fields are not changed. ReadOnly forbids all
 // writes to the vault; Secrets decides about texts that look like secrets: flag adds a warning,
@@ -28,7 +24,7 @@ type vaultSetIn struct {
 // vaultSet returns the tool that changes the settings of a vault.
 func (f tools) vaultSet() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "team_vault_set", Family: Family, Title: "Change a vault's settings", Doc: vaultSetDoc,
+		Name: "team_vault_set", Family: Family, Title: "Change a vault's settings",
 		Flags: map[string]string{"readonly": "vault-readonly"},
 		Role:  auth.Admin, Kind: tool.Write, Idempotent: true, Subject: "name",
 		Route:    tool.Route{Method: "PATCH", Path: "/vaults/{name}"},
@@ -56,7 +52,7 @@ func (f tools) setVault(
 	setting := tenant.Setting{Name: in.Name, ReadOnly: in.ReadOnly, Secrets: in.Secrets}
 	return mutation.ChangeTenant(func(keep func(vaultOut) any) (eventlog.Receipt, error) {
 		return t.Set(ctx, call, setting, func(e tenant.Entry, changed bool) any {
-			return keep(altered(e, changed, in.DryRun, "updated"))
+			return keep(changedOut(e, changed, in.DryRun, "updated"))
 		})
 	})
 }

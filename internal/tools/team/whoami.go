@@ -2,14 +2,10 @@ package team
 
 import (
 	"context"
-	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
-
-//go:embed whoami.md
-var whoamiDoc string
 
 // A whoamiIn is the input of team_whoami, which has no arguments.
 type whoamiIn struct{}
@@ -39,7 +35,7 @@ type whoamiOut struct {
 // reads nothing from the tenant: all of it is known from the authentication and the configuration.
 func (f tools) whoami() *tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "team_whoami", Family: Family, Title: "Show your account and roles", Doc: whoamiDoc,
+		Name: "team_whoami", Family: Family, Title: "Show your account and roles",
 		Role: auth.Anyone, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/whoami"},
 		Commands: []tool.Command{{Words: "whoami"}},
@@ -48,7 +44,7 @@ func (f tools) whoami() *tool.Tool {
 			Principal: c.Principal, Name: c.Name, Tenant: c.Tenant, Agent: c.Agent,
 			Session: c.Session, Roles: c.Effective(), Scope: c.Scope, Prefix: c.Prefix,
 			Tools: c.Tools, ReadOnly: c.ReadOnly, TokenID: c.TokenID, Issuer: c.Issuer,
-			Expires: stamped(c.Expires), Limits: f.limitsOf(c),
+			Expires: timeOrNil(c.Expires), Limits: f.limitsOf(c),
 		}, nil
 	})
 }

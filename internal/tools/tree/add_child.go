@@ -2,7 +2,6 @@ package tree
 
 import (
 	"context"
-	_ "embed"
 	"slices"
 	"strings"
 
@@ -15,9 +14,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tree"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
-
-//go:embed add_child.md
-var addChildDoc string
 
 // An addChildIn is the input of tree_add_child. The kind of the new node follows from the parent:
 // below a folder it is a note, or a folder if PayloadType is folder; below a note or a section it
@@ -42,7 +38,7 @@ type addChildOut struct {
 // addChild returns the tool that adds a note or folder to a folder, or a section to a note. If the
 // parent represents another node, the new node is added below that one.
 func (f tools) addChild() *tool.Tool {
-	s := spec("add_child", "Add a node", addChildDoc)
+	s := spec("add_child", "Add a node")
 	s.Role, s.Kind = auth.Editor, tool.Write
 	s.Route = tool.Route{Method: "POST", Path: "/nodes"}
 	s.Commands = []tool.Command{{Words: "node add", Args: []string{"parentNodeId", "payloadType"},
@@ -144,7 +140,8 @@ func (c *child) check(e *edit, given map[string]any) error {
 	c.title = strings.TrimSpace(c.title)
 	switch {
 	case c.title == "":
-		return invalidParameter(requiredField, "a node needs a title: payloadProps.title").With("argument", "payloadProps").
+		return invalidParameter(requiredField,
+			"a node needs a title: payloadProps.title").With("argument", "payloadProps").
 			With("field", "title")
 	case strings.ContainsAny(c.title, "\r\n"):
 		return invalidParameter(typeMismatch, "a title must be one line of text").With("property", "title")
@@ -378,7 +375,8 @@ func badPosition(count int) error {
 // one, and the body.
 func (c child) section(level int) (markdown.Subtree, error) {
 	if !c.nested && hasHeading(c.text, 0) {
-		return markdown.Subtree{}, invalidParameter("body_escapes_section", "a body must not have headings: they would be nodes").
+		return markdown.Subtree{}, invalidParameter("body_escapes_section",
+			"a body must not have headings: they would be nodes").
 			With("property", "body").Fix("set the property content, whose headings become children")
 	}
 	if err := tooDeep(level); err != nil {

@@ -2,7 +2,6 @@ package tree
 
 import (
 	"context"
-	_ "embed"
 	"strings"
 	"time"
 	"unicode"
@@ -12,17 +11,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/fault"
 	kept "github.com/rookeryhq/rookery/internal/session"
 	"github.com/rookeryhq/rookery/internal/tool"
-)
-
-var (
-	//go:embed bookmark.md
-	bookmarkDoc string
-
-	//go:embed list_bookmarks.md
-	listBookmarksDoc string
-
-	//go:embed remove_bookmark.md
-	removeBookmarkDoc string
 )
 
 // A bookmarkIn is the input of tree_bookmark. Labels are unique for each agent.
@@ -45,7 +33,7 @@ type bookmarkOut struct {
 // The bookmark is by uid and follows the node when it moves. The address and the name are stored as
 // well, to show them after the node is gone.
 func (f tools) bookmark() *tool.Tool {
-	s := viewSpec("bookmark", "Bookmark a node", bookmarkDoc)
+	s := viewSpec("bookmark", "Bookmark a node")
 	s.Route.Path, s.Idempotent = "/bookmarks", true
 	s.Commands = []tool.Command{{Words: "bookmark add", Args: []string{"nodeId", "label"}}}
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in bookmarkIn) (bookmarkOut, error) {
@@ -75,7 +63,8 @@ func checkLabel(label string) error {
 	n := utf8.RuneCountInString(label)
 	if n < 1 || n > maxLabel || strings.TrimSpace(label) == "" || !utf8.ValidString(label) ||
 		strings.ContainsFunc(label, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return invalidParameter("label", "a label must have 1 to %d printable characters", maxLabel).With("argument", "label")
+		return invalidParameter("label",
+			"a label must have 1 to %d printable characters", maxLabel).With("argument", "label")
 	}
 	return nil
 }
@@ -124,7 +113,7 @@ type listBookmarksOut struct {
 
 // listBookmarks returns the tool that lists the bookmarks of the calling agent.
 func (f tools) listBookmarks() *tool.Tool {
-	s := spec("list_bookmarks", "List bookmarks", listBookmarksDoc)
+	s := spec("list_bookmarks", "List bookmarks")
 	s.Role, s.Kind, s.List, s.Unversioned = auth.Reader, tool.Read, "bookmarks", true
 	s.Columns = []string{"label", "nodeId", "name", "createdAt"}
 	s.Route = tool.Route{Method: "GET", Path: "/bookmarks"}
@@ -166,7 +155,7 @@ type removeBookmarkIn struct {
 // removeBookmark returns the tool that removes a bookmark of the calling agent. It returns
 // NOT_FOUND if the agent has no bookmark with the label.
 func (f tools) removeBookmark() *tool.Tool {
-	s := viewSpec("remove_bookmark", "Remove a bookmark", removeBookmarkDoc)
+	s := viewSpec("remove_bookmark", "Remove a bookmark")
 	s.Route = tool.Route{Method: "DELETE", Path: "/bookmarks/{label}"}
 	s.Commands = []tool.Command{{Words: "bookmark remove", Args: []string{"label"}}}
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in removeBookmarkIn) (bookmarkOut, error) {

@@ -2,14 +2,10 @@ package tree
 
 import (
 	"context"
-	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
-
-//go:embed clone_node.md
-var cloneNodeDoc string
 
 // A cloneNodeIn is the input of tree_clone_node.
 type cloneNodeIn struct {
@@ -31,7 +27,7 @@ type cloneNodeOut struct {
 // folder's own file, without the order of its children. It is copy_subtree with the mode duplicate
 // for a single node; see copier.single.
 func (f tools) cloneNode() *tool.Tool {
-	s := spec("clone_node", "Copy a node without its children", cloneNodeDoc)
+	s := spec("clone_node", "Copy a node without its children")
 	s.Role, s.Kind = auth.Editor, tool.Write
 	s.Route = tool.Route{Method: "POST", Path: "/nodes/clone"}
 	s.Commands = []tool.Command{{Words: "node clone", Args: []string{"nodeId", "targetParentId"}}}

@@ -2,7 +2,6 @@ package tree
 
 import (
 	"context"
-	_ "embed"
 	"fmt"
 	"strings"
 
@@ -14,9 +13,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tree"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
-
-//go:embed copy_subtree.md
-var copySubtreeDoc string
 
 // The modes of a copy.
 const (
@@ -45,7 +41,7 @@ type copySubtreeOut struct {
 
 // copySubtree returns the tool that copies a node with its descendants, or adds a reference to it.
 func (f tools) copySubtree() *tool.Tool {
-	s := spec("copy_subtree", "Copy a node with its descendants", copySubtreeDoc)
+	s := spec("copy_subtree", "Copy a node with its descendants")
 	s.Role, s.Kind = auth.Editor, tool.Write
 	s.Route = tool.Route{Method: "POST", Path: "/nodes/copy"}
 	s.Commands = []tool.Command{{Words: "node copy", Args: []string{"sourceId", "targetParentId"}}}

@@ -3,7 +3,6 @@ package tree
 import (
 	"context"
 	"crypto/sha256"
-	_ "embed"
 	"encoding/hex"
 	"strings"
 
@@ -13,9 +12,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tree"
 )
-
-//go:embed diff_subtree.md
-var diffSubtreeDoc string
 
 // A diffSubtreeIn is the input of tree_diff_subtree. Both nodes are of the same version of the
 // vault.
@@ -53,7 +49,7 @@ const maxCompared = 10_000
 // diffSubtree returns the tool that compares two subtrees at one version. For two versions of one
 // subtree there is tree_snapshot_diff.
 func (f tools) diffSubtree() *tool.Tool {
-	s := spec("diff_subtree", "Compare two subtrees", diffSubtreeDoc)
+	s := spec("diff_subtree", "Compare two subtrees")
 	s.Role, s.Kind, s.List = auth.Reader, tool.Read, "structure"
 	s.Columns = []string{"op", "nodeId", "from", "to"}
 	s.Route = tool.Route{Method: "GET", Path: "/view/diff"}

@@ -2,31 +2,10 @@ package tree
 
 import (
 	"context"
-	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tree"
-)
-
-var (
-	//go:embed expand_node.md
-	expandNodeDoc string
-
-	//go:embed collapse_node.md
-	collapseNodeDoc string
-
-	//go:embed toggle_node.md
-	toggleNodeDoc string
-
-	//go:embed expand_all.md
-	expandAllDoc string
-
-	//go:embed collapse_all.md
-	collapseAllDoc string
-
-	//go:embed set_expansion_recursive.md
-	setExpansionDoc string
 )
 
 // An expandIn is the input of the tools that expand or collapse one node.
@@ -45,7 +24,7 @@ type expandOut struct {
 
 // expandNode returns the tool that expands one node in the view of the session.
 func (f tools) expandNode() *tool.Tool {
-	s := viewSpec("expand_node", "Expand a node in the view", expandNodeDoc)
+	s := viewSpec("expand_node", "Expand a node in the view")
 	s.Route.Path, s.Idempotent = "/view/expand", true
 	s.Commands = []tool.Command{{Words: "view expand", Args: []string{"nodeId"}}}
 	return f.opening(s, func(bool) bool { return true })
@@ -53,7 +32,7 @@ func (f tools) expandNode() *tool.Tool {
 
 // collapseNode returns the tool that collapses one node in the view of the session.
 func (f tools) collapseNode() *tool.Tool {
-	s := viewSpec("collapse_node", "Collapse a node in the view", collapseNodeDoc)
+	s := viewSpec("collapse_node", "Collapse a node in the view")
 	s.Route.Path, s.Idempotent = "/view/collapse", true
 	s.Commands = []tool.Command{{Words: "view collapse", Args: []string{"nodeId"}}}
 	return f.opening(s, func(bool) bool { return false })
@@ -62,7 +41,7 @@ func (f tools) collapseNode() *tool.Tool {
 // toggleNode returns the tool that expands a collapsed node, and collapses an expanded one. Unlike
 // the others, it is not idempotent.
 func (f tools) toggleNode() *tool.Tool {
-	s := viewSpec("toggle_node", "Expand or collapse a node in the view", toggleNodeDoc)
+	s := viewSpec("toggle_node", "Expand or collapse a node in the view")
 	s.Route.Path = "/view/toggle"
 	s.Commands = []tool.Command{{Words: "view toggle", Args: []string{"nodeId"}}}
 	return f.opening(s, func(was bool) bool { return !was })
@@ -72,8 +51,8 @@ func (f tools) toggleNode() *tool.Tool {
 //
 // Such a tool needs the editor role, is audited and has idempotency keys, but makes no commit of
 // the log.
-func viewSpec(short, title, doc string) tool.Spec {
-	s := spec(short, title, doc)
+func viewSpec(short, title string) tool.Spec {
+	s := spec(short, title)
 	s.Role, s.Kind, s.Route.Method, s.Unversioned = auth.Editor, tool.View, "POST", true
 	return s
 }
@@ -121,7 +100,7 @@ type expandAllOut struct {
 
 // expandAll returns the tool that expands a node and all its descendants.
 func (f tools) expandAll() *tool.Tool {
-	s := viewSpec("expand_all", "Expand a node and its descendants in the view", expandAllDoc)
+	s := viewSpec("expand_all", "Expand a node and its descendants in the view")
 	s.Route.Path, s.Idempotent = "/view/expand-all", true
 	s.Commands = []tool.Command{{Words: "view expand-all", Args: []string{"rootNodeId"}}}
 	return f.openingAll(s, true)
@@ -129,7 +108,7 @@ func (f tools) expandAll() *tool.Tool {
 
 // collapseAll returns the tool that collapses a node and all its descendants.
 func (f tools) collapseAll() *tool.Tool {
-	s := viewSpec("collapse_all", "Collapse a node and its descendants in the view", collapseAllDoc)
+	s := viewSpec("collapse_all", "Collapse a node and its descendants in the view")
 	s.Route.Path, s.Idempotent = "/view/collapse-all", true
 	s.Commands = []tool.Command{{Words: "view collapse-all", Args: []string{"rootNodeId"}}}
 	return f.openingAll(s, false)
@@ -158,7 +137,7 @@ type setExpansionIn struct {
 // setExpansion returns the tool that expands or collapses a node and its descendants down to a
 // depth.
 func (f tools) setExpansion() *tool.Tool {
-	s := viewSpec("set_expansion_recursive", "Expand or collapse a node down to a depth", setExpansionDoc)
+	s := viewSpec("set_expansion_recursive", "Expand or collapse a node down to a depth")
 	s.Route.Path, s.Idempotent = "/view/expansion", true
 	s.Commands = []tool.Command{{Words: "view expansion", Args: []string{"nodeId"}}}
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in setExpansionIn) (expandAllOut, error) {

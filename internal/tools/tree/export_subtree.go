@@ -4,7 +4,6 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
-	_ "embed"
 	"encoding/base64"
 	"encoding/csv"
 	"encoding/json"
@@ -21,9 +20,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tree"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
-
-//go:embed export_subtree.md
-var exportSubtreeDoc string
 
 // The formats of an export.
 const (
@@ -58,7 +54,7 @@ type exportSubtreeOut struct {
 // An export has no pages: it is one document, which must fit into an answer. Only the JSON form can
 // be merged back with tree_import_merge, and the zip contains the files byte for byte.
 func (f tools) exportSubtree() *tool.Tool {
-	s := spec("export_subtree", "Export a node and its descendants", exportSubtreeDoc)
+	s := spec("export_subtree", "Export a node and its descendants")
 	s.Role, s.Kind = auth.Reader, tool.Read
 	s.Route = tool.Route{Method: "GET", Path: "/view/export-subtree"}
 	s.Commands = []tool.Command{{Words: "node export", Args: []string{"nodeId"}}}

@@ -2,16 +2,12 @@ package tree
 
 import (
 	"context"
-	_ "embed"
 	"slices"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tree"
 )
-
-//go:embed set_filters.md
-var setFiltersDoc string
 
 // A setFiltersIn is the input of tree_set_filters. Two empty lists make all properties visible
 // again.
@@ -35,7 +31,7 @@ type setFiltersOut struct {
 
 // setFilters returns the tool that sets the visible properties of the session.
 func (f tools) setFilters() *tool.Tool {
-	s := viewSpec("set_filters", "Set the visible properties", setFiltersDoc)
+	s := viewSpec("set_filters", "Set the visible properties")
 	s.Route.Path, s.Idempotent = "/view/filters", true
 	s.Commands = []tool.Command{{Words: "view filters"}}
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in setFiltersIn) (setFiltersOut, error) {

@@ -2,7 +2,6 @@ package tree
 
 import (
 	"context"
-	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/fault"
@@ -11,9 +10,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tree"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
-
-//go:embed get_node.md
-var getNodeDoc string
 
 // A nodeArg is the part of an input that names one node, by its address or uid. Addresses are
 // accepted in all forms of tree.Tree.Find, so a caller need not know the exact spelling that an
@@ -40,7 +36,7 @@ type getNodeOut struct {
 
 // getNode returns the tool that returns one node with its ancestors.
 func (f tools) getNode() *tool.Tool {
-	s := spec("get_node", "Get a node", getNodeDoc)
+	s := spec("get_node", "Get a node")
 	s.Role, s.Kind = auth.Reader, tool.Read
 	s.Route = tool.Route{Method: "GET", Path: "/nodes/{nodeId}"}
 	s.Commands = []tool.Command{{Words: "node get", Args: []string{"nodeId"}}}

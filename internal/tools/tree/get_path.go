@@ -2,19 +2,12 @@ package tree
 
 import (
 	"context"
-	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tree"
 )
-
-//go:embed get_path.md
-var getPathDoc string
-
-//go:embed get_common_ancestor.md
-var commonAncestorDoc string
 
 // A getPathIn is the input of tree_get_path.
 type getPathIn struct {
@@ -39,7 +32,7 @@ type getPathOut struct {
 
 // getPath returns the tool that lists the nodes from the root of the vault to a node.
 func (f tools) getPath() *tool.Tool {
-	s := spec("get_path", "Get the path to a node", getPathDoc)
+	s := spec("get_path", "Get the path to a node")
 	s.Role, s.Kind, s.List = auth.Reader, tool.Read, "path"
 	s.Columns = []string{"depth", "nodeId", "name"}
 	s.Route = tool.Route{Method: "GET", Path: "/view/path"}
@@ -74,7 +67,7 @@ type commonAncestorOut struct {
 // commonAncestor returns the tool that returns the nearest common ancestor of nodes. If one of the
 // nodes contains all others, it is the answer itself. References are not followed.
 func (f tools) commonAncestor() *tool.Tool {
-	s := spec("get_common_ancestor", "Get the nearest common ancestor", commonAncestorDoc)
+	s := spec("get_common_ancestor", "Get the nearest common ancestor")
 	s.Role, s.Kind = auth.Reader, tool.Read
 	s.Route = tool.Route{Method: "GET", Path: "/view/ancestor"}
 	s.Commands = []tool.Command{{Words: "node ancestor", Args: []string{"nodeIds..."}}}

@@ -2,16 +2,12 @@ package tree
 
 import (
 	"context"
-	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/tree"
 )
-
-//go:embed get_subtree.md
-var getSubtreeDoc string
 
 // A getSubtreeIn is the input of tree_get_subtree. Filters and Paging are a second form of the
 // arguments, which the specification has; the tool model lifts their members to the level of the
@@ -40,7 +36,7 @@ type getSubtreeOut struct {
 
 // getSubtree returns the tool that returns a node with its descendants, in pages.
 func (f tools) getSubtree() *tool.Tool {
-	s := spec("get_subtree", "Get a node with its descendants", getSubtreeDoc)
+	s := spec("get_subtree", "Get a node with its descendants")
 	s.Role, s.Kind, s.Lifted = auth.Reader, tool.Read, []string{"filters", "paging"}
 	s.Route = tool.Route{Method: "POST", Path: "/view/subtree"}
 	s.Commands = []tool.Command{{Words: "node subtree", Args: []string{"nodeId"}}}

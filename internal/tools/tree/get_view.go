@@ -2,21 +2,12 @@ package tree
 
 import (
 	"context"
-	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/tree"
-)
-
-var (
-	//go:embed get_view.md
-	getViewDoc string
-
-	//go:embed export_view.md
-	exportViewDoc string
 )
 
 // A getViewIn is the input of tree_get_view.
@@ -51,7 +42,7 @@ type getViewOut struct {
 
 // getView returns the tool that returns the visible part of a subtree, in pages.
 func (f tools) getView() *tool.Tool {
-	s := spec("get_view", "Get the view of a node", getViewDoc)
+	s := spec("get_view", "Get the view of a node")
 	s.Role, s.Kind = auth.Reader, tool.Read
 	s.Route = tool.Route{Method: "GET", Path: "/view"}
 	s.Commands = []tool.Command{{Words: "view get", Args: []string{"rootNodeId?"}}}
@@ -221,7 +212,7 @@ type exportViewOut struct {
 // exportView returns the tool that exports the view of the session in the format that import_view
 // reads. It has no pages.
 func (f tools) exportView() *tool.Tool {
-	s := spec("export_view", "Export the view of a session", exportViewDoc)
+	s := spec("export_view", "Export the view of a session")
 	s.Role, s.Kind, s.Unversioned = auth.Reader, tool.Read, true
 	s.Route = tool.Route{Method: "GET", Path: "/view/export"}
 	s.Commands = []tool.Command{{Words: "view export", Args: []string{"rootNodeId"}}}

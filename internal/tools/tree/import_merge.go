@@ -2,7 +2,6 @@ package tree
 
 import (
 	"context"
-	_ "embed"
 	"strings"
 
 	"github.com/rookeryhq/rookery/internal/auth"
@@ -15,9 +14,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tree"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
-
-//go:embed import_merge.md
-var importMergeDoc string
 
 // The strategies of a merge, and the value of matchBy for paths.
 const (
@@ -62,7 +58,7 @@ type importMergeOut struct {
 // The JSON is parsed once outside the draft, to refuse invalid input early, and again in each run
 // of it, because a merge writes its results into the nodes of the JSON.
 func (f tools) importMerge() *tool.Tool {
-	s := spec("import_merge", "Merge an export into the vault", importMergeDoc)
+	s := spec("import_merge", "Merge an export into the vault")
 	s.Role, s.Kind, s.Idempotent, s.List = auth.Editor, tool.Destroy, true, "nodes"
 	s.Body = "json"
 	s.Columns = []string{"nodeId", "status"}

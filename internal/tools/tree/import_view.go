@@ -2,7 +2,6 @@ package tree
 
 import (
 	"context"
-	_ "embed"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -13,9 +12,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tree"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
-
-//go:embed import_view.md
-var importViewDoc string
 
 // An importViewIn is the input of tree_import_view. The view comes from tree_export_view, perhaps
 // of another vault or of an earlier state, so nodes that it contains may not exist.
@@ -38,7 +34,7 @@ type importViewOut struct {
 // importView returns the tool that replaces the view of the session by an exported one. It changes
 // which nodes are expanded and which properties are visible, and never a note.
 func (f tools) importView() *tool.Tool {
-	s := viewSpec("import_view", "Import a view into the session", importViewDoc)
+	s := viewSpec("import_view", "Import a view into the session")
 	s.Route.Path, s.Idempotent = "/view/import", true
 	s.Commands = []tool.Command{{Words: "view import"}}
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in importViewIn) (importViewOut, error) {
@@ -241,7 +237,8 @@ func (i *viewImporter) checkTypes(n *givenNode) error {
 		name = given
 	}
 	if _, ok := i.Index.Schema().Type(name); !ok && name != "" && !builtIn[name] {
-		return invalidParameter("unknown_payload_type", "a type of viewJson is not in the vault").With("argument", "payloadTypes").
+		return invalidParameter("unknown_payload_type",
+			"a type of viewJson is not in the vault").With("argument", "payloadTypes").
 			With("nodeId", n.id).Fix("map it to a type of the vault in payloadTypes")
 	}
 	for _, child := range n.children {

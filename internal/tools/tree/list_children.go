@@ -2,16 +2,12 @@ package tree
 
 import (
 	"context"
-	_ "embed"
 	"slices"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tree"
 )
-
-//go:embed list_children.md
-var listChildrenDoc string
 
 // A listChildrenIn is the input of tree_list_children.
 type listChildrenIn struct {
@@ -34,7 +30,7 @@ var itemColumns = []string{"nodeId", "payloadType", "name", "childrenCount"}
 // listChildren returns the tool that lists the children of a node, in pages. For a node that
 // represents another one it lists the children of the other, marked as such.
 func (f tools) listChildren() *tool.Tool {
-	s := spec("list_children", "List the children of a node", listChildrenDoc)
+	s := spec("list_children", "List the children of a node")
 	s.Role, s.Kind, s.Columns = auth.Reader, tool.Read, itemColumns
 	s.Route = tool.Route{Method: "GET", Path: "/nodes"}
 	s.Commands = []tool.Command{{Words: "node children", Args: []string{"nodeId"}}}

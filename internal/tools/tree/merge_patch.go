@@ -103,7 +103,8 @@ func (m *merger) patchSections(ctx context.Context, f *mergedFile) error {
 		return err
 	}
 	if broken != nil {
-		m.problem(nodes[broken], invalidParameter("malformed_markdown", "the text would change the structure around it; close its fences"))
+		m.problem(nodes[broken], invalidParameter("malformed_markdown",
+			"the text would change the structure around it; close its fences"))
 		return nil
 	}
 	for _, s := range f.sections {
@@ -136,7 +137,8 @@ func (m *merger) patchOne(ctx context.Context, g *mergeNode, body string) error 
 	values := m.values(g, body)
 	for name := range values {
 		if strings.EqualFold(bareName(name), "content") {
-			m.problem(g, invalidParameter(internalProperty, "the content of a node is its body and its children").With("property", name))
+			m.problem(g, invalidParameter(internalProperty,
+				"the content of a node is its body and its children").With("property", name))
 			return nil
 		}
 	}
@@ -254,7 +256,8 @@ func (m *merger) retype(g *mergeNode) (typ *vault.Type, retyped bool) {
 		return nil, false
 	}
 	if m.in.Strategy != byReplace {
-		m.problem(g, invalidParameter(kindMismatch, "the node has another type, which only the strategy replace changes"))
+		m.problem(g, invalidParameter(kindMismatch,
+			"the node has another type, which only the strategy replace changes"))
 		return nil, false
 	}
 	if typ = m.typeNamed(g); typ == nil {
@@ -317,7 +320,8 @@ func (m *merger) checked(g *mergeNode, typ *vault.Type) []markdown.Field {
 		lower := strings.ToLower(name)
 		if slices.Contains(internal, lower) || lower == "id" && g.Kind == tree.Section ||
 			lower == "order" && g.Kind == tree.Folder {
-			m.problem(g, invalidParameter(internalProperty, "the property is internal and cannot be set").With("property", name))
+			m.problem(g, invalidParameter(internalProperty,
+				"the property is internal and cannot be set").With("property", name))
 			return nil
 		}
 	}
@@ -339,7 +343,8 @@ func (m *merger) checked(g *mergeNode, typ *vault.Type) []markdown.Field {
 		m.problem(g, unwritable(problems[0], typeMismatch))
 		return nil
 	case len(unknown) > 0 && declares:
-		m.problem(g, invalidParameter(unknownField, "the type %s declares no such field", typ.Name).With("property", unknown[0]))
+		m.problem(g, invalidParameter(unknownField,
+			"the type %s declares no such field", typ.Name).With("property", unknown[0]))
 		return nil
 	}
 	return mutation.SortedFields(mutation.ByIDs(m.tree.Index, typ, checked.Fields))

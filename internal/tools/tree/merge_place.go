@@ -256,7 +256,8 @@ func (m *merger) isBody(g *mergeNode) bool {
 		m.problem(g, invalidParameter("body_escapes_section", "a body must not have headings: they would be nodes").
 			With("property", "body"))
 	case markdown.Unclosed([]byte(body)):
-		m.problem(g, invalidParameter("malformed_markdown", "the last block of the body is not closed; close its fence").
+		m.problem(g, invalidParameter("malformed_markdown",
+			"the last block of the body is not closed; close its fence").
 			With("property", "body"))
 	default:
 		return true
@@ -377,7 +378,8 @@ func (m *merger) noteText(g *mergeNode) ([]byte, bool) {
 	if title := oneLine(g.title()); title != g.key() && !isNamed(fields, typ.NameField(), title) {
 		body = append(body, "# "+title+"\n"...)
 		if d := markdown.Parse(body); len(d.Headings) != 1 || d.Headings[0].Text != title {
-			m.problem(g, invalidParameter(typeMismatch, "a title must be plain text without markup").With("property", "title"))
+			m.problem(g, invalidParameter(typeMismatch,
+				"a title must be plain text without markup").With("property", "title"))
 			return nil, false
 		}
 	}

@@ -2,7 +2,6 @@ package tree
 
 import (
 	"context"
-	_ "embed"
 	"path"
 	"strings"
 
@@ -14,9 +13,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tree"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
-
-//go:embed move_node.md
-var moveNodeDoc string
 
 // A moveNodeIn is the input of tree_move_node.
 type moveNodeIn struct {
@@ -36,7 +32,7 @@ type moveNodeOut struct {
 // moveNode returns the tool that moves a node below another one. The node becomes the last child.
 // Its uid and those of its descendants stay the same; references to them are rewritten.
 func (f tools) moveNode() *tool.Tool {
-	s := spec("move_node", "Move a node below another one", moveNodeDoc)
+	s := spec("move_node", "Move a node below another one")
 	s.Role, s.Kind = auth.Editor, tool.Destroy
 	s.Route = tool.Route{Method: "POST", Path: "/nodes/move"}
 	s.Commands = []tool.Command{{Words: "node move", Args: []string{"nodeId", "newParentId"}}}
@@ -66,7 +62,8 @@ func (in moveNodeIn) run(ctx context.Context, e *edit, n tree.Node, out *moveNod
 		return err
 	}
 	if e.tree.Within(to, n) {
-		return invalidParameter(isCycle, "a node cannot move below itself").With("argument", "newParentId").With("nodeId", n.ID())
+		return invalidParameter(isCycle,
+			"a node cannot move below itself").With("argument", "newParentId").With("nodeId", n.ID())
 	}
 	isFile, intoFolder := n.Section == 0, to.Note == nil
 	switch {
@@ -402,7 +399,8 @@ func (e *edit) sectionOf(n tree.Node, text []byte, level int) (markdown.Subtree,
 	c.typ = &vault.Type{Name: typ}
 	d := markdown.Parse(text)
 	if d.Problem != nil {
-		return markdown.Subtree{}, invalidParameter("frontmatter_invalid", "the frontmatter of the note does not parse").
+		return markdown.Subtree{}, invalidParameter("frontmatter_invalid",
+			"the frontmatter of the note does not parse").
 			With("line", d.Problem.Line)
 	}
 	if d.Frontmatter != nil {

@@ -2,7 +2,6 @@ package tree
 
 import (
 	"context"
-	_ "embed"
 	"slices"
 
 	"github.com/rookeryhq/rookery/internal/auth"
@@ -10,12 +9,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tree"
 )
-
-//go:embed move_before.md
-var moveBeforeDoc string
-
-//go:embed move_after.md
-var moveAfterDoc string
 
 // A moveSiblingIn is the input of tree_move_before and tree_move_after.
 type moveSiblingIn struct {
@@ -32,7 +25,7 @@ type moveSiblingOut struct {
 
 // moveBefore returns the tool that moves a node before a sibling.
 func (f tools) moveBefore() *tool.Tool {
-	s := spec("move_before", "Move a node before a sibling", moveBeforeDoc)
+	s := spec("move_before", "Move a node before a sibling")
 	s.Route = tool.Route{Method: "POST", Path: "/nodes/move-before"}
 	s.Commands = []tool.Command{{Words: "node before", Args: []string{"nodeId", "siblingId"}}}
 	return f.moveSibling(s, 0)
@@ -40,7 +33,7 @@ func (f tools) moveBefore() *tool.Tool {
 
 // moveAfter returns the tool that moves a node after a sibling.
 func (f tools) moveAfter() *tool.Tool {
-	s := spec("move_after", "Move a node after a sibling", moveAfterDoc)
+	s := spec("move_after", "Move a node after a sibling")
 	s.Route = tool.Route{Method: "POST", Path: "/nodes/move-after"}
 	s.Commands = []tool.Command{{Words: "node after", Args: []string{"nodeId", "siblingId"}}}
 	return f.moveSibling(s, 1)
@@ -94,7 +87,8 @@ func (in moveSiblingIn) siblings(e *edit) (n, above tree.Node, err error) {
 		return n, above, err
 	}
 	if above != other {
-		return n, above, invalidParameter(notSiblings, "the nodes do not have the same parent").With("argument", "siblingId").
+		return n, above, invalidParameter(notSiblings,
+			"the nodes do not have the same parent").With("argument", "siblingId").
 			With("nodeId", n.ID()).Fix("move it below that node first, with move_node")
 	}
 	return n, above, e.covers(moved(n, above))

@@ -2,7 +2,6 @@ package tree
 
 import (
 	"context"
-	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/index"
@@ -13,9 +12,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tree"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
-
-//go:embed remove_node.md
-var removeNodeDoc string
 
 // maxNamed is the maximum number of addresses in each list of an answer.
 //
@@ -40,7 +36,7 @@ type removeNodeOut struct {
 
 // removeNode returns the tool that moves a node and its descendants to the trash.
 func (f tools) removeNode() *tool.Tool {
-	s := spec("remove_node", "Remove a node", removeNodeDoc)
+	s := spec("remove_node", "Remove a node")
 	s.Role, s.Kind = auth.Editor, tool.Destroy
 	s.Route = tool.Route{Method: "DELETE", Path: "/nodes/{nodeId}"}
 	s.Commands = []tool.Command{{Words: "node remove", Args: []string{"nodeId"}}}

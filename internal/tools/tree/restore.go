@@ -2,7 +2,6 @@ package tree
 
 import (
 	"context"
-	_ "embed"
 	"maps"
 	"slices"
 	"strings"
@@ -18,9 +17,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tree"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
-
-//go:embed snapshot_restore.md
-var snapshotRestoreDoc string
 
 // A snapshotRestoreIn is the input of tree_snapshot_restore.
 type snapshotRestoreIn struct {
@@ -54,7 +50,7 @@ type snapshotRestoreOut struct {
 // is one commit. It covers the whole vault: it is refused if any note or folder changed after the
 // version token.
 func (f tools) snapshotRestore() *tool.Tool {
-	s := spec("snapshot_restore", "Restore a snapshot", snapshotRestoreDoc)
+	s := spec("snapshot_restore", "Restore a snapshot")
 	s.Role, s.Kind = auth.Editor, tool.Destroy
 	s.Route = tool.Route{Method: "POST", Path: "/snapshots/restore"}
 	s.Commands = []tool.Command{{Words: "snapshot restore", Args: []string{"snapshotId"}}}

@@ -2,7 +2,6 @@ package tree
 
 import (
 	"context"
-	_ "embed"
 	"encoding/json"
 	"errors"
 	"iter"
@@ -14,15 +13,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/tree"
 )
-
-//go:embed search.md
-var searchDoc string
-
-//go:embed search_advanced.md
-var searchAdvancedDoc string
-
-//go:embed select_nodes.md
-var selectNodesDoc string
 
 // A searchOptions is the part of the input that all searches share.
 //
@@ -64,7 +54,7 @@ type selectNodesIn struct {
 // search returns the tool that finds nodes whose properties equal or contain given values. All
 // three tools for searches parse their filter into a tree.Expr and then do the same.
 func (f tools) search() *tool.Tool {
-	s := spec("search", "Search nodes by properties", searchDoc)
+	s := spec("search", "Search nodes by properties")
 	s.Role, s.Kind, s.Columns = auth.Reader, tool.Read, itemColumns
 	s.Route = tool.Route{Method: "POST", Path: "/node-search"}
 	s.Commands = []tool.Command{{Words: "node search", Args: []string{"rootNodeId?"}}}
@@ -79,7 +69,7 @@ func (f tools) search() *tool.Tool {
 
 // searchAdvanced returns the tool that finds nodes by groups of predicates, and can sort them.
 func (f tools) searchAdvanced() *tool.Tool {
-	s := spec("search_advanced", "Search nodes by groups of predicates", searchAdvancedDoc)
+	s := spec("search_advanced", "Search nodes by groups of predicates")
 	s.Role, s.Kind, s.Columns = auth.Reader, tool.Read, itemColumns
 	s.Route = tool.Route{Method: "POST", Path: "/node-search/advanced"}
 	s.Commands = []tool.Command{{Words: "node find", Args: []string{"rootId?"}}}
@@ -98,7 +88,7 @@ func (f tools) searchAdvanced() *tool.Tool {
 
 // selectNodes returns the tool that finds nodes by a text query.
 func (f tools) selectNodes() *tool.Tool {
-	s := spec("select_nodes", "Select nodes by a query", selectNodesDoc)
+	s := spec("select_nodes", "Select nodes by a query")
 	s.Role, s.Kind, s.Columns = auth.Reader, tool.Read, itemColumns
 	s.Route = tool.Route{Method: "POST", Path: "/node-search/select"}
 	s.Commands = []tool.Command{{Words: "node select", Args: []string{"queryDsl"}}}
@@ -243,7 +233,8 @@ func (f finder) find(ctx context.Context, x *tree.Expr, top tree.Node) ([]tree.N
 		return all, nil
 	}
 	if len(open) > maxTexts {
-		return nil, invalidParameter("too_broad", "the query reads the texts of %d nodes; the limit is %d", len(open), maxTexts).
+		return nil, invalidParameter("too_broad",
+			"the query reads the texts of %d nodes; the limit is %d", len(open), maxTexts).
 			Fix("narrow the query by other properties, or search below a folder")
 	}
 	return f.byText(ctx, x, all, open)

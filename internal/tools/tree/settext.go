@@ -44,7 +44,8 @@ func setContent(text []byte, section int, content string) ([]byte, error) {
 		level = d.Headings[before-1].Level
 	}
 	if hasHeading(content, level) {
-		return nil, invalidParameter("body_escapes_section", "the headings of the content are deeper than level %d", level)
+		return nil, invalidParameter("body_escapes_section",
+			"the headings of the content are deeper than level %d", level)
 	}
 	out := replace(text, e.Content, content)
 	return out, sameAround(text, out, d, before, after)
@@ -154,7 +155,8 @@ func sameAround(text, out []byte, was *markdown.Doc, before, after int) error {
 			i += shift
 		}
 		o := now.Headings[i]
-		if h.Level != o.Level || h.Text != o.Text || h.Title != o.Title || (h.Declaration == nil) != (o.Declaration == nil) {
+		if h.Level != o.Level || h.Text != o.Text || h.Title != o.Title ||
+			(h.Declaration == nil) != (o.Declaration == nil) {
 			return broken
 		}
 	}

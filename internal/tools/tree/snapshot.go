@@ -2,7 +2,6 @@ package tree
 
 import (
 	"context"
-	_ "embed"
 	"time"
 
 	"github.com/rookeryhq/rookery/internal/auth"
@@ -12,20 +11,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/tree"
-)
-
-var (
-	//go:embed snapshot_create.md
-	snapshotCreateDoc string
-
-	//go:embed snapshot_list.md
-	snapshotListDoc string
-
-	//go:embed snapshot_get.md
-	snapshotGetDoc string
-
-	//go:embed snapshot_delete.md
-	snapshotDeleteDoc string
 )
 
 // A snapshot is a labelled version of a subtree, as answers show it.
@@ -67,7 +52,7 @@ type snapshotCreateOut struct {
 // The log keeps every version, so a label and the version are enough to restore or compare the
 // subtree later. The store limits the number of snapshots of a vault.
 func (f tools) snapshotCreate() *tool.Tool {
-	s := viewSpec("snapshot_create", "Label the version of a subtree", snapshotCreateDoc)
+	s := viewSpec("snapshot_create", "Label the version of a subtree")
 	s.Route.Path = "/snapshots"
 	s.Commands = []tool.Command{{Words: "snapshot create", Args: []string{"label"}}}
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in snapshotCreateIn) (snapshotCreateOut, error) {
@@ -124,7 +109,7 @@ type snapshotListOut struct {
 // snapshotList returns the tool that lists the snapshots of the vault, in pages. The ids of
 // snapshots sort by time, so the page token is the id of the last one.
 func (f tools) snapshotList() *tool.Tool {
-	s := spec("snapshot_list", "List snapshots", snapshotListDoc)
+	s := spec("snapshot_list", "List snapshots")
 	s.Role, s.Kind, s.List, s.Unversioned = auth.Reader, tool.Read, "snapshots", true
 	s.Columns = []string{"snapshotId", "label", "nodeId", "version", "createdAt"}
 	s.Route = tool.Route{Method: "GET", Path: "/snapshots"}
@@ -171,7 +156,7 @@ type snapshotGetOut struct {
 
 // snapshotGet returns the tool that returns one snapshot.
 func (f tools) snapshotGet() *tool.Tool {
-	s := spec("snapshot_get", "Get a snapshot", snapshotGetDoc)
+	s := spec("snapshot_get", "Get a snapshot")
 	s.Role, s.Kind, s.Unversioned = auth.Reader, tool.Read, true
 	s.Route = tool.Route{Method: "GET", Path: "/snapshots/{snapshotId}"}
 	s.Commands = []tool.Command{{Words: "snapshot get", Args: []string{"snapshotId"}}}
@@ -207,7 +192,8 @@ func snapshotNamed(ctx context.Context, store kept.Store, arg, name string) (kep
 	case err != nil:
 		return item, err
 	case len(ids) > 1:
-		return item, invalidParameter("ambiguous", "several snapshots have this label").With("argument", arg).With("matches", ids).
+		return item, invalidParameter("ambiguous",
+			"several snapshots have this label").With("argument", arg).With("matches", ids).
 			Fix("use the snapshotId of one of them")
 	case len(ids) == 1:
 		if item, found, err = store.Snapshot(ctx, ids[0]); found || err != nil {
@@ -237,7 +223,7 @@ type snapshotDeleteOut struct {
 // snapshotDelete returns the tool that deletes a snapshot. Only the agent that created it and
 // admins can do so. The labelled version of the vault is not affected.
 func (f tools) snapshotDelete() *tool.Tool {
-	s := viewSpec("snapshot_delete", "Delete a snapshot", snapshotDeleteDoc)
+	s := viewSpec("snapshot_delete", "Delete a snapshot")
 	s.Route = tool.Route{Method: "DELETE", Path: "/snapshots/{snapshotId}"}
 	s.Commands = []tool.Command{{Words: "snapshot delete", Args: []string{"snapshotId"}}}
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in snapshotDeleteIn) (snapshotDeleteOut, error) {

@@ -2,7 +2,6 @@ package tree
 
 import (
 	"context"
-	_ "embed"
 	"iter"
 
 	"github.com/rookeryhq/rookery/internal/auth"
@@ -12,9 +11,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/tree"
 )
-
-//go:embed snapshot_diff.md
-var snapshotDiffDoc string
 
 // A snapshotDiffIn is the input of tree_snapshot_diff.
 type snapshotDiffIn struct {
@@ -31,7 +27,7 @@ const current = "current"
 // snapshotDiff returns the tool that compares a snapshot with another one or with the current
 // state.
 func (f tools) snapshotDiff() *tool.Tool {
-	s := spec("snapshot_diff", "Compare a snapshot with another one, or with the current vault", snapshotDiffDoc)
+	s := spec("snapshot_diff", "Compare a snapshot with another one, or with the current vault")
 	s.Role, s.Kind, s.List = auth.Reader, tool.Read, "structure"
 	s.Columns = []string{"op", "nodeId", "from", "to"}
 	s.Route = tool.Route{Method: "GET", Path: "/snapshots/diff"}
@@ -109,7 +105,8 @@ func (r *treeView) side(ctx context.Context, label, other *kept.Snapshot) (subtr
 	then := &treeView{Tree: tree.New(x)}
 	top, ok := then.labelled(label)
 	if !ok {
-		return subtreeAt{}, fault.New(fault.NotFound, "the node of the snapshot was erased").With("nodeId", label.NodeID)
+		return subtreeAt{}, fault.New(fault.NotFound,
+			"the node of the snapshot was erased").With("nodeId", label.NodeID)
 	}
 	return subtreeAt{then.Tree, &top}, nil
 }
@@ -125,7 +122,9 @@ func (r *treeView) labelled(label *kept.Snapshot) (tree.Node, bool) {
 // compare compares two subtrees with the options of the call.
 //
 // If the answer is full, further changes are only counted, and the answer has a warning.
-func (in snapshotDiffIn) compare(ctx context.Context, r *treeView, sides [2]subtreeAt, a *tool.Aside) (tree.Diff, error) {
+func (in snapshotDiffIn) compare(
+	ctx context.Context, r *treeView, sides [2]subtreeAt, a *tool.Aside,
+) (tree.Diff, error) {
 	d := tree.Differ{Tree: sides[0].tree, After: sides[1].tree, Fits: a.Fits}
 	changes := in.begin(ctx, &d, r.withTree(sides[0].tree), r.withTree(sides[1].tree))
 	r.prefetch(ctx, sides)

@@ -3,7 +3,6 @@ package tree
 import (
 	"cmp"
 	"context"
-	_ "embed"
 	"slices"
 	"strings"
 
@@ -12,9 +11,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/tree"
 )
-
-//go:embed sort_children.md
-var sortChildrenDoc string
 
 // A sortChildrenIn is the input of tree_sort_children.
 type sortChildrenIn struct {
@@ -35,7 +31,7 @@ type sortChildrenOut struct {
 // sortChildren returns the tool that sorts the children of a node by a property. The order is
 // written once; children that are added later are not sorted.
 func (f tools) sortChildren() *tool.Tool {
-	s := spec("sort_children", "Sort the children of a node", sortChildrenDoc)
+	s := spec("sort_children", "Sort the children of a node")
 	s.Role, s.Kind, s.Idempotent = auth.Editor, tool.Destroy, true
 	s.Route = tool.Route{Method: "POST", Path: "/nodes/sort"}
 	s.Commands = []tool.Command{{Words: "node sort", Args: []string{"parentId", "byProp"}}}
@@ -73,9 +69,11 @@ func (in sortChildrenIn) sorting() (tree.Sorting, error) {
 	path := strings.Split(bareName(in.ByProp), ".")
 	switch first := strings.ToLower(path[0]); {
 	case slices.Contains(path, ""):
-		return tree.Sorting{}, invalidParameter("property", "byProp must be the name of a property").With("argument", "byProp")
+		return tree.Sorting{}, invalidParameter("property",
+			"byProp must be the name of a property").With("argument", "byProp")
 	case first == "body" || first == "content":
-		return tree.Sorting{}, invalidParameter("property", "children cannot be sorted by their texts").With("argument", "byProp")
+		return tree.Sorting{}, invalidParameter("property",
+			"children cannot be sorted by their texts").With("argument", "byProp")
 	}
 	return tree.Sorting{Path: path, Descending: in.Direction == "desc"}, nil
 }

@@ -242,7 +242,8 @@ func (e *edit) noteText(ctx context.Context, n tree.Node) ([]byte, error) {
 func (e *edit) parentOf(arg string, n tree.Node) (tree.Node, error) {
 	above, ok := e.tree.Parent(n)
 	if !ok {
-		return n, invalidParameter(isRoot, "the root of the vault cannot be moved, copied or removed").With("argument", arg)
+		return n, invalidParameter(isRoot,
+			"the root of the vault cannot be moved, copied or removed").With("argument", arg)
 	}
 	return above, nil
 }

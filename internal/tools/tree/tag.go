@@ -2,7 +2,6 @@ package tree
 
 import (
 	"context"
-	_ "embed"
 	"slices"
 	"strings"
 
@@ -12,12 +11,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tree"
 )
-
-//go:embed tag_node.md
-var tagNodeDoc string
-
-//go:embed untag_node.md
-var untagNodeDoc string
 
 // A tagNodeIn is the input of tree_tag_node.
 type tagNodeIn struct {
@@ -44,7 +37,7 @@ type tagNodeOut struct {
 // tagNode returns the tool that adds tags to a node, or replaces them. It changes the field tags;
 // tags in the text of the node are part of the text.
 func (f tools) tagNode() *tool.Tool {
-	s := spec("tag_node", "Tag a node", tagNodeDoc)
+	s := spec("tag_node", "Tag a node")
 	s.Role, s.Kind, s.Idempotent = auth.Editor, tool.Write, true
 	s.Route = tool.Route{Method: "POST", Path: "/node-tags"}
 	s.Commands = []tool.Command{{Words: "node tag", Args: []string{"nodeId", "tags..."}}}
@@ -64,7 +57,7 @@ func (f tools) tagNode() *tool.Tool {
 
 // untagNode returns the tool that removes tags from a node.
 func (f tools) untagNode() *tool.Tool {
-	s := spec("untag_node", "Remove tags from a node", untagNodeDoc)
+	s := spec("untag_node", "Remove tags from a node")
 	s.Role, s.Kind, s.Idempotent = auth.Editor, tool.Destroy, true
 	s.Route = tool.Route{Method: "POST", Path: "/node-tags/untag"}
 	s.Commands = []tool.Command{{Words: "node untag", Args: []string{"nodeId", "tags..."}}}
@@ -88,7 +81,8 @@ func checkTags(given []string) ([]string, error) {
 	for _, tag := range given {
 		tag = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(tag), "#"))
 		if tag == "" || strings.ContainsAny(tag, ",[]()\r\n") {
-			return nil, invalidParameter("tag", "a tag must not be empty or contain any of , [ ] ( )").With("argument", "tags")
+			return nil, invalidParameter("tag",
+				"a tag must not be empty or contain any of , [ ] ( )").With("argument", "tags")
 		}
 		tags = append(tags, tag)
 	}

@@ -2,7 +2,6 @@ package tree
 
 import (
 	"context"
-	_ "embed"
 	"strings"
 
 	"github.com/rookeryhq/rookery/internal/auth"
@@ -12,12 +11,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/tree"
 )
-
-//go:embed query_by_tag.md
-var queryByTagDoc string
-
-//go:embed get_tags.md
-var getTagsDoc string
 
 // A queryByTagIn is the input of tree_query_by_tag.
 type queryByTagIn struct {
@@ -39,7 +32,7 @@ const (
 // queryByTag returns the tool that lists the nodes with a tag, in pages. Each item says whether the
 // tag is in the field of the node or in its text.
 func (f tools) queryByTag() *tool.Tool {
-	s := spec("query_by_tag", "List the nodes with a tag", queryByTagDoc)
+	s := spec("query_by_tag", "List the nodes with a tag")
 	s.Role, s.Kind, s.Columns = auth.Reader, tool.Read, []string{"nodeId", "payloadType", "name", "source"}
 	s.Route = tool.Route{Method: "GET", Path: "/node-tags"}
 	s.Commands = []tool.Command{{Words: "node tagged", Args: []string{"tag"}}}
@@ -194,7 +187,7 @@ type getTagsOut struct {
 // getTags returns the tool that lists the tags of one node: those of its field, and those in its
 // text.
 func (f tools) getTags() *tool.Tool {
-	s := spec("get_tags", "Get the tags of a node", getTagsDoc)
+	s := spec("get_tags", "Get the tags of a node")
 	s.Role, s.Kind = auth.Reader, tool.Read
 	s.Route = tool.Route{Method: "GET", Path: "/node-tags/{nodeId}"}
 	s.Commands = []tool.Command{{Words: "node tags", Args: []string{"nodeId"}}}

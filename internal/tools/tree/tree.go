@@ -36,7 +36,7 @@
 package tree
 
 import (
-	"strings"
+	"embed"
 	"time"
 
 	"github.com/rookeryhq/rookery/internal/fault"
@@ -49,7 +49,7 @@ import (
 // failure in the bare form, are those of the specification: {code, message, reason, retryAfter,
 // details}.
 var Family = &tool.Family{
-	Name: "tree", Base: "/v1/vaults/{vault}",
+	Name: "tree", Base: "/v1/vaults/{vault}", Docs: docs,
 	Missing: fault.InvalidParameter, Malformed: fault.InvalidParameter, Several: fault.InvalidParameter,
 	Bare: bare, Also: extraMembers,
 	Groups: map[string]string{
@@ -59,6 +59,11 @@ var Family = &tool.Family{
 		"snapshot": "Label versions of subtrees, compare and restore them",
 	},
 }
+
+// docs contains the documentation of the tools, each in a file that is named after the tool.
+//
+//go:embed *.md
+var docs embed.FS
 
 // A failure is a fault in the bare form.
 //
@@ -116,10 +121,8 @@ type tools struct {
 
 // spec returns a Spec with the parts that all tools of the family share. short is the name in the
 // specification. The tool's name in the product has the prefix tree_.
-func spec(short, title, doc string) tool.Spec {
-	return tool.Spec{
-		Name: "tree_" + short, Short: short, Family: Family, Title: title, Doc: strings.TrimSpace(doc) + "\n",
-	}
+func spec(short, title string) tool.Spec {
+	return tool.Spec{Name: "tree_" + short, Short: short, Family: Family, Title: title}
 }
 
 // retryAfter returns the number of seconds after which a caller can repeat the call, rounded up, or

@@ -3,7 +3,6 @@ package tree
 import (
 	"cmp"
 	"context"
-	_ "embed"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -20,12 +19,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tree"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
-
-//go:embed update_payload_property.md
-var updatePropertyDoc string
-
-//go:embed update_payload.md
-var updatePayloadDoc string
 
 // A changeOut is the part of the output that all changes of nodes share.
 //
@@ -56,14 +49,15 @@ type updatePropertyOut struct {
 // updateProperty returns the tool that sets one property of a node. A property that cannot be set
 // is a fault of the call, with the reason.
 func (f tools) updateProperty() *tool.Tool {
-	s := spec("update_payload_property", "Set one property of a node", updatePropertyDoc)
+	s := spec("update_payload_property", "Set one property of a node")
 	s.Role, s.Kind, s.Idempotent = auth.Editor, tool.Destroy, true
 	s.Route = tool.Route{Method: "POST", Path: "/nodes/property"}
 	s.Commands = []tool.Command{{Words: "node set", Args: []string{"nodeId", "propertyName", "newValue"}}}
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in updatePropertyIn) (updatePropertyOut, error) {
 		var value any
 		if err := json.Unmarshal(in.Value, &value); err != nil {
-			return updatePropertyOut{}, invalidParameter(typeMismatch, "newValue is not a JSON value").With("argument", "newValue")
+			return updatePropertyOut{}, invalidParameter(typeMismatch,
+				"newValue is not a JSON value").With("argument", "newValue")
 		}
 		w := request{c, in.Vault.Vault, &in.nodeMutation}
 		return change(ctx, f, w, func(ctx context.Context, e *edit, out *updatePropertyOut) error {
@@ -106,7 +100,7 @@ type updatePayloadOut struct {
 // updatePayload returns the tool that sets several properties of a node. If atomic is set, it sets
 // all or none. Otherwise properties that cannot be set are results, and the call succeeds.
 func (f tools) updatePayload() *tool.Tool {
-	s := spec("update_payload", "Set properties of a node", updatePayloadDoc)
+	s := spec("update_payload", "Set properties of a node")
 	s.Role, s.Kind, s.Idempotent = auth.Editor, tool.Destroy, true
 	s.Route = tool.Route{Method: "PATCH", Path: "/nodes/{nodeId}"}
 	s.Commands = []tool.Command{{Words: "node patch", Args: []string{"nodeId"}, Pairs: "patch"}}
@@ -303,9 +297,6 @@ func (e *edit) rewrite(ctx context.Context, r *relink.Relinker, after *index.Ind
 	return nil
 }
 
-//go:embed update_nodes.md
-var updateNodesDoc string
-
 // An updateNodesIn is the input of tree_update_nodes.
 type updateNodesIn struct {
 	tool.Vault
@@ -336,7 +327,7 @@ type updateNodesOut struct {
 // updateNodes returns the tool that sets properties of all nodes that match a filter. Nodes that
 // cannot be changed are results and not errors; what was set for the others is written.
 func (f tools) updateNodes() *tool.Tool {
-	s := spec("update_nodes", "Set properties of all nodes that match", updateNodesDoc)
+	s := spec("update_nodes", "Set properties of all nodes that match")
 	s.Role, s.Kind, s.Idempotent, s.List = auth.Editor, tool.Destroy, true, "results"
 	s.Columns = []string{"nodeId", "status", "reason"}
 	s.Route = tool.Route{Method: "PATCH", Path: "/nodes"}

@@ -2,7 +2,6 @@ package tree
 
 import (
 	"context"
-	_ "embed"
 	"slices"
 
 	"github.com/rookeryhq/rookery/internal/auth"
@@ -10,12 +9,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/tree"
 )
-
-//go:embed validate_tree.md
-var validateTreeDoc string
-
-//go:embed lint_payload.md
-var lintPayloadDoc string
 
 // A validateTreeIn is the input of tree_validate_tree.
 type validateTreeIn struct {
@@ -39,7 +32,7 @@ var violationColumns = []string{"severity", "ruleId", "nodeId", "path", "message
 //
 // Each page checks the whole subtree again, since a rule can concern several nodes.
 func (f tools) validateTree() *tool.Tool {
-	s := spec("validate_tree", "Check nodes by a set of rules", validateTreeDoc)
+	s := spec("validate_tree", "Check nodes by a set of rules")
 	s.Role, s.Kind, s.List, s.Columns = auth.Reader, tool.Read, "violations", violationColumns
 	s.Route = tool.Route{Method: "GET", Path: "/rules"}
 	s.Commands = []tool.Command{{Words: "node validate", Args: []string{"rulesetId?"}}}
@@ -135,7 +128,7 @@ type lintOut struct {
 // lintPayload returns the tool that checks one node by a set of rules. It does not check the
 // descendants of the node. Its list has no pages.
 func (f tools) lintPayload() *tool.Tool {
-	s := spec("lint_payload", "Check one node by a set of rules", lintPayloadDoc)
+	s := spec("lint_payload", "Check one node by a set of rules")
 	s.Role, s.Kind, s.List, s.Columns = auth.Reader, tool.Read, "violations", violationColumns
 	s.Route = tool.Route{Method: "GET", Path: "/rules/lint"}
 	s.Commands = []tool.Command{{Words: "node lint", Args: []string{"nodeId", "rulesetId?"}}}

@@ -18,37 +18,38 @@ const CompactKind = "fold"
 func Cursors() []string { return []string{repo.FilesCursor, auditlog.Cursor} }
 
 const (
-	// foldAfter is the time between a write and the pass. All writes of that time cost one message.
-	foldAfter = time.Minute
+	// passDelay is the time between a write and the pass. All writes of that time cost one message.
+	passDelay = time.Minute
 
-	// foldCommits is the number of commits in no segment at which a pass is due at once.
-	foldCommits = 500
+	// passCommits is the number of commits in no segment at which a pass is due at once.
+	passCommits = 500
 
-	// foldLost is how late a pass may be before its message counts as lost.
-	foldLost = 10 * time.Minute
+	// passLost is how late a pass may be before its message counts as lost.
+	passLost = 10 * time.Minute
 )
 
-// askToFold queues a message for a pass if none is due, or sooner if there are many commits. It
+// requestPass queues a message for a pass if none is due, or sooner if there are many commits. It
 // returns when the pass is due, or the zero time if it queued none. It queues before the time is
 // written to the control item, because a second message does no harm.
-func (f Followed) askToFold(ctx context.Context, s *repo.Stretch) (due time.Time, err error) {
+func (f Followed) requestPass(ctx context.Context, s *repo.Stretch) (due time.Time, err error) {
 	if !s.Ended || len(s.Commits) == 0 {
 		return time.Time{}, nil
 	}
-	now, after := f.Now().UTC(), foldAfter
-	if s.Last()-min(s.Control.Folded(), s.Last()) >= foldCommits {
+	now, after := f.Now().UTC(), passDelay
+	if s.Last()-min(s.Control.Folded(), s.Last()) >= passCommits {
 		after = 0
 	}
 	due = now.Add(after)
 	asked := s.Control.FoldDue
-	if !asked.IsZero() && !asked.After(due) && now.Sub(asked) < foldLost {
+	if !asked.IsZero() && !asked.After(due) && now.Sub(asked) < passLost {
 		return time.Time{}, nil
 	}
-	return due, f.Fold(ctx, after)
+	return due, f.QueuePass(ctx, after)
 }
 
-// CompactMessage handles a message of the kind CompactKind: it updates the audit log, and compacts the
-// log. The tenants must be open with the options for compaction. Later writes ask for another pass.
+// CompactMessage handles a message of the kind CompactKind: it updates the audit log, and compacts
+// the log. The tenants must be open with the options for compaction. Later writes ask for another
+// pass.
 func (f *Follower) CompactMessage(ctx context.Context, m job.Message) error {
 	own, err := f.Teams.Tenant(ctx, m.Tenant)
 	if err == nil {
