@@ -2,7 +2,6 @@ package raven
 
 import (
 	"context"
-	_ "embed"
 	"iter"
 	"strings"
 
@@ -13,9 +12,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
-
-//go:embed date.md
-var dateDoc string
 
 // A dateIn is the input of raven_date.
 type dateIn struct {
@@ -56,7 +52,7 @@ type datedItem struct {
 // date returns the tool raven_date, which shows a day: its daily note, dates and backlinks.
 func (f tools) date() *tool.Tool {
 	return listTool(f, tool.Spec{
-		Name: "raven_date", Family: Family, Title: "Show a day", Doc: dateDoc,
+		Name: "raven_date", Family: Family, Title: "Show a day",
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/dates"},
 		Commands: []tool.Command{{Words: "date", Args: []string{"date?"}}, {Words: "daily", Args: []string{"date?"}}},

@@ -2,7 +2,6 @@ package raven
 
 import (
 	"context"
-	_ "embed"
 	"time"
 
 	"github.com/rookeryhq/rookery/internal/auth"
@@ -10,9 +9,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
-
-//go:embed log.md
-var logDoc string
 
 // A logIn is the input of raven_log. Without Since, Until, ID and All it selects the last
 // usualDays.
@@ -74,7 +70,7 @@ type logEntry struct {
 // log returns the tool raven_log, which lists changes of the vault.
 func (f tools) log() *tool.Tool {
 	return viewTool(f, tool.Spec{
-		Name: "raven_log", Family: Family, Title: "List changes", Doc: logDoc,
+		Name: "raven_log", Family: Family, Title: "List changes",
 		Role: auth.Reader, Kind: tool.Read, List: "entries",
 		Route:    tool.Route{Method: "GET", Path: "/log"},
 		Commands: []tool.Command{{Words: "log"}},

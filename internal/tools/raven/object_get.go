@@ -2,14 +2,10 @@ package raven
 
 import (
 	"context"
-	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
-
-//go:embed object_get.md
-var objectGetDoc string
 
 // An objectGetIn is the input of raven_object_get.
 type objectGetIn struct {
@@ -29,7 +25,7 @@ type objectGetOut struct {
 // objectGet returns the tool raven_object_get, which shows one object.
 func (f tools) objectGet() *tool.Tool {
 	return viewTool(f, tool.Spec{
-		Name: "raven_object_get", Family: Family, Title: "Get an object", Doc: objectGetDoc,
+		Name: "raven_object_get", Family: Family, Title: "Get an object",
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/objects/{id}"},
 		Commands: []tool.Command{{Words: "object get", Args: []string{"id"}}},

@@ -2,7 +2,6 @@ package raven
 
 import (
 	"context"
-	_ "embed"
 	"iter"
 	"maps"
 	"slices"
@@ -15,9 +14,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
-
-//go:embed object_list.md
-var objectListDoc string
 
 // An objectListIn is the input of raven_object_list. All its filters must match.
 type objectListIn struct {
@@ -42,7 +38,7 @@ func (o *objectListOut) page() (*tool.Aside, *[]object) { return &o.Aside, &o.It
 // objectList returns the tool raven_object_list, which lists objects by type, fields and times.
 func (f tools) objectList() *tool.Tool {
 	return listTool(f, tool.Spec{
-		Name: "raven_object_list", Family: Family, Title: "List objects", Doc: objectListDoc,
+		Name: "raven_object_list", Family: Family, Title: "List objects",
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/objects"},
 		Commands: []tool.Command{{Words: "object list"}},

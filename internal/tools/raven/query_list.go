@@ -2,15 +2,11 @@ package raven
 
 import (
 	"context"
-	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 )
-
-//go:embed query_list.md
-var queryListDoc string
 
 // A queryListIn is the input of raven_query_list.
 type queryListIn struct {
@@ -32,7 +28,7 @@ func (o *queryListOut) page() (*tool.Aside, *[]queryInfo) { return &o.Aside, &o.
 // raven.yaml.
 func (f tools) queryList() *tool.Tool {
 	return listTool(f, tool.Spec{
-		Name: "raven_query_list", Family: Family, Title: "List saved queries", Doc: queryListDoc,
+		Name: "raven_query_list", Family: Family, Title: "List saved queries",
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/queries"},
 		Commands: []tool.Command{{Words: "query list"}},

@@ -2,7 +2,6 @@ package raven
 
 import (
 	"context"
-	_ "embed"
 	"time"
 
 	"github.com/rookeryhq/rookery/internal/auth"
@@ -12,9 +11,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
-
-//go:embed stats.md
-var statsDoc string
 
 // A statsIn is the input of raven_stats.
 type statsIn struct {
@@ -68,7 +64,7 @@ type leftFile struct {
 // its files.
 func (f tools) stats() *tool.Tool {
 	return viewTool(f, tool.Spec{
-		Name: "raven_stats", Family: Family, Title: "Count notes, objects and traits", Doc: statsDoc,
+		Name: "raven_stats", Family: Family, Title: "Count notes, objects and traits",
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/stats"},
 		Commands: []tool.Command{{Words: "stats"}},

@@ -3,7 +3,6 @@ package raven
 import (
 	"cmp"
 	"context"
-	_ "embed"
 	"fmt"
 	"iter"
 	"slices"
@@ -16,9 +15,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 )
-
-//go:embed tag.md
-var tagDoc string
 
 // A tagIn is the input of raven_tag. It has either Tag or List.
 type tagIn struct {
@@ -65,7 +61,7 @@ type tagCount struct {
 // tagged returns the tool raven_tag, which lists the notes with a tag, or all tags.
 func (f tools) tagged() *tool.Tool {
 	return viewTool(f, tool.Spec{
-		Name: "raven_tag", Family: Family, Title: "List the notes with a tag", Doc: tagDoc,
+		Name: "raven_tag", Family: Family, Title: "List the notes with a tag",
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/tagged"},
 		Commands: []tool.Command{{Words: "tag", Args: []string{"tag?"}}},

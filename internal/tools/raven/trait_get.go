@@ -2,15 +2,11 @@ package raven
 
 import (
 	"context"
-	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 )
-
-//go:embed trait_get.md
-var traitGetDoc string
 
 // A traitGetIn is the input of raven_trait_get.
 type traitGetIn struct {
@@ -29,7 +25,7 @@ type traitGetOut struct {
 // traitGet returns the tool raven_trait_get, which shows one trait.
 func (f tools) traitGet() *tool.Tool {
 	return viewTool(f, tool.Spec{
-		Name: "raven_trait_get", Family: Family, Title: "Get a trait", Doc: traitGetDoc,
+		Name: "raven_trait_get", Family: Family, Title: "Get a trait",
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/traits/{id}"},
 		Commands: []tool.Command{{Words: "trait get", Args: []string{"id"}}},

@@ -2,7 +2,6 @@ package raven
 
 import (
 	"context"
-	_ "embed"
 	"iter"
 	"strings"
 
@@ -14,9 +13,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
-
-//go:embed trait_list.md
-var traitListDoc string
 
 // A traitListIn is the input of raven_trait_list. All its filters must match.
 //
@@ -46,7 +42,7 @@ func (o *traitListOut) page() (*tool.Aside, *[]trait) { return &o.Aside, &o.Item
 // traitList returns the tool raven_trait_list, which lists traits by type, value, place and times.
 func (f tools) traitList() *tool.Tool {
 	return listTool(f, tool.Spec{
-		Name: "raven_trait_list", Family: Family, Title: "List traits", Doc: traitListDoc,
+		Name: "raven_trait_list", Family: Family, Title: "List traits",
 		Role: auth.Reader, Kind: tool.Read, Aliases: []string{"raven_trait"},
 		Route:   tool.Route{Method: "GET", Path: "/traits"},
 		Flags:   map[string]string{"trait_type": "type"},

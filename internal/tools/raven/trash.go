@@ -3,7 +3,6 @@ package raven
 import (
 	"cmp"
 	"context"
-	_ "embed"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,9 +17,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
-
-//go:embed trash_list.md
-var trashListDoc string
 
 // A trashListIn is the input of raven_trash_list.
 type trashListIn struct {
@@ -69,7 +65,7 @@ type origin struct {
 // trashList returns the tool raven_trash_list, which lists deleted notes and sections.
 func (f tools) trashList() *tool.Tool {
 	return listTool(f, tool.Spec{
-		Name: "raven_trash_list", Family: Family, Title: "List the trash", Doc: trashListDoc,
+		Name: "raven_trash_list", Family: Family, Title: "List the trash",
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/trash"},
 		Commands: []tool.Command{{Words: "trash list", Args: []string{"id?"}}},

@@ -2,16 +2,12 @@ package raven
 
 import (
 	"context"
-	_ "embed"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 )
-
-//go:embed type.md
-var typeDoc string
 
 // A typeIn is the input of raven_type. It has either Name or List.
 type typeIn struct {
@@ -53,7 +49,7 @@ type typeCount struct {
 // ofType returns the tool raven_type, which lists the objects of a type, or all types.
 func (f tools) ofType() *tool.Tool {
 	return viewTool(f, tool.Spec{
-		Name: "raven_type", Family: Family, Title: "List the objects of a type", Doc: typeDoc,
+		Name: "raven_type", Family: Family, Title: "List the objects of a type",
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/types"},
 		Commands: []tool.Command{{Words: "type", Args: []string{"name?"}}},

@@ -2,7 +2,6 @@ package raven
 
 import (
 	"context"
-	_ "embed"
 	"iter"
 
 	"github.com/rookeryhq/rookery/internal/auth"
@@ -10,9 +9,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 )
-
-//go:embed untyped.md
-var untypedDoc string
 
 // An untypedIn is the input of raven_untyped.
 type untypedIn struct {
@@ -24,7 +20,7 @@ type untypedIn struct {
 // untyped returns the tool raven_untyped, which lists the notes that do not declare a type.
 func (f tools) untyped() *tool.Tool {
 	return listTool(f, tool.Spec{
-		Name: "raven_untyped", Family: Family, Title: "List notes without a type", Doc: untypedDoc,
+		Name: "raven_untyped", Family: Family, Title: "List notes without a type",
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/untyped"},
 		Commands: []tool.Command{{Words: "untyped"}},
