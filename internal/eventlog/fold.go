@@ -44,7 +44,7 @@ type Compaction struct {
 	// All compacts everything, however little there is.
 	All bool
 	// Later leaves the writing of images to the next pass, because a caller waits for the rest of
-	// this one.
+	// this one. The image of a pass that runs already is interrupted, and left to the next pass too.
 	Later bool
 	// Clocked reports whether the clock is known to be right; that may change during the pass.
 	// While it is not, nothing is deleted because of its age, and no erasure is repeated. Nil: the

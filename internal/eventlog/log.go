@@ -52,6 +52,7 @@ type Log[S any] struct {
 	queue queue[S]
 
 	folding sync.Mutex // held by the running compaction pass; guards looked
+	urgent  urgency    // of passes that a caller waits for
 	looked  uint64     // the commit up to which no segment was due
 }
 

@@ -90,7 +90,11 @@ func (l *Log[S]) outwardDue(h *head[S], f Compaction) bool {
 // does not stop the later ones. Steps that delete by age are skipped while the clock is not known
 // to be right.
 func (l *Log[S]) makePass(ctx context.Context, f Compaction, p Pass[S]) error {
-	l.folding.Lock()
+	if f.Later {
+		l.urgent.await(&l.folding)
+	} else {
+		l.folding.Lock()
+	}
 	defer l.folding.Unlock()
 	s, err := l.Read(ctx)
 	if errors.Is(err, ErrNoLog) || s.Status == Sealed {
@@ -128,19 +132,30 @@ func (l *Log[S]) foldImage(ctx context.Context, f Compaction, p Pass[S]) error {
 		return nil
 	}
 	i, err := l.putImage(ctx, p)
+	if errors.Is(err, errUrgent) {
+		l.imageWanted.Store(true)
+		return nil
+	}
 	if err != nil {
 		return err
 	}
 	return l.name(ctx, f, i)
 }
 
-// putImage writes an image of the newest state, and continues from it.
+// putImage writes an image of the newest state, and continues from it. It returns errUrgent, and
+// writes none, if another pass is urgent.
 func (l *Log[S]) putImage(ctx context.Context, p Pass[S]) (Image, error) {
-	s, sections, err := p.Newest(ctx)
-	if err != nil {
-		return Image{}, err
-	}
-	i, m, err := l.publish(ctx, s.head, sections)
+	var s Snapshot[S]
+	var m *BuiltImage
+	var i Image
+	err := l.urgent.unless(ctx, func(ctx context.Context) (err error) {
+		var sections Sections
+		if s, sections, err = p.Newest(ctx); err != nil {
+			return err
+		}
+		i, m, err = l.publish(ctx, s.head, sections)
+		return err
+	})
 	if err != nil || p.Published == nil {
 		return i, err
 	}

@@ -150,9 +150,15 @@ func (l *Log[S]) draw(ctx context.Context, h *head[S], all Sections) (*BuiltImag
 	m.imageHead.State = d.section(state.Append)
 	m.Keys = d.section(Drawn(keys).Append)
 	for name, section := range all {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		if section.Append != nil {
 			m.setSection(SectionName(name), d.section(section.Append))
 		}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
 	m.data, err = d.seal(&m.imageHead)
 	return m, err
