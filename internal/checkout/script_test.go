@@ -506,10 +506,11 @@ func TestNoteReplacedByADirectory(t *testing.T) {
 		s.run(t, "sh", "-c", "rm a/00.md && mkdir a/00.md && echo new > a/00.md/in.md")
 		want := with(s.start, map[string]string{"a/00.md": "(none)"})
 		require.Eventually(t, func() bool {
-			return maps.Equal(want, mine(s.inLog(t))) && len(s.left(t)) == 2
+			// A sweep that began before the change may forget one of them, until the next one.
+			left := s.left(t)
+			return maps.Equal(want, mine(s.inLog(t))) && len(left) == 2 &&
+				left[0].Path == "a/00.md" && left[1].Path == "a/00.md/in.md"
 		}, waitLong, waitStep)
-		require.Equal(t, "a/00.md", s.left(t)[0].Path)
-		require.Equal(t, "a/00.md/in.md", s.left(t)[1].Path)
 		s.kept(t, s.start)
 		err := put(t.Context(), s.vault, "a/00.md", []byte("ours\n"))
 		require.True(t, fault.Is(err, fault.Conflict), "%v", err)
