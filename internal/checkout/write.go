@@ -14,10 +14,10 @@ import (
 )
 
 // write writes every file that is behind. It removes files first, because on a file system that
-// folds case one file may block another; otherwise the order is that of the paths, in which an import
-// stores the texts, so that each block of the log is unpacked once. A file that cannot be written stays behind, and a later
-// call tries it again. If the folder is read-only, or the vault is being erased, it drops all
-// changes instead. The caller holds mu.
+// folds case one file may block another; otherwise the order is that of the paths, in which an
+// import stores the texts, so that each block of the log is unpacked once. A file that cannot be
+// written stays behind, and a later call tries it again. If the folder is read-only, or the vault is
+// being erased, it drops all changes instead. The caller holds mu.
 //
 // Files are replaced by an exchange that expects the old text, so a file that a person saved in the
 // meantime is never overwritten.

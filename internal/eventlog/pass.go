@@ -133,7 +133,7 @@ func (l *Log[S]) foldImage(ctx context.Context, f Compaction, p Pass[S]) error {
 	}
 	i, err := l.putImage(ctx, p)
 	if errors.Is(err, errUrgent) {
-		l.imageWanted.Store(true)
+		l.WantImage()
 		return nil
 	}
 	if err != nil {

@@ -165,7 +165,7 @@ func (l *Log[S]) eraseDue(ctx context.Context, f Compaction, p Pass[S]) error {
 		}
 	}
 	if imaged && f.Later {
-		l.imageWanted.Store(true)
+		l.WantImage()
 	} else if imaged {
 		f.All = true
 		err = l.foldImage(ctx, f, p)

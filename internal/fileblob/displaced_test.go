@@ -49,8 +49,9 @@ func displaced(t *testing.T, b *fileblob.Bucket) []blob.Displaced {
 	return all
 }
 
-// lateEdit plays an editor that writes to a file that it had open while the file was exchanged.
-func lateEdit(t *testing.T, b *fileblob.Bucket, dir, key string) {
+// displacedEdit plays an editor that writes to a file that it had open while the file was exchanged.
+// It returns the open file.
+func displacedEdit(t *testing.T, b *fileblob.Bucket, dir, key string) *os.File {
 	t.Helper()
 	require.NoError(t, b.Exchange(t.Context(), key, []byte("old"), nil))
 	held, err := os.OpenFile(filepath.Join(dir, key), os.O_WRONLY|os.O_APPEND, 0)
@@ -59,7 +60,13 @@ func lateEdit(t *testing.T, b *fileblob.Bucket, dir, key string) {
 	require.Empty(t, displaced(t, b), "what was displaced is what was expected")
 	_, err = held.WriteString(" and mine")
 	require.NoError(t, err)
-	require.NoError(t, held.Close())
+	return held
+}
+
+// lateEdit is displacedEdit of an editor that then closes the file.
+func lateEdit(t *testing.T, b *fileblob.Bucket, dir, key string) {
+	t.Helper()
+	require.NoError(t, displacedEdit(t, b, dir, key).Close())
 }
 
 func TestDisplaced(t *testing.T) {
@@ -104,22 +111,15 @@ func TestDisplacedIsWrittenAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			b := openWith(t, dir, opener)
-			require.NoError(t, b.Exchange(t.Context(), "a.md", []byte("old"), nil))
-			held, err := os.OpenFile(filepath.Join(dir, "a.md"), os.O_WRONLY|os.O_APPEND, 0)
-			require.NoError(t, err)
+			held := displacedEdit(t, b, dir, "a.md")
 			defer func() { require.NoError(t, held.Close()) }()
-			save := func(more string) {
-				_, err := held.WriteString(more)
-				require.NoError(t, err)
-			}
-			require.NoError(t, b.Exchange(t.Context(), "a.md", []byte("new"), []byte("old")))
-			save(" and mine")
 			b.LetTimePass()
 			require.Equal(t, []string{"old and mine"}, due(t, b))
 			first := displaced(t, b)[0]
 			require.Equal(t, digest("old"), first.Had)
 
-			save(" again")
+			_, err := held.WriteString(" again")
+			require.NoError(t, err)
 			var found *blob.Found
 			require.ErrorAs(t, b.Settle(t.Context(), first), &found)
 			require.Equal(t, []string{"old and mine again"}, due(t, b), "it need not wait again")

@@ -124,11 +124,12 @@ func (n *Nearest) Take(r repo.Revision) bool {
 // is in whole milliseconds, rounded down. A version that was ingested from the folder within the
 // same millisecond is newer, because it was found in place of the text.
 func (n *Nearest) tooNew(r repo.Revision) bool {
-	if n.written.IsZero() || n.savedBefore(r) {
+	if n.written.IsZero() {
 		return false
 	}
-	return r.Time.After(n.written) ||
+	late := r.Time.After(n.written) ||
 		r.Tool == Tool && !r.Time.Before(n.written.Truncate(time.Millisecond))
+	return late && !n.savedBefore(r)
 }
 
 // savedBefore reports whether the text of a version was saved in the very file that was displaced.

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/rookeryhq/rookery/internal/index"
@@ -43,22 +44,28 @@ func (e *evaluator) nested(b Branch, t *Test) term {
 		}
 		if b.Kind == Traits {
 			traits := e.Index.AllTraitNumbers(b.Name)
-			out.countIn = func(n *index.Note) (count int) {
-				for i := range traits(n) {
-					if !e.visit(1) {
-						break
-					}
-					if holds(n, n.TraitScope(i)) {
-						count++
-					}
-				}
-				return count
+			out.countIn = func(n *index.Note) int {
+				return e.count(traits(n), func(i int) bool { return holds(n, n.TraitScope(i)) })
 			}
 		}
 	default: // has and contains: the holders are members of the set
 		out.holds = func(i Item) bool { return in.get(i.note()).has(i.scope() + 1) }
 	}
 	return out
+}
+
+// count returns how many of the positions of traits pass. It visits each of them, and stops if the
+// query fails.
+func (e *evaluator) count(all iter.Seq[int], passes func(int) bool) (count int) {
+	for i := range all {
+		if !e.visit(1) {
+			break
+		}
+		if passes(i) {
+			count++
+		}
+	}
+	return count
 }
 
 // holderOf returns the position of the section that contains an item; -1: the note. ok is false
@@ -209,13 +216,19 @@ func (e *evaluator) eachScope(n *index.Note, t *Test, f func(scope int) bool) {
 		})
 		return
 	}
+	e.eachByValue(n, t, func(at int) bool { return f(n.TraitScope(at)) })
+}
+
+// eachByValue calls f with the position, in the note, of each trait that the query of a test finds by
+// its value, until f returns false; see byValue.
+func (e *evaluator) eachByValue(n *index.Note, t *Test, f func(at int) bool) {
 	for i := range t.Query {
 		p := e.planOf(&t.Query[i])
 		if !p.mayBeIn(n) {
 			continue
 		}
 		for at := range n.TraitNumbers(p.name, p.passesValue) {
-			if !e.visit(1) || !f(n.TraitScope(at)) {
+			if !e.visit(1) || !f(at) {
 				return
 			}
 		}
@@ -280,17 +293,9 @@ func (e *evaluator) at(b Branch, t *Test) term {
 			}
 			return all
 		},
-		countIn: func(n *index.Note) (count int) {
+		countIn: func(n *index.Note) int {
 			found := in.get(n)
-			for i := range found.neighbours(own) {
-				if !e.visit(1) {
-					break
-				}
-				if found.hasOther(i) {
-					count++
-				}
-			}
-			return count
+			return e.count(found.neighbours(own), found.hasOther)
 		},
 	}
 }
@@ -304,16 +309,8 @@ func (e *evaluator) eachNumber(n *index.Note, t *Test, f func(int)) {
 		})
 		return
 	}
-	for i := range t.Query {
-		p := e.planOf(&t.Query[i])
-		if !p.mayBeIn(n) {
-			continue
-		}
-		for at := range n.TraitNumbers(p.name, p.passesValue) {
-			if !e.visit(1) {
-				return
-			}
-			f(at)
-		}
-	}
+	e.eachByValue(n, t, func(at int) bool {
+		f(at)
+		return true
+	})
 }
