@@ -3,11 +3,15 @@ package repo
 import (
 	"bytes"
 	"context"
-	"github.com/rookeryhq/rookery/internal/eventlog"
+	"encoding/binary"
 	"hash/maphash"
 	"iter"
 	"slices"
 	"sync"
+
+	"github.com/bits-and-blooms/bloom/v3"
+
+	"github.com/rookeryhq/rookery/internal/eventlog"
 )
 
 // A ledger records for each run which strings may occur in the heads of its notes and items: paths,
@@ -27,19 +31,29 @@ type ledger struct {
 // each search.
 const maxLedger = 8 << 20
 
-// A runNames is a Bloom filter of the names in a run, with 16 bits for each name. Its rate of false
-// positives is about 1 in 700.
+// A runNames is a Bloom filter of the hashes of the names in a run. It has no filter if the run has
+// no names.
 type runNames struct {
 	first, last uint64
-	bits        []uint64
+	filter      *bloom.BloomFilter
 }
 
-// The parameters of the filters.
 const (
-	bitsPerName  = 16
-	probes       = 5  // hash probes per name
-	runNamesSize = 48 // bytes of a runNames without its bits
+	// falsePositives is the rate at which a search reads a run that does not contain the name. It
+	// takes 29 bits for each name.
+	falsePositives = 1e-6
+
+	// runNamesSize is about how many bytes a runNames takes without the bits of its filter.
+	runNamesSize = 96
 )
+
+// size returns about how many bytes the filter takes.
+func (n runNames) size() int {
+	if n.filter == nil {
+		return runNamesSize
+	}
+	return runNamesSize + int(n.filter.Cap()/8) //nolint:gosec // at most a commit's names
+}
 
 // newLedger returns an empty ledger with a random hash seed.
 func newLedger() *ledger { return &ledger{seed: maphash.MakeSeed()} }
@@ -61,7 +75,7 @@ func (l *ledger) add(seen int, more []runNames) {
 		return
 	}
 	for _, r := range more {
-		size := runNamesSize + 8*len(r.bits)
+		size := r.size()
 		if l.size+size > maxLedger {
 			return
 		}
@@ -69,8 +83,8 @@ func (l *ledger) add(seen int, more []runNames) {
 	}
 }
 
-// namesOf returns the filter of a run whose payload is loaded. A run without notes and items has an
-// empty filter, for which mayHave is always false. It returns an error if a head cannot be read.
+// namesOf returns the filter of a run whose payload is loaded. For a run without notes and items
+// mayHave is always false. It returns an error if a head cannot be read.
 func (l *ledger) namesOf(r *eventlog.Run) (runNames, error) {
 	var hashes []uint64
 	for _, p := range r.Parts {
@@ -87,40 +101,22 @@ func (l *ledger) namesOf(r *eventlog.Run) (runNames, error) {
 	}
 	slices.Sort(hashes)
 	hashes = slices.Compact(hashes)
-	n := runNames{first: r.First, last: r.Last, bits: make([]uint64, (len(hashes)*bitsPerName+63)/64)}
+	n := runNames{first: r.First, last: r.Last}
+	if len(hashes) == 0 {
+		return n, nil
+	}
+	n.filter = bloom.NewWithEstimates(uint(len(hashes)), falsePositives)
 	for _, h := range hashes {
-		for at := range n.places(h) {
-			n.bits[at/64] |= 1 << (at % 64)
-		}
+		n.filter.Add(binary.LittleEndian.AppendUint64(nil, h))
 	}
 	return n, nil
-}
-
-// places yields the positions of a hash in the filter.
-func (n runNames) places(h uint64) iter.Seq[uint64] {
-	return func(yield func(uint64) bool) {
-		h = (h ^ n.first*0x9E3779B97F4A7C15) * 0xFF51AFD7ED558CCD // so that false positives differ between runs
-		h ^= h >> 33
-		all, step := uint64(64*len(n.bits)), h>>32|1
-		for range probes {
-			if !yield(h % all) {
-				return
-			}
-			h += step
-		}
-	}
 }
 
 // mayHave reports whether a run may contain one of the texts, which are encoded as in JSON, without
 // quotes.
 func (l *ledger) mayHave(n runNames, texts [][]byte) bool {
-	return len(n.bits) > 0 && slices.ContainsFunc(texts, func(text []byte) bool {
-		for at := range n.places(maphash.Bytes(l.seed, text)) {
-			if n.bits[at/64]&(1<<(at%64)) == 0 {
-				return false
-			}
-		}
-		return true
+	return n.filter != nil && slices.ContainsFunc(texts, func(text []byte) bool {
+		return n.filter.Test(binary.LittleEndian.AppendUint64(nil, maphash.Bytes(l.seed, text)))
 	})
 }
 
