@@ -32,7 +32,8 @@ var errAgain = errors.New("the run was not written")
 // work serves the queue until it is empty. Only one worker runs at a time, so a process has at most
 // one append in flight per log (log.md §2.1). Update starts it in a goroutine of its own, because
 // the calls that it serves may give up at different times. After a lost race it waits for a random
-// time, so that several processes do not lose to each other again and again.
+// time, so that several processes do not lose to each other again and again. A worker that wins
+// after a lost race waits once too: otherwise it would append again while the others still wait.
 func (l *Log[S]) work() {
 	lost := 0
 	for {
@@ -40,20 +41,25 @@ func (l *Log[S]) work() {
 		if len(batch) == 0 {
 			return
 		}
-		if l.round(batch) {
-			lost = 0
+		if !l.round(batch) {
+			lost++
+			pause(lost)
 			continue
 		}
-		lost++
-		pause(lost)
+		if lost > 0 {
+			pause(0)
+		}
+		lost = 0
 	}
 }
 
-// pause sleeps for a random time after lost races and failed writes: up to 5 ms doubled for each
-// one in a row, at most 1 s.
+// maxPause is the longest wait after a lost race.
+const maxPause = 250 * time.Millisecond
+
+// pause sleeps for a random time: up to 5 ms, doubled for each lost race or failed write in a row,
+// at most maxPause.
 func pause(lost int) {
-	most := min(time.Second, 5*time.Millisecond<<min(lost, 10))
-	time.Sleep(rand.N(most))
+	time.Sleep(rand.N(min(maxPause, 5*time.Millisecond<<min(lost, 10))))
 }
 
 // round appends one run for the batch. It returns false if the run must be retried: the writers are
