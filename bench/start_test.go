@@ -31,5 +31,5 @@ func TestPageOfAStart(t *testing.T) {
 	require.NoError(t, p.render(&b))
 	require.Contains(t, b.String(), "| allocations, all tools | 1,234 |")
 	require.Contains(t, b.String(), "can be called, p50 | 12.0 ms |")
-	require.Contains(t, b.String(), "at most 8.0 MiB | 6.0 MiB |")
+	require.Contains(t, b.String(), "at most 10.0 MiB | 6.0 MiB |")
 }
