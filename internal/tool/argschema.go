@@ -17,6 +17,7 @@ import (
 // the program.
 type form struct {
 	of       reflect.Type // of the field that it describes
+	doc      string       // its description
 	tag      reflect.StructTag
 	name     string
 	required bool
@@ -50,7 +51,7 @@ func (f *form) make() {
 	if len(s.Defs) > 0 {
 		panic(fmt.Sprintf("tool: argument %s: what is recursive is no argument", f.name))
 	}
-	s.Description = f.tag.Get("jsonschema")
+	s.Description = f.doc
 	narrow(s, f.tag, f.required)
 	narrowInside(s, f.of)
 	f.stated, f.defaults = s.CloneSchemas(), hasDefaults(s)

@@ -26,11 +26,11 @@ type Tool struct {
 	call   func(context.Context, auth.Caller, checked) (Reply, error)
 }
 
-// New returns a tool with a function. In is a struct whose fields are the arguments. It uses these
-// tags:
+// New returns a tool with a function. In is a struct whose fields are the arguments. The comment
+// above a field is its description, written for a model that has seen nothing else (see docOf). New
+// uses these tags:
 //
 //   - `json`: the name; without omitempty the argument is required.
-//   - `jsonschema`: the description, written for a model that has seen nothing else.
 //   - `enum`, `default`, `min`, `max`: constraints; min and max apply to a number or the length of
 //     a text.
 //   - `alias`: other names, separated by commas.

@@ -25,10 +25,14 @@ const (
 // as_of.
 type exportIn struct {
 	tool.Vault
-	Format    string   `json:"format,omitempty" enum:"jsonl,markdown" default:"jsonl" jsonschema:"JSON Lines of everything, or a file of Markdown for each memory"`
-	AgentID   string   `json:"agent_id,omitempty" max:"512" complete:"agent" jsonschema:"only memories of this agent"`
-	Tags      []string `json:"tags,omitempty" size:"tag" jsonschema:"only memories with all of these"`
-	PageToken string   `json:"page_token,omitempty" means:"token" size:"token" jsonschema:"meta.next_page_token of the page before"`
+	// JSON Lines of everything, or a file of Markdown for each memory
+	Format string `json:"format,omitempty" enum:"jsonl,markdown" default:"jsonl"`
+	// only memories of this agent
+	AgentID string `json:"agent_id,omitempty" max:"512" complete:"agent"`
+	// only memories with all of these
+	Tags []string `json:"tags,omitempty" size:"tag"`
+	// meta.next_page_token of the page before
+	PageToken string `json:"page_token,omitempty" means:"token" size:"token"`
 	tool.AsOf
 }
 
@@ -36,9 +40,11 @@ type exportIn struct {
 // page; the other items are not counted.
 type exportOut struct {
 	tool.Aside `json:"-"`
-	Format     string       `json:"format"`
-	Memories   int          `json:"memories" jsonschema:"on this page"`
-	Files      []exportFile `json:"files" jsonschema:"the command line writes them instead"`
+	Format     string `json:"format"`
+	// on this page
+	Memories int `json:"memories"`
+	// the command line writes them instead
+	Files []exportFile `json:"files"`
 }
 
 // An exportFile is one file of an export, or one part of a file. Part is the number of the part,
@@ -47,7 +53,8 @@ type exportOut struct {
 type exportFile struct {
 	Path    string `json:"path"`
 	Content string `json:"content"`
-	Part    int    `json:"part,omitempty" jsonschema:"for a file in several pieces: the number of this piece, from 1; concatenate them"`
+	// for a file in several pieces: the number of this piece, from 1; concatenate them
+	Part int `json:"part,omitempty"`
 }
 
 // export returns the tool that exports memories, as JSON lines or as one Markdown file for each

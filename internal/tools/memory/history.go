@@ -21,7 +21,8 @@ import (
 // given.
 type historyIn struct {
 	tool.Vault
-	MemoryID string `json:"memory_id" complete:"memory" names:"target" jsonschema:"mem_…; also of a deleted memory"`
+	// mem_…; also of a deleted memory
+	MemoryID string `json:"memory_id" complete:"memory" names:"target"`
 	tool.AsOf
 	tool.Page
 }
@@ -29,8 +30,9 @@ type historyIn struct {
 // A historyOut is the output of memory_history: one page of the changes, newest first.
 type historyOut struct {
 	tool.Aside `json:"-"`
-	MemoryID   string     `json:"memory_id"`
-	Items      []revision `json:"items" jsonschema:"the newest first"`
+	MemoryID   string `json:"memory_id"`
+	// the newest first
+	Items []revision `json:"items"`
 }
 
 // A revision is one change of a memory, or of its outgoing links. Op is create, update, delete, or
@@ -39,13 +41,17 @@ type historyOut struct {
 //
 // Version is the commit; Tool, Principal and Agent are those of the call that made it.
 type revision struct {
-	Version   string   `json:"version"`
-	TS        int64    `json:"ts" format:"unix-ms" title:"when" jsonschema:"Unix milliseconds"`
-	Op        string   `json:"op" title:"change" jsonschema:"create, update, link or delete"`
-	Tool      string   `json:"tool" jsonschema:"the tool that made the change"`
-	Principal string   `json:"principal" title:"who"`
-	Agent     string   `json:"agent"`
-	Changed   []string `json:"changed,omitempty" jsonschema:"members that changed: outcome.summary"`
+	Version string `json:"version"`
+	// Unix milliseconds
+	TS int64 `json:"ts" format:"unix-ms" title:"when"`
+	// create, update, link or delete
+	Op string `json:"op" title:"change"`
+	// the tool that made the change
+	Tool      string `json:"tool"`
+	Principal string `json:"principal" title:"who"`
+	Agent     string `json:"agent"`
+	// members that changed: outcome.summary
+	Changed []string `json:"changed,omitempty"`
 }
 
 // history returns the tool that lists the changes of a memory, newest first.

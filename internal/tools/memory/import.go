@@ -20,7 +20,8 @@ const mostImported = 1000
 // An importIn is the input of memory_import.
 type importIn struct {
 	tool.Vault
-	Files []importFile `json:"files" jsonschema:"files of JSON Lines (.jsonl) or Markdown (.md), as memory_export makes them"`
+	// files of JSON Lines (.jsonl) or Markdown (.md), as memory_export makes them
+	Files []importFile `json:"files"`
 	tool.Mutation
 }
 
@@ -31,7 +32,8 @@ type importIn struct {
 type importFile struct {
 	Path    string `json:"path" size:"id"`
 	Content string `json:"content" max:"4194304"`
-	Offset  int    `json:"offset,omitempty" min:"0" jsonschema:"lines of the file in the calls before"`
+	// lines of the file in the calls before
+	Offset int `json:"offset,omitempty" min:"0"`
 }
 
 // An importOut is the output of memory_import. Created counts the new memories, Skipped those whose
@@ -42,11 +44,15 @@ type importFile struct {
 // A dry run reports the same counts, and stores nothing.
 type importOut struct {
 	tool.Aside `json:"-"`
-	Created    int       `json:"created" jsonschema:"memories"`
-	Skipped    int       `json:"skipped" jsonschema:"existing ones"`
-	Others     int       `json:"others" jsonschema:"agents, links, chapters and wisdom"`
-	LeftOut    []leftOut `json:"left_out,omitempty" jsonschema:"lines and links that are not stored"`
-	DryRun     bool      `json:"dry_run,omitempty"`
+	// memories
+	Created int `json:"created"`
+	// existing ones
+	Skipped int `json:"skipped"`
+	// agents, links, chapters and wisdom
+	Others int `json:"others"`
+	// lines and links that are not stored
+	LeftOut []leftOut `json:"left_out,omitempty"`
+	DryRun  bool      `json:"dry_run,omitempty"`
 }
 
 // A leftOut is a line that was not imported, with the reason.

@@ -271,7 +271,8 @@ func (j importer) link(b importLine, l memory.Links) error {
 				j.leave(b, fmt.Sprintf("%s does not name another memory", kind))
 			case slices.Contains(has, target):
 			case len(has) >= memory.MaxLinks:
-				j.leave(b, fmt.Sprintf("%s to %s: a memory has at most %d links of a type", kind, target, memory.MaxLinks))
+				j.leave(b, fmt.Sprintf("%s to %s: a memory has at most %d links of a type",
+					kind, target, memory.MaxLinks))
 			default:
 				added = all.Add(kind, target) || added
 			}

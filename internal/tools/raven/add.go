@@ -26,14 +26,20 @@ const (
 // The tool is a quick capture: a caller gives a line of text and no place, and the settings of the
 // vault (capture.destination, capture.heading and capture.timestamp in raven.yaml) decide where the
 // text goes and whether it begins with the time.
+//
+// Text is the text as the caller gives it. With As "items" its line breaks are normalized; with
+// "text" it is appended byte for byte.
 type addIn struct {
 	tool.Vault
-	// Text is the text as the caller gives it. With As "items" its line breaks are normalized; with
-	// "text" it is appended byte for byte.
-	Text      string `json:"text" text:"true" jsonschema:"one line, or several"`
-	To        string `json:"to,omitempty" absent:"Today's daily note" what:"path" examples:"projects/website.md,inbox.md,people/alice.md" complete:"id" jsonschema:"projects/website.md, people/freya#notes, or tomorrow; default: today's daily note"`
-	Timestamp bool   `json:"timestamp,omitempty" jsonschema:"put the time before each item"`
-	As        string `json:"as,omitempty" enum:"items,text" default:"items" jsonschema:"items: each line becomes a list item, with the indented lines below it; text: Markdown that is appended unchanged, with headings"`
+	// one line, or several
+	Text string `json:"text" text:"true"`
+	// projects/website.md, people/freya#notes, or tomorrow; default: today's daily note
+	To string `json:"to,omitempty" absent:"Today's daily note" what:"path" examples:"projects/website.md,inbox.md,people/alice.md" complete:"id"`
+	// put the time before each item
+	Timestamp bool `json:"timestamp,omitempty"`
+	// items: each line becomes a list item, with the indented lines below it; text: Markdown that
+	// is appended unchanged, with headings
+	As string `json:"as,omitempty" enum:"items,text" default:"items"`
 	tool.Brief
 	tool.Mutation
 }

@@ -21,9 +21,13 @@ import (
 // call sends the same arguments with the token, and fails with CONFLICT if its result would differ
 // from the plan. So a query never changes more than its caller has seen.
 type bulkIn struct {
-	Query     string         `json:"query,omitempty" size:"query" rare:"true" jsonschema:"in place of id: all objects of this query or saved query; first with dry_run, then with plan_token"`
-	Filter    tool.Structure `json:"filter,omitempty" rare:"true" jsonschema:"the query as JSON"`
-	PlanToken string         `json:"plan_token,omitempty" max:"200" digest:"-" rare:"true" jsonschema:"from a dry run of the same call: CONFLICT if the result would differ"`
+	// in place of id: all objects of this query or saved query; first with dry_run, then with
+	// plan_token
+	Query string `json:"query,omitempty" size:"query" rare:"true"`
+	// the query as JSON
+	Filter tool.Structure `json:"filter,omitempty" rare:"true"`
+	// from a dry run of the same call: CONFLICT if the result would differ
+	PlanToken string `json:"plan_token,omitempty" max:"200" digest:"-" rare:"true"`
 }
 
 // isBulk reports whether the call has a query or filter.
@@ -67,19 +71,23 @@ const maxBulkItems = 200
 // Total is the sum of Modified, Unchanged and Skipped. Items is shortened to maxBulkItems, the
 // counters are complete.
 type BulkAnswer struct {
-	Items     []bulkItem `json:"items" jsonschema:"the result for each, the first 200"`
-	Total     int        `json:"total" jsonschema:"objects or traits that the query found"`
-	Modified  int        `json:"modified"`
-	Unchanged int        `json:"unchanged"`
-	Skipped   int        `json:"skipped"`
+	// the result for each, the first 200
+	Items []bulkItem `json:"items"`
+	// objects or traits that the query found
+	Total     int `json:"total"`
+	Modified  int `json:"modified"`
+	Unchanged int `json:"unchanged"`
+	Skipped   int `json:"skipped"`
 }
 
 // A bulkItem reports the change of one result of the query.
 type bulkItem struct {
-	ID     string `json:"id"`
-	File   string `json:"file"`
-	Status string `json:"status" jsonschema:"updated, deleted, unchanged or skipped"`
-	Reason string `json:"reason,omitempty" jsonschema:"why it was skipped"`
+	ID   string `json:"id"`
+	File string `json:"file"`
+	// updated, deleted, unchanged or skipped
+	Status string `json:"status"`
+	// why it was skipped
+	Reason string `json:"reason,omitempty"`
 }
 
 // found returns the results of the query in order. All branches of the query must select the given
@@ -227,7 +235,8 @@ func bulkFault(problems []*fault.Fault) *fault.Fault {
 // describes; it is not part of the answer.
 type bulkOut struct {
 	*BulkAnswer
-	PlanToken string `json:"plan_token,omitempty" jsonschema:"send it with the same call to make these changes; CONFLICT if the result would differ"`
+	// send it with the same call to make these changes; CONFLICT if the result would differ
+	PlanToken string `json:"plan_token,omitempty"`
 
 	expected planned
 }

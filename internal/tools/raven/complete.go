@@ -17,8 +17,10 @@ import (
 // for every argument whose tag complete names one of the kinds.
 type completeIn struct {
 	tool.Vault
-	Kind string `json:"kind" enum:"id,path,type,trait,tag,query,version,field,type_field,trait_value" jsonschema:"the kind of suggestions"`
-	Of   string `json:"of,omitempty" max:"512" jsonschema:"for a field: the object; for a type_field: the type; for a trait_value: the trait"`
+	// the kind of suggestions
+	Kind string `json:"kind" enum:"id,path,type,trait,tag,query,version,field,type_field,trait_value"`
+	// for a field: the object; for a type_field: the type; for a trait_value: the trait
+	Of string `json:"of,omitempty" max:"512"`
 	tool.CompletionIn
 }
 

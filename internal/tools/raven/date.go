@@ -16,7 +16,8 @@ import (
 // A dateIn is the input of raven_date.
 type dateIn struct {
 	tool.Vault
-	Date string `json:"date,omitempty" absent:"Today" jsonschema:"the day: 2026-03-02, today, tomorrow or yesterday; default today"`
+	// the day: 2026-03-02, today, tomorrow or yesterday; default today
+	Date string `json:"date,omitempty" absent:"Today"`
 	detail
 	tool.AsOf
 	tool.Page
@@ -28,25 +29,31 @@ type dateIn struct {
 // date, and references can name the day.
 type dateOut struct {
 	tool.Aside  `json:"-"`
-	Date        string           `json:"date"`
-	DayOfWeek   string           `json:"day_of_week"`
-	DailyNoteID string           `json:"daily_note_id"`
-	DailyPath   string           `json:"daily_path"`
-	DailyExists bool             `json:"daily_exists"`
-	DailyNote   *object          `json:"daily_note" jsonschema:"null if there is none"`
-	Items       []datedItem      `json:"items" jsonschema:"fields and traits with this date"`
-	Backlinks   []quotedBacklink `json:"backlinks" jsonschema:"the references to the day, at most 200"`
-	Total       int              `json:"backlinks_total" jsonschema:"how many there are"`
+	Date        string `json:"date"`
+	DayOfWeek   string `json:"day_of_week"`
+	DailyNoteID string `json:"daily_note_id"`
+	DailyPath   string `json:"daily_path"`
+	DailyExists bool   `json:"daily_exists"`
+	// null if there is none
+	DailyNote *object `json:"daily_note"`
+	// fields and traits with this date
+	Items []datedItem `json:"items"`
+	// the references to the day, at most 200
+	Backlinks []quotedBacklink `json:"backlinks"`
+	// how many there are
+	Total int `json:"backlinks_total"`
 }
 
 // A datedItem is a field or trait with a date, as the answer shows it.
 type datedItem struct {
-	Date       string  `json:"date"`
-	SourceType string  `json:"source_type" jsonschema:"object or trait"`
-	SourceID   string  `json:"source_id"`
-	FieldName  string  `json:"field_name" jsonschema:"the field, or the type of the trait"`
-	Object     *object `json:"object,omitempty"`
-	Trait      *trait  `json:"trait,omitempty"`
+	Date string `json:"date"`
+	// object or trait
+	SourceType string `json:"source_type"`
+	SourceID   string `json:"source_id"`
+	// the field, or the type of the trait
+	FieldName string  `json:"field_name"`
+	Object    *object `json:"object,omitempty"`
+	Trait     *trait  `json:"trait,omitempty"`
 }
 
 // date returns the tool raven_date, which shows a day: its daily note, dates and backlinks.

@@ -12,8 +12,10 @@ import (
 
 // An erasedParts counts the stored parts of a note that were destroyed.
 type erasedParts struct {
-	Parts  int `json:"parts" jsonschema:"of the log: texts, values and answers"`
-	Copies int `json:"copies" jsonschema:"in the trash"`
+	// of the log: texts, values and answers
+	Parts int `json:"parts"`
+	// in the trash
+	Copies int `json:"copies"`
 }
 
 // erase destroys a note and its history. Its answer is built before, because afterwards only the

@@ -24,10 +24,14 @@ import (
 // repeated elsewhere in the note is still unambiguous.
 type editIn struct {
 	tool.Vault
-	ID     string  `json:"id" complete:"id" jsonschema:"people/freya, or people/freya#notes: then the text must be in that section" alias:"reference,path"`
-	OldStr *string `json:"old_str,omitempty" text:"true" jsonschema:"text that occurs exactly once"`
-	NewStr *string `json:"new_str,omitempty" text:"true" jsonschema:"the replacement; can be empty"`
-	Edits  []swap  `json:"edits,omitempty" jsonschema:"several replacements, applied in order: all of them or none"`
+	// people/freya, or people/freya#notes: then the text must be in that section
+	ID string `json:"id" complete:"id" alias:"reference,path"`
+	// text that occurs exactly once
+	OldStr *string `json:"old_str,omitempty" text:"true"`
+	// the replacement; can be empty
+	NewStr *string `json:"new_str,omitempty" text:"true"`
+	// several replacements, applied in order: all of them or none
+	Edits []swap `json:"edits,omitempty"`
 	tool.Brief
 	tool.Mutation
 }
@@ -44,7 +48,8 @@ type swap struct {
 // An editOut is the output of raven_edit.
 type editOut struct {
 	objectOut
-	Status string   `json:"status,omitempty" jsonschema:"applied, preview or unchanged"`
+	// applied, preview or unchanged
+	Status string   `json:"status,omitempty"`
 	Path   string   `json:"path,omitempty"`
 	Count  int      `json:"count,omitempty"`
 	Edits  []change `json:"edits,omitempty"`
@@ -75,11 +80,14 @@ func (e *editOut) part(dry bool) {
 
 // A change is one replacement that was made.
 type change struct {
-	Index   int    `json:"index"`
-	Line    int    `json:"line"`
-	OldStr  string `json:"old_str" jsonschema:"the first 1,024 bytes"`
-	NewStr  string `json:"new_str" jsonschema:"the first 1,024 bytes"`
-	Context string `json:"context" jsonschema:"the lines with the new text, or the parts of long lines around it"`
+	Index int `json:"index"`
+	Line  int `json:"line"`
+	// the first 1,024 bytes
+	OldStr string `json:"old_str"`
+	// the first 1,024 bytes
+	NewStr string `json:"new_str"`
+	// the lines with the new text, or the parts of long lines around it
+	Context string `json:"context"`
 }
 
 // edit returns the tool raven_edit, which replaces text that occurs exactly once.

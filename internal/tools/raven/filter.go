@@ -19,16 +19,26 @@ import (
 // All filters that are given must pass. A text can be a time, a day, a period or an expression such
 // as "2 days ago", and is read in the time zone of the vault.
 type timeFilters struct {
-	CreatedToday     bool   `json:"created_today,omitempty" rare:"true" jsonschema:"first seen today"`
-	CreatedThisWeek  bool   `json:"created_this_week,omitempty" rare:"true" jsonschema:"first seen this week"`
-	CreatedAfter     string `json:"created_after,omitempty" rare:"true" jsonschema:"first seen after this time or day"`
-	CreatedBefore    string `json:"created_before,omitempty" rare:"true" jsonschema:"first seen before then"`
-	CreatedSince     string `json:"created_since,omitempty" jsonschema:"first seen since then: 2 days ago"`
-	ModifiedToday    bool   `json:"modified_today,omitempty" rare:"true" jsonschema:"modified today"`
-	ModifiedThisWeek bool   `json:"modified_this_week,omitempty" rare:"true" jsonschema:"modified this week"`
-	ModifiedAfter    string `json:"modified_after,omitempty" rare:"true" jsonschema:"modified after this time or day"`
-	ModifiedBefore   string `json:"modified_before,omitempty" rare:"true" jsonschema:"modified before then"`
-	ModifiedSince    string `json:"modified_since,omitempty" jsonschema:"modified since then: 24 hours ago"`
+	// first seen today
+	CreatedToday bool `json:"created_today,omitempty" rare:"true"`
+	// first seen this week
+	CreatedThisWeek bool `json:"created_this_week,omitempty" rare:"true"`
+	// first seen after this time or day
+	CreatedAfter string `json:"created_after,omitempty" rare:"true"`
+	// first seen before then
+	CreatedBefore string `json:"created_before,omitempty" rare:"true"`
+	// first seen since then: 2 days ago
+	CreatedSince string `json:"created_since,omitempty"`
+	// modified today
+	ModifiedToday bool `json:"modified_today,omitempty" rare:"true"`
+	// modified this week
+	ModifiedThisWeek bool `json:"modified_this_week,omitempty" rare:"true"`
+	// modified after this time or day
+	ModifiedAfter string `json:"modified_after,omitempty" rare:"true"`
+	// modified before then
+	ModifiedBefore string `json:"modified_before,omitempty" rare:"true"`
+	// modified since then: 24 hours ago
+	ModifiedSince string `json:"modified_since,omitempty"`
 }
 
 // timed implements timed: the filters contain words such as today.

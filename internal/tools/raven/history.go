@@ -28,8 +28,10 @@ import (
 // commits contain.
 type historyIn struct {
 	tool.Vault
-	ID   string `json:"id" complete:"id" jsonschema:"people/freya, people/freya#notes, or the id of a trait; also of a deleted one" alias:"object_id,reference,trait_id"`
-	Diff bool   `json:"diff,omitempty" jsonschema:"show the lines that each version changed"`
+	// people/freya, people/freya#notes, or the id of a trait; also of a deleted one
+	ID string `json:"id" complete:"id" alias:"object_id,reference,trait_id"`
+	// show the lines that each version changed
+	Diff bool `json:"diff,omitempty"`
 	tool.AsOf
 	tool.Page
 }
@@ -48,29 +50,41 @@ type historyOut struct {
 // The details of the subject's own event are in told; changes of its parts in the same commit are
 // in Inside. A revision that only moved the file has a change of the field id.
 type revision struct {
-	Version   string    `json:"version"`
-	TS        time.Time `json:"ts" title:"when"`
-	Op        string    `json:"op" title:"change" jsonschema:"create, update, delete, or reindex for an outside edit"`
-	Tool      string    `json:"tool" jsonschema:"the tool that made the change"`
-	Principal string    `json:"principal" title:"who"`
-	Agent     string    `json:"agent"`
-	Path      string    `json:"path"`
+	Version string    `json:"version"`
+	TS      time.Time `json:"ts" title:"when"`
+	// create, update, delete, or reindex for an outside edit
+	Op string `json:"op" title:"change"`
+	// the tool that made the change
+	Tool      string `json:"tool"`
+	Principal string `json:"principal" title:"who"`
+	Agent     string `json:"agent"`
+	Path      string `json:"path"`
 	eventDetails
-	Inside      []partEvent `json:"inside,omitempty" jsonschema:"other changes in it, the first 20"`
+	// other changes in it, the first 20
+	Inside      []partEvent `json:"inside,omitempty"`
 	InsideTotal int         `json:"inside_total,omitempty"`
-	Diff        string      `json:"diff,omitempty" jsonschema:"a unified diff"`
-	DiffCut     bool        `json:"diff_cut,omitempty" jsonschema:"the diff shows only the first lines"`
+	// a unified diff
+	Diff string `json:"diff,omitempty"`
+	// the diff shows only the first lines
+	DiffCut bool `json:"diff_cut,omitempty"`
 }
 
 // An eventDetails contains the details of an event.
 type eventDetails struct {
-	Found   string         `json:"found,omitempty" jsonschema:"of a reindex: discovered, modified or removed"`
-	Changes map[string]any `json:"changes" jsonschema:"by field: the old and new value; for a text, the numbers of lines added and removed"`
-	Fields  map[string]any `json:"fields,omitempty" jsonschema:"for a deleted object"`
-	Parent  string         `json:"parent,omitempty" jsonschema:"of a trait"`
-	Value   any            `json:"value,omitempty" jsonschema:"of a trait"`
-	Content string         `json:"content,omitempty" jsonschema:"of a trait"`
-	Line    int            `json:"line,omitempty" jsonschema:"of a trait"`
+	// of a reindex: discovered, modified or removed
+	Found string `json:"found,omitempty"`
+	// by field: the old and new value; for a text, the numbers of lines added and removed
+	Changes map[string]any `json:"changes"`
+	// for a deleted object
+	Fields map[string]any `json:"fields,omitempty"`
+	// of a trait
+	Parent string `json:"parent,omitempty"`
+	// of a trait
+	Value any `json:"value,omitempty"`
+	// of a trait
+	Content string `json:"content,omitempty"`
+	// of a trait
+	Line int `json:"line,omitempty"`
 }
 
 // A partEvent is an event of a part of the subject.

@@ -22,12 +22,18 @@ import (
 // The tool never overwrites: a path that is taken is DUPLICATE_ID. raven_upsert creates or changes.
 type newIn struct {
 	tool.Vault
-	Type     string      `json:"type" complete:"type" jsonschema:"type of the object; the schema lists them"`
-	Title    string      `json:"title,omitempty" jsonschema:"its name, which sets the type's name field and the file name"`
-	Path     string      `json:"path,omitempty" size:"id" jsonschema:"its path, without .md; default: the type's folder and the title"`
-	Fields   tool.Fields `json:"fields,omitempty" complete:"type_field" of:"type" jsonschema:"values of the frontmatter" alias:"field"`
-	Content  string      `json:"content,omitempty" text:"true" jsonschema:"Markdown after the frontmatter; default: the template, otherwise a heading"`
-	Template string      `json:"template,omitempty" rare:"true" jsonschema:"id of a template of the schema"`
+	// type of the object; the schema lists them
+	Type string `json:"type" complete:"type"`
+	// its name, which sets the type's name field and the file name
+	Title string `json:"title,omitempty"`
+	// its path, without .md; default: the type's folder and the title
+	Path string `json:"path,omitempty" size:"id"`
+	// values of the frontmatter
+	Fields tool.Fields `json:"fields,omitempty" complete:"type_field" of:"type" alias:"field"`
+	// Markdown after the frontmatter; default: the template, otherwise a heading
+	Content string `json:"content,omitempty" text:"true"`
+	// id of a template of the schema
+	Template string `json:"template,omitempty" rare:"true"`
 	tool.Brief
 	tool.Mutation
 }

@@ -18,8 +18,10 @@ import (
 // An objectListIn is the input of raven_object_list. All its filters must match.
 type objectListIn struct {
 	tool.Vault
-	Type  string      `json:"type,omitempty" complete:"type" jsonschema:"only objects of this type; section lists headings"`
-	Field tool.Fields `json:"field,omitempty" complete:"type_field" of:"type" jsonschema:"only objects with these values: name=value, or an object; a list matches by element"`
+	// only objects of this type; section lists headings
+	Type string `json:"type,omitempty" complete:"type"`
+	// only objects with these values: name=value, or an object; a list matches by element
+	Field tool.Fields `json:"field,omitempty" complete:"type_field" of:"type"`
 	timeFilters
 	detail
 	tool.AsOf

@@ -31,8 +31,9 @@ type answer interface {
 // Action is empty.
 type did struct {
 	tool.Aside `json:"-"`
-	Action     string `json:"action,omitempty" jsonschema:"created, updated, deleted or unchanged"`
-	ID         string `json:"id,omitempty"`
+	// created, updated, deleted or unchanged
+	Action string `json:"action,omitempty"`
+	ID     string `json:"id,omitempty"`
 }
 
 // result implements answer.
@@ -42,7 +43,8 @@ func (d *did) result() *did { return d }
 type assigned struct {
 	UpdatedFields []string       `json:"updated_fields,omitzero"`
 	NewValues     map[string]any `json:"new_values,omitzero"`
-	MissingFields []string       `json:"missing_fields,omitempty" jsonschema:"fields of unset that did not exist"`
+	// fields of unset that did not exist
+	MissingFields []string `json:"missing_fields,omitempty"`
 }
 
 // A plan is the answer of a dry run. C describes an object or trait that would be created.
@@ -87,7 +89,8 @@ type objectOut struct {
 	Content   string       `json:"content,omitempty"`
 	Object    *object      `json:"object,omitempty"`
 	Erased    *erasedParts `json:"erased,omitempty"`
-	Job       *job.Brief   `json:"job,omitempty" jsonschema:"the job that erases; the only member until something is erased"`
+	// the job that erases; the only member until something is erased
+	Job *job.Brief `json:"job,omitempty"`
 	plan[wouldCreate]
 
 	was *object // the object before an update

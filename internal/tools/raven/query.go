@@ -18,10 +18,14 @@ import (
 type queryIn struct {
 	tool.Vault
 	queryRequest
-	List      bool     `json:"list,omitempty" rare:"true" jsonschema:"list the saved queries instead"`
-	Sort      []string `json:"sort,omitempty" jsonschema:"fields, the largest first with -: -.due"`
-	IDs       bool     `json:"ids,omitempty" jsonschema:"return only ids"`
-	CountOnly bool     `json:"count_only,omitempty" jsonschema:"return only the number"`
+	// list the saved queries instead
+	List bool `json:"list,omitempty" rare:"true"`
+	// fields, the largest first with -: -.due
+	Sort []string `json:"sort,omitempty"`
+	// return only ids
+	IDs bool `json:"ids,omitempty"`
+	// return only the number
+	CountOnly bool `json:"count_only,omitempty"`
 	detail
 	tool.AsOf
 	tool.Page
@@ -32,10 +36,14 @@ type queryIn struct {
 // Name also accepts the text of a query, and Query the name of a saved one, because callers confuse
 // the two; see read.
 type queryRequest struct {
-	Name   string         `json:"name,omitempty" complete:"query" size:"query" alias:"query_name,query_string" jsonschema:"a saved query, or the text of a query"`
-	Query  string         `json:"query,omitempty" size:"query" jsonschema:"type:project .status==active contains(trait:due .value<=today)"`
-	Filter tool.Structure `json:"filter,omitempty" jsonschema:"the query as JSON: {\"type\":\"project\",\"where\":{\"fields\":{\"status\":\"active\"}}}"`
-	Inputs tool.Inputs    `json:"inputs,omitempty" rare:"true" jsonschema:"values for the arguments of a saved query"`
+	// a saved query, or the text of a query
+	Name string `json:"name,omitempty" complete:"query" size:"query" alias:"query_name,query_string"`
+	// type:project .status==active contains(trait:due .value<=today)
+	Query string `json:"query,omitempty" size:"query"`
+	// the query as JSON: {"type":"project","where":{"fields":{"status":"active"}}}
+	Filter tool.Structure `json:"filter,omitempty"`
+	// values for the arguments of a saved query
+	Inputs tool.Inputs `json:"inputs,omitempty" rare:"true"`
 }
 
 // A queryOut contains the results of a query, only their ids, only their number, or the saved
@@ -44,10 +52,14 @@ type queryRequest struct {
 // Exactly one of the four embedded parts is set.
 type queryOut struct {
 	tool.Aside `json:"-"`
-	QueryName  string `json:"query_name,omitempty" jsonschema:"the saved query"`
-	QueryKind  string `json:"query_kind,omitempty" jsonschema:"type, trait, section, link or mixed"`
-	Type       string `json:"type,omitempty" jsonschema:"the type of the objects, if it is the same for all"`
-	Trait      string `json:"trait,omitempty" jsonschema:"the type of the traits, if it is the same for all"`
+	// the saved query
+	QueryName string `json:"query_name,omitempty"`
+	// type, trait, section, link or mixed
+	QueryKind string `json:"query_kind,omitempty"`
+	// the type of the objects, if it is the same for all
+	Type string `json:"type,omitempty"`
+	// the type of the traits, if it is the same for all
+	Trait string `json:"trait,omitempty"`
 	*QueryItems
 	*QueryIDs
 	*QueryTotal
@@ -56,12 +68,14 @@ type queryOut struct {
 
 // QueryItems is the part of the answer with the results of a query.
 type QueryItems struct {
-	Items []tool.Object `json:"items" jsonschema:"objects, traits, sections, links; in mixed each has its kind"`
+	// objects, traits, sections, links; in mixed each has its kind
+	Items []tool.Object `json:"items"`
 }
 
 // QueryIDs is the part of the answer with only the ids of the results.
 type QueryIDs struct {
-	IDs []string `json:"ids" jsonschema:"for a link, the id of the object that contains it"`
+	// for a link, the id of the object that contains it
+	IDs []string `json:"ids"`
 }
 
 // QueryTotal is the part of the answer with only the number of results.

@@ -14,7 +14,8 @@ import (
 // A queryRemoveIn is the input of raven_query_remove.
 type queryRemoveIn struct {
 	tool.Vault
-	Name string `json:"name" complete:"query" jsonschema:"a saved query"`
+	// a saved query
+	Name string `json:"name" complete:"query"`
 	tool.Mutation
 }
 

@@ -25,23 +25,34 @@ import (
 // when the query runs.
 type querySaveIn struct {
 	tool.Vault
-	Name        string      `json:"name" max:"64" jsonschema:"letters, digits, _ and -"`
-	Query       string      `json:"query,omitempty" size:"query" jsonschema:"the text of a query; {{args.name}} stands for an input"`
-	Args        []string    `json:"args,omitempty" jsonschema:"the arguments in order; default: in the order of the text"`
-	Types       []string    `json:"types,omitempty" complete:"type" jsonschema:"in place of query: objects of these types"`
-	Traits      []string    `json:"traits,omitempty" complete:"trait" jsonschema:"and these traits"`
-	Filters     tool.Fields `json:"filters,omitempty" jsonschema:"trait=value,value: only these values of a trait"`
-	Tags        []string    `json:"tags,omitempty" complete:"tag" jsonschema:"and the notes with all of these tags"`
-	Description string      `json:"description,omitempty" size:"query" jsonschema:"its purpose"`
+	// letters, digits, _ and -
+	Name string `json:"name" max:"64"`
+	// the text of a query; {{args.name}} stands for an input
+	Query string `json:"query,omitempty" size:"query"`
+	// the arguments in order; default: in the order of the text
+	Args []string `json:"args,omitempty"`
+	// in place of query: objects of these types
+	Types []string `json:"types,omitempty" complete:"type"`
+	// and these traits
+	Traits []string `json:"traits,omitempty" complete:"trait"`
+	// trait=value,value: only these values of a trait
+	Filters tool.Fields `json:"filters,omitempty"`
+	// and the notes with all of these tags
+	Tags []string `json:"tags,omitempty" complete:"tag"`
+	// its purpose
+	Description string `json:"description,omitempty" size:"query"`
 	tool.Mutation
 }
 
 // A querySaveOut is the output of the tools that change saved queries.
 type querySaveOut struct {
-	tool.Aside  `json:"-"`
-	Action      string                `json:"action,omitempty" jsonschema:"created, updated, deleted or unchanged"`
-	Name        string                `json:"name,omitempty" jsonschema:"for a removed query"`
-	Query       *queryInfo            `json:"query,omitempty" jsonschema:"as it is saved"`
+	tool.Aside `json:"-"`
+	// created, updated, deleted or unchanged
+	Action string `json:"action,omitempty"`
+	// for a removed query
+	Name string `json:"name,omitempty"`
+	// as it is saved
+	Query       *queryInfo            `json:"query,omitempty"`
 	DryRun      bool                  `json:"dry_run,omitempty"`
 	WouldModify []mutation.FileChange `json:"would_modify_files,omitempty"`
 	SideEffects []string              `json:"side_effects,omitzero"`

@@ -18,11 +18,15 @@ import (
 // Lines selects lines of the whole file, also if Path names a section.
 type readIn struct {
 	tool.Vault
-	Path  string `json:"path" complete:"path" jsonschema:"people/freya.md, with or without .md, or people/freya#tasks" alias:"reference,id"`
-	Lines string `json:"lines,omitempty" jsonschema:"only these lines: 10-25, 7, 10-"`
+	// people/freya.md, with or without .md, or people/freya#tasks
+	Path string `json:"path" complete:"path" alias:"reference,id"`
+	// only these lines: 10-25, 7, 10-
+	Lines string `json:"lines,omitempty"`
 
-	References bool `json:"references,omitempty" rare:"true" jsonschema:"include the references in it"`
-	Backlinks  bool `json:"backlinks,omitempty" rare:"true" jsonschema:"include the references to it"`
+	// include the references in it
+	References bool `json:"references,omitempty" rare:"true"`
+	// include the references to it
+	Backlinks bool `json:"backlinks,omitempty" rare:"true"`
 	tool.AsOf
 }
 
@@ -32,16 +36,18 @@ type readOut struct {
 	tool.Aside `json:"-"`
 	Path       string `json:"path"`
 	Content    string `json:"content"`
-	LineCount  int    `json:"line_count" jsonschema:"of the whole file"`
-	LineStart  int    `json:"line_start,omitempty"`
-	LineEnd    int    `json:"line_end,omitempty"`
+	// of the whole file
+	LineCount int `json:"line_count"`
+	LineStart int `json:"line_start,omitempty"`
+	LineEnd   int `json:"line_end,omitempty"`
 	*LineReferences
 	*LineBacklinks
 }
 
 // LineReferences is the part of the answer with the references in the note or section.
 type LineReferences struct {
-	References      []lineReference `json:"references" jsonschema:"the first 200"`
+	// the first 200
+	References      []lineReference `json:"references"`
 	ReferencesTotal int             `json:"references_total"`
 }
 
@@ -53,7 +59,8 @@ type lineReference struct {
 
 // LineBacklinks is the part of the answer with the references to the note or section.
 type LineBacklinks struct {
-	Backlinks      []backlink `json:"backlinks" jsonschema:"the first 200"`
+	// the first 200
+	Backlinks      []backlink `json:"backlinks"`
 	BacklinksTotal int        `json:"backlinks_total"`
 }
 

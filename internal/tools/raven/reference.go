@@ -16,22 +16,28 @@ import (
 // TargetRaw is the target as written, without brackets and display text. At depth 2 Leading is set,
 // also if there is no target.
 type reference struct {
-	TargetRaw   string   `json:"target_raw"`
-	Kind        string   `json:"kind" jsonschema:"link: [[target]]; embed: ![[target]]; markdown: [text](target.md); field: a value without brackets; file: names a file that is not a note"`
-	TargetID    *string  `json:"target_id"`
-	TargetType  *string  `json:"target_type"`
-	TargetName  *string  `json:"target_name"`
-	DisplayText *string  `json:"display_text"`
-	Matches     []string `json:"matches,omitempty" jsonschema:"the candidates, where it is ambiguous; at most 20"`
-	Missing     bool     `json:"fragment_missing,omitempty" jsonschema:"the target has no heading or block with the name after #"`
-	TargetLine  int      `json:"target_line,omitempty" jsonschema:"the line of the block with the id after #^"`
+	TargetRaw string `json:"target_raw"`
+	// link: [[target]]; embed: ![[target]]; markdown: [text](target.md); field: a value without
+	// brackets; file: names a file that is not a note
+	Kind        string  `json:"kind"`
+	TargetID    *string `json:"target_id"`
+	TargetType  *string `json:"target_type"`
+	TargetName  *string `json:"target_name"`
+	DisplayText *string `json:"display_text"`
+	// the candidates, where it is ambiguous; at most 20
+	Matches []string `json:"matches,omitempty"`
+	// the target has no heading or block with the name after #
+	Missing bool `json:"fragment_missing,omitempty"`
+	// the line of the block with the id after #^
+	TargetLine int `json:"target_line,omitempty"`
 	*Leading
 }
 
 // Leading contains the fields of the target, which only depth 2 shows.
 type Leading struct {
 	TargetFields map[string]any `json:"target_fields"`
-	TargetCut    []string       `json:"target_cut_fields,omitempty" jsonschema:"fields whose value is cut; the first 20"`
+	// fields whose value is cut; the first 20
+	TargetCut []string `json:"target_cut_fields,omitempty"`
 }
 
 // maxRefs is the maximum number of references of one object or trait in an answer.

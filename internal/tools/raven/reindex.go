@@ -27,8 +27,11 @@ import (
 // that the call would ingest and does not rebuild the index.
 type reindexIn struct {
 	tool.Vault
-	Full    bool   `json:"full,omitempty" jsonschema:"also verify every text in the log against the hash chain, as a job"`
-	Pending string `json:"pending,omitempty" enum:"accept,discard" jsonschema:"decision on the batch that needs confirmation: accept applies it, discard writes the files as the vault has them"`
+	// also verify every text in the log against the hash chain, as a job
+	Full bool `json:"full,omitempty"`
+	// decision on the batch that needs confirmation: accept applies it, discard writes the files as
+	// the vault has them
+	Pending string `json:"pending,omitempty" enum:"accept,discard"`
 	tool.Mutation
 }
 
@@ -37,7 +40,8 @@ type reindexOut struct {
 	tool.Aside `json:"-"`
 	*Reindexed // nil: the job is still running
 
-	Job *job.Brief `json:"job,omitempty" jsonschema:"job of a full reindex; the only member while it runs"`
+	// job of a full reindex; the only member while it runs
+	Job *job.Brief `json:"job,omitempty"`
 }
 
 // A Reindexed is the result of a reindex.
@@ -45,26 +49,36 @@ type reindexOut struct {
 // The counts from Indexed to References describe the vault after the call; the others describe what
 // the call found and did.
 type Reindexed struct {
-	DryRun bool `json:"dry_run,omitempty" jsonschema:"nothing was written; the counts are those of the call without dry_run"`
+	// nothing was written; the counts are those of the call without dry_run
+	DryRun bool `json:"dry_run,omitempty"`
 
-	Indexed    int `json:"files_indexed" jsonschema:"notes in the vault"`
-	Deleted    int `json:"files_deleted" jsonschema:"deleted files, which were removed from the vault"`
+	// notes in the vault
+	Indexed int `json:"files_indexed"`
+	// deleted files, which were removed from the vault
+	Deleted    int `json:"files_deleted"`
 	Objects    int `json:"objects"`
 	Traits     int `json:"traits"`
 	References int `json:"references"`
-	Discovered int `json:"discovered" jsonschema:"objects, traits and other files that are new"`
+	// objects, traits and other files that are new
+	Discovered int `json:"discovered"`
 	Removed    int `json:"removed"`
 	Modified   int `json:"modified"`
 
-	Created   int `json:"files_created"`
-	Changed   int `json:"files_changed"`
-	Moved     int `json:"files_moved"`
-	Restored  int `json:"files_restored" jsonschema:"files that were restored from the vault"`
-	Conflicts int `json:"conflicts" jsonschema:"conflict copies that were created"`
+	Created int `json:"files_created"`
+	Changed int `json:"files_changed"`
+	Moved   int `json:"files_moved"`
+	// files that were restored from the vault
+	Restored int `json:"files_restored"`
+	// conflict copies that were created
+	Conflicts int `json:"conflicts"`
 
-	Held    *heldBatch     `json:"held,omitempty" jsonschema:"a batch that needs confirmation, because it removes or reverts many notes"`
-	Errors  []reindexError `json:"errors" jsonschema:"notes that do not parse or have too many elements to be indexed, and files that cannot be synced"`
-	Omitted int            `json:"errors_omitted,omitempty" jsonschema:"errors of a full reindex beyond the first 200"`
+	// a batch that needs confirmation, because it removes or reverts many notes
+	Held *heldBatch `json:"held,omitempty"`
+	// notes that do not parse or have too many elements to be indexed, and files that cannot be
+	// synced
+	Errors []reindexError `json:"errors"`
+	// errors of a full reindex beyond the first 200
+	Omitted int `json:"errors_omitted,omitempty"`
 }
 
 // A reindexError is a file with a problem.

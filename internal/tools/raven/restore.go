@@ -22,8 +22,10 @@ import (
 // in the trash with that id.
 type restoreIn struct {
 	tool.Vault
-	ID      string `json:"id" size:"id" jsonschema:"its former id, or its path in the trash"`
-	Confirm bool   `json:"confirm,omitempty" jsonschema:"restore it; without, the answer is a preview"`
+	// its former id, or its path in the trash
+	ID string `json:"id" size:"id"`
+	// restore it; without, the answer is a preview
+	Confirm bool `json:"confirm,omitempty"`
 	tool.Brief
 	tool.Mutation
 }
@@ -31,10 +33,13 @@ type restoreIn struct {
 // A restoreOut is the output of raven_restore.
 type restoreOut struct {
 	objectOut
-	Preview     bool   `json:"preview,omitempty" jsonschema:"nothing was written: repeat the call with confirm"`
-	Kind        string `json:"kind,omitempty" jsonschema:"note or section"`
+	// nothing was written: repeat the call with confirm
+	Preview bool `json:"preview,omitempty"`
+	// note or section
+	Kind        string `json:"kind,omitempty"`
 	RestorePath string `json:"restore_path,omitempty"`
-	From        string `json:"restored_from,omitempty" jsonschema:"its former path in the trash"`
+	// its former path in the trash
+	From string `json:"restored_from,omitempty"`
 }
 
 // restore returns the tool raven_restore, which restores a note or section from the trash.

@@ -24,27 +24,43 @@ import (
 // Kind is one of kindType, kindTrait and kindField. The name of a field is unique only within its
 // type.
 type thingIn struct {
-	Kind string `json:"kind" enum:"type,trait,field" jsonschema:"what it is"`
-	Type string `json:"type,omitempty" complete:"type" jsonschema:"for a field: its type of object"`
-	Name string `json:"name" complete:"field" of:"type" size:"name" jsonschema:"letters, digits, _ and -"`
+	// what it is
+	Kind string `json:"kind" enum:"type,trait,field"`
+	// for a field: its type of object
+	Type string `json:"type,omitempty" complete:"type"`
+	// letters, digits, _ and -
+	Name string `json:"name" complete:"field" of:"type" size:"name"`
 }
 
 // A definitionIn contains the properties of a type, trait or field.
 //
 // Which properties apply depends on the kind; see argumentsOf.
 type definitionIn struct {
-	ValueType   string         `json:"value_type,omitempty" jsonschema:"for a field or trait: string, number, bool, date, datetime, enum, ref or url, or a list such as string[]"`
-	DefaultPath string         `json:"default_path,omitempty" jsonschema:"for a type: the folder of new objects"`
-	NameField   string         `json:"name_field,omitempty" jsonschema:"for a type: the field with the name of an object"`
-	Description string         `json:"description,omitempty" size:"query" jsonschema:"its purpose"`
-	Fields      tool.Structure `json:"fields,omitempty" jsonschema:"for a type: by name, each a value type or an object as in raven_schema_type"`
-	Traits      tool.JSON      `json:"traits,omitempty" jsonschema:"for a type: a list of traits, or by name {required, default}"`
-	Values      []string       `json:"values,omitempty" jsonschema:"for an enum; commas separate values"`
-	Default     tool.JSON      `json:"default,omitempty" jsonschema:"for a field or trait: the default value"`
-	Required    *bool          `json:"required,omitempty" jsonschema:"for a field: every object must have it"`
-	Target      string         `json:"target,omitempty" complete:"type" jsonschema:"for a ref: the type of its target"`
-	Min         *float64       `json:"min,omitempty" jsonschema:"of a number"`
-	Max         *float64       `json:"max,omitempty" jsonschema:"of a number"`
+	// for a field or trait: string, number, bool, date, datetime, enum, ref or url, or a list such
+	// as string[]
+	ValueType string `json:"value_type,omitempty"`
+	// for a type: the folder of new objects
+	DefaultPath string `json:"default_path,omitempty"`
+	// for a type: the field with the name of an object
+	NameField string `json:"name_field,omitempty"`
+	// its purpose
+	Description string `json:"description,omitempty" size:"query"`
+	// for a type: by name, each a value type or an object as in raven_schema_type
+	Fields tool.Structure `json:"fields,omitempty"`
+	// for a type: a list of traits, or by name {required, default}
+	Traits tool.JSON `json:"traits,omitempty"`
+	// for an enum; commas separate values
+	Values []string `json:"values,omitempty"`
+	// for a field or trait: the default value
+	Default tool.JSON `json:"default,omitempty"`
+	// for a field: every object must have it
+	Required *bool `json:"required,omitempty"`
+	// for a ref: the type of its target
+	Target string `json:"target,omitempty" complete:"type"`
+	// of a number
+	Min *float64 `json:"min,omitempty"`
+	// of a number
+	Max *float64 `json:"max,omitempty"`
 }
 
 // A schemaAddIn is the input of raven_schema_add.
@@ -61,9 +77,12 @@ type schemaUpdateIn struct {
 	tool.Vault
 	thingIn
 	definitionIn
-	Unset        []string `json:"unset,omitempty" jsonschema:"properties to remove: default, description, target, ..."`
-	AddTraits    []string `json:"add_traits,omitempty" complete:"trait" jsonschema:"for a type: traits to add" alias:"add_trait"`
-	RemoveTraits []string `json:"remove_traits,omitempty" complete:"trait" jsonschema:"for a type: traits to remove" alias:"remove_trait"`
+	// properties to remove: default, description, target, ...
+	Unset []string `json:"unset,omitempty"`
+	// for a type: traits to add
+	AddTraits []string `json:"add_traits,omitempty" complete:"trait" alias:"add_trait"`
+	// for a type: traits to remove
+	RemoveTraits []string `json:"remove_traits,omitempty" complete:"trait" alias:"remove_trait"`
 	tool.Mutation
 }
 
@@ -71,7 +90,8 @@ type schemaUpdateIn struct {
 type schemaRemoveIn struct {
 	tool.Vault
 	thingIn
-	Force bool `json:"force,omitempty" jsonschema:"remove it even if it is in use"`
+	// remove it even if it is in use
+	Force bool `json:"force,omitempty"`
 	tool.Mutation
 }
 
@@ -80,16 +100,22 @@ type schemaRemoveIn struct {
 // Changes can name other definitions than that of the call, if the removal of a type, trait or
 // field affects them.
 type schemaEditOut struct {
-	tool.Aside  `json:"-"`
-	Action      string                `json:"action,omitempty" jsonschema:"created, updated, deleted or unchanged"`
-	Kind        string                `json:"kind" jsonschema:"type, trait or field"`
-	Type        string                `json:"type,omitempty" jsonschema:"for a field: its type of object"`
-	Name        string                `json:"name"`
-	Definition  any                   `json:"definition,omitempty" jsonschema:"the current definition, or the removed one"`
-	Changes     map[string]oldNew     `json:"changes,omitzero" jsonschema:"by definition, such as types.person.fields.email: the old and the new value"`
+	tool.Aside `json:"-"`
+	// created, updated, deleted or unchanged
+	Action string `json:"action,omitempty"`
+	// type, trait or field
+	Kind string `json:"kind"`
+	// for a field: its type of object
+	Type string `json:"type,omitempty"`
+	Name string `json:"name"`
+	// the current definition, or the removed one
+	Definition any `json:"definition,omitempty"`
+	// by definition, such as types.person.fields.email: the old and the new value
+	Changes     map[string]oldNew     `json:"changes,omitzero"`
 	DryRun      bool                  `json:"dry_run,omitempty"`
 	WouldModify []mutation.FileChange `json:"would_modify_files,omitempty"`
-	SideEffects []string              `json:"side_effects,omitzero" jsonschema:"effects on the notes of the vault"`
+	// effects on the notes of the vault
+	SideEffects []string `json:"side_effects,omitzero"`
 }
 
 // schemaAdd returns the tool raven_schema_add, which adds a type, trait or field to schema.yaml.

@@ -123,7 +123,8 @@ func objectImpact(
 	}
 	for _, f := range required {
 		if _, has := o.Field(f.Name); !has {
-			place(fault.New(fault.MissingRequired, "%s has no %s", o.ID(), f.Name).With("field", f.Name), o.Location().Line)
+			missing := fault.New(fault.MissingRequired, "%s has no %s", o.ID(), f.Name).With("field", f.Name)
+			place(missing, o.Location().Line)
 		}
 	}
 	for _, field := range o.Fields() {

@@ -48,7 +48,8 @@ func (f tools) schemaTraits() *tool.Tool {
 // A schemaTraitIn is the input of raven_schema_trait.
 type schemaTraitIn struct {
 	tool.Vault
-	Name string `json:"name" complete:"trait" jsonschema:"name of the trait"`
+	// name of the trait
+	Name string `json:"name" complete:"trait"`
 	tool.AsOf
 }
 

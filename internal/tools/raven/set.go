@@ -23,9 +23,12 @@ import (
 // A value is a text as a person types it, or a typed JSON value; the type of the field reads both.
 type setIn struct {
 	tool.Vault
-	ID    string      `json:"id,omitempty" complete:"id" jsonschema:"people/freya" alias:"object_id,reference,trait_id"`
-	Set   tool.Fields `json:"set,omitempty" complete:"field" of:"id" jsonschema:"fields and their new values" alias:"fields"`
-	Unset []string    `json:"unset,omitempty" jsonschema:"names of fields to remove"`
+	// people/freya
+	ID string `json:"id,omitempty" complete:"id" alias:"object_id,reference,trait_id"`
+	// fields and their new values
+	Set tool.Fields `json:"set,omitempty" complete:"field" of:"id" alias:"fields"`
+	// names of fields to remove
+	Unset []string `json:"unset,omitempty"`
 	bulkIn
 	tool.Brief
 	tool.Mutation
@@ -61,8 +64,10 @@ func (in setIn) validate() error {
 // An unsetIn is the input of raven_unset. Exactly one of ID, Query and Filter is given.
 type unsetIn struct {
 	tool.Vault
-	ID    string   `json:"id,omitempty" complete:"id" jsonschema:"people/freya" alias:"object_id,reference"`
-	Unset []string `json:"unset" jsonschema:"names of fields to remove" alias:"fields"`
+	// people/freya
+	ID string `json:"id,omitempty" complete:"id" alias:"object_id,reference"`
+	// names of fields to remove
+	Unset []string `json:"unset" alias:"fields"`
 	bulkIn
 	tool.Brief
 	tool.Mutation

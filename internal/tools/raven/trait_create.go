@@ -24,11 +24,17 @@ import (
 // ParentID also accepts a day, whose daily note is created if it does not exist.
 type traitCreateIn struct {
 	tool.Vault
-	TraitType   string      `json:"trait_type" complete:"trait" jsonschema:"trait: due, priority, status or another of the schema"`
-	Value       string      `json:"value,omitempty" size:"query" jsonschema:"its value: a date or tomorrow for due, high for priority; optional if the schema has a default"`
-	ParentID    string      `json:"parent_id" complete:"id" jsonschema:"object or section to which it is added: daily/2026-03-02#standup, or a day such as today"`
-	Content     string      `json:"content" text:"true" jsonschema:"the text that the trait is about; one line"`
-	OtherTraits tool.Fields `json:"other_traits,omitempty" jsonschema:"more traits of the line, with their values: {\"assignee\": \"people/freya\"}"`
+	// trait: due, priority, status or another of the schema
+	TraitType string `json:"trait_type" complete:"trait"`
+	// its value: a date or tomorrow for due, high for priority; optional if the schema has a
+	// default
+	Value string `json:"value,omitempty" size:"query"`
+	// object or section to which it is added: daily/2026-03-02#standup, or a day such as today
+	ParentID string `json:"parent_id" complete:"id"`
+	// the text that the trait is about; one line
+	Content string `json:"content" text:"true"`
+	// more traits of the line, with their values: {"assignee": "people/freya"}
+	OtherTraits tool.Fields `json:"other_traits,omitempty"`
 	tool.Brief
 	tool.Mutation
 }

@@ -17,7 +17,8 @@ import (
 // A traitDeleteIn is the input of raven_trait_delete.
 type traitDeleteIn struct {
 	tool.Vault
-	ID string `json:"id" size:"id" alias:"trait_id" jsonschema:"due-e2bae6c0"`
+	// due-e2bae6c0
+	ID string `json:"id" size:"id" alias:"trait_id"`
 	tool.Brief
 	tool.Mutation
 }

@@ -19,11 +19,16 @@ import (
 // On the command line Done is false by default, and the flag --all selects both.
 type traitListIn struct {
 	tool.Vault
-	TraitType  string `json:"trait_type" complete:"trait" jsonschema:"due, priority or another of the schema; task: checkboxes"`
-	Value      string `json:"value,omitempty" size:"query" jsonschema:"only this value; for dates also today, tomorrow, this-week, past"`
-	ParentType string `json:"parent_type,omitempty" rare:"true" complete:"type" jsonschema:"only in objects of this type: meeting, daily, project"`
-	Path       string `json:"path,omitempty" complete:"path" jsonschema:"only in this note or folder"`
-	Done       *bool  `json:"done,omitempty" absent:"both" jsonschema:"only done tasks, or only open ones"`
+	// due, priority or another of the schema; task: checkboxes
+	TraitType string `json:"trait_type" complete:"trait"`
+	// only this value; for dates also today, tomorrow, this-week, past
+	Value string `json:"value,omitempty" size:"query"`
+	// only in objects of this type: meeting, daily, project
+	ParentType string `json:"parent_type,omitempty" rare:"true" complete:"type"`
+	// only in this note or folder
+	Path string `json:"path,omitempty" complete:"path"`
+	// only done tasks, or only open ones
+	Done *bool `json:"done,omitempty" absent:"both"`
 	timeFilters
 	detail
 	tool.AsOf

@@ -17,7 +17,8 @@ type traitOut struct {
 	did
 	*TraitFacts
 	assigned
-	Trait *trait `json:"trait,omitempty" jsonschema:"the current state, or the last one of a deleted object"`
+	// the current state, or the last one of a deleted object
+	Trait *trait `json:"trait,omitempty"`
 	plan[wouldCreateTrait]
 
 	was *trait // the trait before an update
@@ -30,10 +31,11 @@ func (m *traitOut) Shorten() { m.Trait = nil }
 
 // TraitFacts contains the flat members about a new trait.
 type TraitFacts struct {
-	TraitType string   `json:"trait_type"`
-	Value     any      `json:"value"`
-	Content   string   `json:"content" jsonschema:"the text, without annotations"`
-	Parent    *typedID `json:"parent"`
+	TraitType string `json:"trait_type"`
+	Value     any    `json:"value"`
+	// the text, without annotations
+	Content string   `json:"content"`
+	Parent  *typedID `json:"parent"`
 }
 
 // A typedID is the id of an object, with its type.

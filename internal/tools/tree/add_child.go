@@ -20,18 +20,25 @@ import (
 // is a section.
 type addChildIn struct {
 	tool.Vault
-	ParentNodeID string      `json:"parentNodeId" complete:"id" size:"id" names:"target" alias:"parent_node_id,parentId" jsonschema:"address or uid of the parent of the new node"`
-	PayloadType  string      `json:"payloadType" complete:"type" size:"name" alias:"payload_type,type" jsonschema:"below a folder: folder, page or a type of the schema; below a note or a section: section or a type"`
-	PayloadProps tool.Fields `json:"payloadProps" complete:"type_field" of:"payloadType" alias:"payload_props,props" jsonschema:"title (required), fields, tags, body; for a section also content"`
-	FileName     string      `json:"fileName,omitempty" size:"id" alias:"file_name" jsonschema:"file name of a note or a folder, without .md; default: derived from the title"`
-	Position     *int        `json:"position,omitempty" minimum:"0" jsonschema:"place among the children of the parent, from 0; default: last"`
+	// address or uid of the parent of the new node
+	ParentNodeID string `json:"parentNodeId" complete:"id" size:"id" names:"target" alias:"parent_node_id,parentId"`
+	// below a folder: folder, page or a type of the schema; below a note or a section: section or a
+	// type
+	PayloadType string `json:"payloadType" complete:"type" size:"name" alias:"payload_type,type"`
+	// title (required), fields, tags, body; for a section also content
+	PayloadProps tool.Fields `json:"payloadProps" complete:"type_field" of:"payloadType" alias:"payload_props,props"`
+	// file name of a note or a folder, without .md; default: derived from the title
+	FileName string `json:"fileName,omitempty" size:"id" alias:"file_name"`
+	// place among the children of the parent, from 0; default: last
+	Position *int `json:"position,omitempty" minimum:"0"`
 	nodeMutation
 }
 
 // An addChildOut is the output of tree_add_child. In a dry run NodeID is the address that the node
 // would have.
 type addChildOut struct {
-	NodeID string `json:"nodeId" jsonschema:"of the new node"`
+	// of the new node
+	NodeID string `json:"nodeId"`
 	changeOut
 }
 

@@ -16,8 +16,10 @@ import (
 // A bookmarkIn is the input of tree_bookmark. Labels are unique for each agent.
 type bookmarkIn struct {
 	nodeArg
-	Label     string `json:"label" size:"name" names:"target" jsonschema:"a label of 1 to 128 printable characters"`
-	Overwrite bool   `json:"overwrite,omitempty" jsonschema:"allow a label that another node has"`
+	// a label of 1 to 128 printable characters
+	Label string `json:"label" size:"name" names:"target"`
+	// allow a label that another node has
+	Overwrite bool `json:"overwrite,omitempty"`
 	sessionMutation
 }
 
@@ -101,7 +103,8 @@ type bookmarked struct {
 	NodeID    string    `json:"nodeId"`
 	Name      string    `json:"name"`
 	CreatedAt time.Time `json:"createdAt"`
-	Stale     bool      `json:"stale,omitempty" jsonschema:"the node no longer exists; nodeId and name are the last known ones"`
+	// the node no longer exists; nodeId and name are the last known ones
+	Stale bool `json:"stale,omitempty"`
 }
 
 // A listBookmarksOut is the output of tree_list_bookmarks, which has no pages because their number
@@ -148,7 +151,8 @@ func (r *treeView) bookmarked(b kept.Bookmark) bookmarked {
 // A removeBookmarkIn is the input of tree_remove_bookmark.
 type removeBookmarkIn struct {
 	tool.Vault
-	Label string `json:"label" size:"name" names:"target" jsonschema:"of the bookmark"`
+	// of the bookmark
+	Label string `json:"label" size:"name" names:"target"`
 	sessionMutation
 }
 

@@ -24,18 +24,25 @@ const (
 // that fit: sections go below notes and sections, notes and folders below folders.
 type copySubtreeIn struct {
 	tool.Vault
-	SourceID       string `json:"sourceId" complete:"id" size:"id" names:"target" alias:"source_id,nodeId" jsonschema:"address or uid of the node to copy with its descendants"`
-	TargetParentID string `json:"targetParentId" complete:"id" size:"id" alias:"target_parent_id,parentId" jsonschema:"address or uid of the parent of the copy, which is its last child"`
-	Mode           string `json:"mode,omitempty" enum:"duplicate,reference" default:"duplicate" jsonschema:"duplicate copies the text; reference creates a node that represents the source"`
+	// address or uid of the node to copy with its descendants
+	SourceID string `json:"sourceId" complete:"id" size:"id" names:"target" alias:"source_id,nodeId"`
+	// address or uid of the parent of the copy, which is its last child
+	TargetParentID string `json:"targetParentId" complete:"id" size:"id" alias:"target_parent_id,parentId"`
+	// duplicate copies the text; reference creates a node that represents the source
+	Mode string `json:"mode,omitempty" enum:"duplicate,reference" default:"duplicate"`
 	nodeMutation
 }
 
 // A copySubtreeOut is the output of tree_copy_subtree.
 type copySubtreeOut struct {
-	NodeID            string          `json:"nodeId" jsonschema:"of the copy"`
-	Created           []string        `json:"created" jsonschema:"addresses of all new nodes, in the order of the tree"`
-	Reference         *tree.Reference `json:"reference,omitempty" jsonschema:"mode reference: the node that the copy represents"`
-	FootnoteConflicts []string        `json:"footnoteConflicts,omitempty" jsonschema:"labels of link definitions and footnotes that have another definition in the note of the copy"`
+	// of the copy
+	NodeID string `json:"nodeId"`
+	// addresses of all new nodes, in the order of the tree
+	Created []string `json:"created"`
+	// mode reference: the node that the copy represents
+	Reference *tree.Reference `json:"reference,omitempty"`
+	// labels of link definitions and footnotes that have another definition in the note of the copy
+	FootnoteConflicts []string `json:"footnoteConflicts,omitempty"`
 	changeOut
 }
 

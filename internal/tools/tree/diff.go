@@ -17,8 +17,10 @@ import (
 // vault.
 type diffSubtreeIn struct {
 	tool.Vault
-	A string `json:"aId" complete:"id" size:"id" names:"target" alias:"a_id,a" jsonschema:"address or uid of the first node"`
-	B string `json:"bId" complete:"id" size:"id" names:"target" alias:"b_id,b" jsonschema:"address or uid of the second node"`
+	// address or uid of the first node
+	A string `json:"aId" complete:"id" size:"id" names:"target" alias:"a_id,a"`
+	// address or uid of the second node
+	B string `json:"bId" complete:"id" size:"id" names:"target" alias:"b_id,b"`
 	diffOptions
 	tool.AsOf
 }
@@ -28,11 +30,16 @@ type diffSubtreeIn struct {
 // Pointers have defaults that the tool model fills in, so they are never nil when a call is
 // handled.
 type diffOptions struct {
-	IncludePayloads *bool `json:"includePayloads,omitempty" default:"true" alias:"include_payloads" jsonschema:"compare fields, titles and texts"`
-	IncludeShape    *bool `json:"includeStructure,omitempty" default:"true" alias:"include_structure" jsonschema:"compare the structure"`
-	IncludeMetadata *bool `json:"includeMetadata,omitempty" default:"true" alias:"include_metadata" jsonschema:"compare tags"`
-	IncludeBody     bool  `json:"includeBody,omitempty" alias:"include_body" jsonschema:"include unified diffs of texts"`
-	MaxDepth        *int  `json:"maxDepth,omitempty" min:"0" alias:"max_depth" absent:"all levels" jsonschema:"levels below the nodes"`
+	// compare fields, titles and texts
+	IncludePayloads *bool `json:"includePayloads,omitempty" default:"true" alias:"include_payloads"`
+	// compare the structure
+	IncludeShape *bool `json:"includeStructure,omitempty" default:"true" alias:"include_structure"`
+	// compare tags
+	IncludeMetadata *bool `json:"includeMetadata,omitempty" default:"true" alias:"include_metadata"`
+	// include unified diffs of texts
+	IncludeBody bool `json:"includeBody,omitempty" alias:"include_body"`
+	// levels below the nodes
+	MaxDepth *int `json:"maxDepth,omitempty" min:"0" alias:"max_depth" absent:"all levels"`
 }
 
 // A diffSubtreeOut is the output of the tools that compare subtrees.

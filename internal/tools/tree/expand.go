@@ -82,7 +82,8 @@ func (f tools) opening(s tool.Spec, next func(was bool) bool) *tool.Tool {
 // A rooting is the part of an input that names the root of a subtree.
 type rooting struct {
 	tool.Vault
-	RootNodeID string `json:"rootNodeId" complete:"id" size:"id" names:"target" alias:"root_node_id,rootId" jsonschema:"address or uid of the top node; / is the whole vault"`
+	// address or uid of the top node; / is the whole vault
+	RootNodeID string `json:"rootNodeId" complete:"id" size:"id" names:"target" alias:"root_node_id,rootId"`
 }
 
 // An expandAllIn is the input of tree_expand_all and tree_collapse_all.
@@ -93,8 +94,9 @@ type expandAllIn struct {
 
 // An expandAllOut is the output of the tools that expand or collapse a subtree.
 type expandAllOut struct {
-	NodeID   string `json:"nodeId"`
-	Affected int    `json:"affected" jsonschema:"affected nodes: the node and its descendants"`
+	NodeID string `json:"nodeId"`
+	// affected nodes: the node and its descendants
+	Affected int `json:"affected"`
 	versionOut
 }
 
@@ -129,8 +131,10 @@ func (f tools) openingAll(s tool.Spec, expanded bool) *tool.Tool {
 // A setExpansionIn is the input of tree_set_expansion_recursive.
 type setExpansionIn struct {
 	nodeArg
-	Expanded bool `json:"expanded" jsonschema:"true expands, false collapses"`
-	MaxDepth *int `json:"maxDepth,omitempty" min:"0" alias:"max_depth" absent:"all levels" jsonschema:"levels to expand or collapse, including the node; deeper nodes are collapsed"`
+	// true expands, false collapses
+	Expanded bool `json:"expanded"`
+	// levels to expand or collapse, including the node; deeper nodes are collapsed
+	MaxDepth *int `json:"maxDepth,omitempty" min:"0" alias:"max_depth" absent:"all levels"`
 	sessionMutation
 }
 

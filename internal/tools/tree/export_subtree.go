@@ -32,19 +32,24 @@ const (
 // An exportSubtreeIn is the input of tree_export_subtree.
 type exportSubtreeIn struct {
 	nodeArg
-	IncludeViewRoot bool   `json:"includeViewRoot,omitempty" alias:"include_view_root" jsonschema:"json: put the node in an object with rootNodeId and version"`
-	Format          string `json:"format,omitempty" enum:"json,markdown,csv,xml" default:"json" jsonschema:"json for import_merge; markdown, a ZIP archive of the files; csv, a row for each node; or xml"`
+	// json: put the node in an object with rootNodeId and version
+	IncludeViewRoot bool `json:"includeViewRoot,omitempty" alias:"include_view_root"`
+	// json for import_merge; markdown, a ZIP archive of the files; csv, a row for each node; or xml
+	Format string `json:"format,omitempty" enum:"json,markdown,csv,xml" default:"json"`
 	tool.AsOf
 }
 
 // An exportSubtreeOut is the output of tree_export_subtree. Exactly one of JSON, Text and Content
 // is set.
 type exportSubtreeOut struct {
-	Format    string      `json:"format"`
-	NodeCount int         `json:"nodeCount"`
-	JSON      tool.Object `json:"json,omitempty" jsonschema:"of the format json"`
-	Text      string      `json:"text,omitempty" jsonschema:"of the formats csv and xml"`
-	Content   string      `json:"content_base64,omitempty" jsonschema:"of the format markdown: a zip"`
+	Format    string `json:"format"`
+	NodeCount int    `json:"nodeCount"`
+	// of the format json
+	JSON tool.Object `json:"json,omitempty"`
+	// of the formats csv and xml
+	Text string `json:"text,omitempty"`
+	// of the format markdown: a zip
+	Content string `json:"content_base64,omitempty"`
 	versionOut
 }
 

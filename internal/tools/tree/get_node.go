@@ -16,7 +16,8 @@ import (
 // answer would have, for example whether a note ends with .md.
 type nodeArg struct {
 	tool.Vault
-	NodeID string `json:"nodeId" complete:"id" size:"id" names:"target" alias:"node_id,id" jsonschema:"address or uid: /, projects/, projects/website, projects/website#goals"`
+	// address or uid: /, projects/, projects/website, projects/website#goals
+	NodeID string `json:"nodeId" complete:"id" size:"id" names:"target" alias:"node_id,id"`
 }
 
 // A getNodeIn is the input of tree_get_node.
@@ -29,8 +30,9 @@ type getNodeIn struct {
 // A getNodeOut is the output of tree_get_node. Node contains the body, unless a list of properties
 // excludes it.
 type getNodeOut struct {
-	Node      *tree.Shape     `json:"node"`
-	Ancestors []tree.NodeName `json:"ancestors" jsonschema:"the vault first"`
+	Node *tree.Shape `json:"node"`
+	// the vault first
+	Ancestors []tree.NodeName `json:"ancestors"`
 	versionOut
 }
 

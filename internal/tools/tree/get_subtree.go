@@ -14,17 +14,20 @@ import (
 // others.
 type getSubtreeIn struct {
 	nodeArg
-	DepthLimit *int `json:"depthLimit,omitempty" min:"0" alias:"depth_limit" absent:"all levels" jsonschema:"levels below the node; 0 is the node alone"`
+	// levels below the node; 0 is the node alone
+	DepthLimit *int `json:"depthLimit,omitempty" min:"0" alias:"depth_limit" absent:"all levels"`
 	lists
 	page
+	// alternative to includedProperties and excludedProperties
 	Filters struct {
 		Included []string `json:"includedProperties,omitempty"`
 		Excluded []string `json:"excludedProperties,omitempty"`
-	} `json:"filters,omitzero" rare:"true" jsonschema:"alternative to includedProperties and excludedProperties"`
+	} `json:"filters,omitzero" rare:"true"`
+	// alternative to limit (as pageSize) and pageToken
 	Paging struct {
 		PageSize  *int   `json:"pageSize,omitempty"`
 		PageToken string `json:"pageToken,omitempty" size:"token"`
-	} `json:"paging,omitzero" rare:"true" jsonschema:"alternative to limit (as pageSize) and pageToken"`
+	} `json:"paging,omitzero" rare:"true"`
 	tool.AsOf
 }
 

@@ -13,10 +13,14 @@ import (
 // A getViewIn is the input of tree_get_view.
 type getViewIn struct {
 	tool.Vault
-	RootNodeID      string `json:"rootNodeId,omitempty" default:"/" complete:"id" size:"id" alias:"root_node_id,rootId" jsonschema:"address or uid of the top node"`
-	IncludeViewRoot bool   `json:"includeViewRoot,omitempty" alias:"include_view_root" jsonschema:"include the lists of properties and the default state"`
-	DefaultExpanded *bool  `json:"defaultExpanded,omitempty" alias:"default_expanded" absent:"as in the session, else true" jsonschema:"whether nodes without a state in the session are expanded"`
-	DepthLimit      *int   `json:"depthLimit,omitempty" min:"0" alias:"depth_limit" absent:"all levels that are expanded" jsonschema:"levels below the node; 0 is the node alone"`
+	// address or uid of the top node
+	RootNodeID string `json:"rootNodeId,omitempty" default:"/" complete:"id" size:"id" alias:"root_node_id,rootId"`
+	// include the lists of properties and the default state
+	IncludeViewRoot bool `json:"includeViewRoot,omitempty" alias:"include_view_root"`
+	// whether nodes without a state in the session are expanded
+	DefaultExpanded *bool `json:"defaultExpanded,omitempty" alias:"default_expanded" absent:"as in the session, else true"`
+	// levels below the node; 0 is the node alone
+	DepthLimit *int `json:"depthLimit,omitempty" min:"0" alias:"depth_limit" absent:"all levels that are expanded"`
 	lists
 	page
 	tool.AsOf
@@ -36,7 +40,9 @@ type wrapping struct {
 // asks for them.
 type getViewOut struct {
 	wrapping
-	View tool.Object `json:"view" jsonschema:"the top node: nodeId, payloadType, its fields, isExpanded, childrenCount, and children if it is expanded"`
+	// the top node: nodeId, payloadType, its fields, isExpanded, childrenCount, and children if it
+	// is expanded
+	View tool.Object `json:"view"`
 	pageOut
 }
 
@@ -200,12 +206,15 @@ func (v *viewBuilder) node(n *tree.Visit) *tree.ViewNode {
 // An exportViewIn is the input of tree_export_view.
 type exportViewIn struct {
 	rooting
-	IncludeViewRoot *bool `json:"includeViewRoot,omitempty" default:"true" alias:"include_view_root" jsonschema:"false: only the nodes, which cannot be imported"`
+	// false: only the nodes, which cannot be imported
+	IncludeViewRoot *bool `json:"includeViewRoot,omitempty" default:"true" alias:"include_view_root"`
 }
 
 // An exportViewOut is the output of tree_export_view.
 type exportViewOut struct {
-	View tool.Object `json:"viewJson" jsonschema:"for viewJson of import_view: rootNodeId, includedProperties, excludedProperties, defaultExpanded and view"`
+	// for viewJson of import_view: rootNodeId, includedProperties, excludedProperties,
+	// defaultExpanded and view
+	View tool.Object `json:"viewJson"`
 	versionOut
 }
 

@@ -27,28 +27,36 @@ const (
 // existing nodes; new nodes are created by each of them.
 type importMergeIn struct {
 	tool.Vault
-	JSON     tool.JSON `json:"json" jsonschema:"the json output of export_subtree, as an object or as text"`
-	Strategy string    `json:"strategy,omitempty" enum:"upsert,replace,skip" default:"upsert" jsonschema:"handling of existing nodes: upsert sets the members in the JSON; replace makes nodes equal to the JSON and removes children that are not in it; skip does not change them"`
-	MatchBy  string    `json:"matchBy,omitempty" enum:"nodeId,path" default:"nodeId" alias:"match_by" jsonschema:"nodeId: by uid, otherwise by address; path: by kind and names below the target"`
-	TargetID string    `json:"targetId,omitempty" default:"/" complete:"id" size:"id" names:"target" alias:"target_id" jsonschema:"the node below which nodes are matched and created"`
+	// the json output of export_subtree, as an object or as text
+	JSON tool.JSON `json:"json"`
+	// handling of existing nodes: upsert sets the members in the JSON; replace makes nodes equal to
+	// the JSON and removes children that are not in it; skip does not change them
+	Strategy string `json:"strategy,omitempty" enum:"upsert,replace,skip" default:"upsert"`
+	// nodeId: by uid, otherwise by address; path: by kind and names below the target
+	MatchBy string `json:"matchBy,omitempty" enum:"nodeId,path" default:"nodeId" alias:"match_by"`
+	// the node below which nodes are matched and created
+	TargetID string `json:"targetId,omitempty" default:"/" complete:"id" size:"id" names:"target" alias:"target_id"`
 	nodeMutation
 }
 
 // A mergedNode is the result for one node of the JSON, or for one that was removed.
 type mergedNode struct {
 	NodeID string `json:"nodeId"`
-	Status string `json:"status" jsonschema:"created, updated, replaced, skipped, unchanged or removed"`
+	// created, updated, replaced, skipped, unchanged or removed
+	Status string `json:"status"`
 }
 
 // An importMergeOut is the output of tree_import_merge. The counters are complete, the list is not.
 type importMergeOut struct {
-	Created   int          `json:"created"`
-	Updated   int          `json:"updated"`
-	Replaced  int          `json:"replaced"`
-	Skipped   int          `json:"skipped"`
-	Unchanged int          `json:"unchanged"`
-	Removed   int          `json:"removed" jsonschema:"nodes that are in the trash"`
-	Nodes     []mergedNode `json:"nodes" jsonschema:"the first 200, in the order of the JSON, removed ones last; unchanged nodes are not listed"`
+	Created   int `json:"created"`
+	Updated   int `json:"updated"`
+	Replaced  int `json:"replaced"`
+	Skipped   int `json:"skipped"`
+	Unchanged int `json:"unchanged"`
+	// nodes that are in the trash
+	Removed int `json:"removed"`
+	// the first 200, in the order of the JSON, removed ones last; unchanged nodes are not listed
+	Nodes []mergedNode `json:"nodes"`
 	changeOut
 }
 

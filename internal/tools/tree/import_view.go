@@ -17,17 +17,23 @@ import (
 // of another vault or of an earlier state, so nodes that it contains may not exist.
 type importViewIn struct {
 	tool.Vault
-	ViewJSON     tool.JSON         `json:"viewJson" alias:"view_json" jsonschema:"the output of export_view, as an object or as text"`
-	PayloadTypes map[string]string `json:"payloadTypes,omitempty" alias:"payload_types" jsonschema:"maps types in the JSON to types of the vault"`
-	RootLookup   string            `json:"rootLookupStrategy,omitempty" enum:"nodeId,path,current" default:"nodeId" alias:"root_lookup_strategy" jsonschema:"how the top node is found: by nodeId (address or uid), by path (names from the root, separated by /), or current (that of the view that was imported last, otherwise the root)"`
+	// the output of export_view, as an object or as text
+	ViewJSON tool.JSON `json:"viewJson" alias:"view_json"`
+	// maps types in the JSON to types of the vault
+	PayloadTypes map[string]string `json:"payloadTypes,omitempty" alias:"payload_types"`
+	// how the top node is found: by nodeId (address or uid), by path (names from the root,
+	// separated by /), or current (that of the view that was imported last, otherwise the root)
+	RootLookup string `json:"rootLookupStrategy,omitempty" enum:"nodeId,path,current" default:"nodeId" alias:"root_lookup_strategy"`
 	sessionMutation
 }
 
 // An importViewOut is the output of tree_import_view.
 type importViewOut struct {
-	RootNodeID string   `json:"rootNodeId"`
-	Restored   int      `json:"restored" jsonschema:"nodes whose state was set from the JSON"`
-	Ignored    []string `json:"ignored" jsonschema:"nodes of the JSON that are not in the vault, at most 100"`
+	RootNodeID string `json:"rootNodeId"`
+	// nodes whose state was set from the JSON
+	Restored int `json:"restored"`
+	// nodes of the JSON that are not in the vault, at most 100
+	Ignored []string `json:"ignored"`
 	versionOut
 }
 

@@ -17,15 +17,20 @@ import (
 // A moveNodeIn is the input of tree_move_node.
 type moveNodeIn struct {
 	nodeArg
-	NewParentID string `json:"newParentId" complete:"id" size:"id" alias:"new_parent_id,parentId" jsonschema:"address or uid of the new parent, of which it becomes the last child"`
-	Convert     bool   `json:"convert,omitempty" jsonschema:"convert a section that is moved into a folder to a note, and a note that is moved into a note to a section"`
+	// address or uid of the new parent, of which it becomes the last child
+	NewParentID string `json:"newParentId" complete:"id" size:"id" alias:"new_parent_id,parentId"`
+	// convert a section that is moved into a folder to a note, and a note that is moved into a note
+	// to a section
+	Convert bool `json:"convert,omitempty"`
 	nodeMutation
 }
 
 // A moveNodeOut is the output of tree_move_node.
 type moveNodeOut struct {
-	NodeID            string   `json:"nodeId" jsonschema:"current address of the node"`
-	FootnoteConflicts []string `json:"footnoteConflicts,omitempty" jsonschema:"labels of link definitions and footnotes that have another definition in the new note"`
+	// current address of the node
+	NodeID string `json:"nodeId"`
+	// labels of link definitions and footnotes that have another definition in the new note
+	FootnoteConflicts []string `json:"footnoteConflicts,omitempty"`
 	changeOut
 }
 

@@ -13,13 +13,15 @@ import (
 // A moveSiblingIn is the input of tree_move_before and tree_move_after.
 type moveSiblingIn struct {
 	nodeArg
-	SiblingID string `json:"siblingId" complete:"id" size:"id" alias:"sibling_id" jsonschema:"address or uid of a sibling"`
+	// address or uid of a sibling
+	SiblingID string `json:"siblingId" complete:"id" size:"id" alias:"sibling_id"`
 	nodeMutation
 }
 
 // A moveSiblingOut is their output.
 type moveSiblingOut struct {
-	NodeID string `json:"nodeId" jsonschema:"current address of the node"`
+	// current address of the node
+	NodeID string `json:"nodeId"`
 	changeOut
 }
 

@@ -21,16 +21,20 @@ const maxNamed = 1000
 // A removeNodeIn is the input of tree_remove_node.
 type removeNodeIn struct {
 	nodeArg
-	Recursive bool `json:"recursive,omitempty" jsonschema:"remove a folder with its contents"`
+	// remove a folder with its contents
+	Recursive bool `json:"recursive,omitempty"`
 	nodeMutation
 }
 
 // A removeNodeOut is the output of tree_remove_node.
 type removeNodeOut struct {
-	Removed      []string `json:"removed" jsonschema:"addresses of the removed nodes, the first 1000"`
+	// addresses of the removed nodes, the first 1000
+	Removed      []string `json:"removed"`
 	RemovedTotal int      `json:"removedTotal"`
-	DanglingRefs []string `json:"danglingRefs" jsonschema:"addresses of the nodes that refer to removed nodes, the first 1000"`
-	TrashPaths   []string `json:"trashPaths" jsonschema:"paths in the trash, for 30 days, the first 1000; raven_restore restores them"`
+	// addresses of the nodes that refer to removed nodes, the first 1000
+	DanglingRefs []string `json:"danglingRefs"`
+	// paths in the trash, for 30 days, the first 1000; raven_restore restores them
+	TrashPaths []string `json:"trashPaths"`
 	changeOut
 }
 

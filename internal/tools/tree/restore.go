@@ -34,15 +34,21 @@ type tally struct {
 // A snapshotRestoreOut is the output of tree_snapshot_restore. For a whole note or folder the lists
 // contain notes and folders; for a section they contain sections.
 type snapshotRestoreOut struct {
-	SnapshotID       string   `json:"snapshotId"`
-	Label            string   `json:"label"`
-	SafetySnapshotID string   `json:"safetySnapshotId,omitempty" jsonschema:"a snapshot of the vault before the restore; absent if nothing differs"`
-	Created          []string `json:"created" jsonschema:"addresses of notes and folders, or of sections, the first 200"`
-	Updated          []string `json:"updated" jsonschema:"likewise"`
-	Removed          []string `json:"removed" jsonschema:"likewise; notes and sections are in the trash"`
-	Counts           tally    `json:"counts" jsonschema:"of all of them"`
+	SnapshotID string `json:"snapshotId"`
+	Label      string `json:"label"`
+	// a snapshot of the vault before the restore; absent if nothing differs
+	SafetySnapshotID string `json:"safetySnapshotId,omitempty"`
+	// addresses of notes and folders, or of sections, the first 200
+	Created []string `json:"created"`
+	// likewise
+	Updated []string `json:"updated"`
+	// likewise; notes and sections are in the trash
+	Removed []string `json:"removed"`
+	// of all of them
+	Counts tally `json:"counts"`
 
-	FootnoteConflicts []string `json:"footnoteConflicts,omitempty" jsonschema:"of a section: labels of definitions and footnotes that mean something else in the note by now"`
+	// of a section: labels of definitions and footnotes that mean something else in the note by now
+	FootnoteConflicts []string `json:"footnoteConflicts,omitempty"`
 	changeOut
 }
 

@@ -19,7 +19,8 @@ import (
 // VisibleOnly restricts the results to nodes whose ancestors up to the root of the search are
 // expanded.
 type searchOptions struct {
-	VisibleOnly bool `json:"visibleOnly,omitempty" rare:"true" alias:"visible_only" jsonschema:"only nodes that the view of the session shows"`
+	// only nodes that the view of the session shows
+	VisibleOnly bool `json:"visibleOnly,omitempty" rare:"true" alias:"visible_only"`
 	lists
 	page
 	tool.AsOf
@@ -28,17 +29,22 @@ type searchOptions struct {
 // A searchIn is the input of tree_search. Filters is a list of predicates with two operators.
 type searchIn struct {
 	tool.Vault
-	RootNodeID string         `json:"rootNodeId,omitempty" default:"/" complete:"id" size:"id" alias:"root_node_id,rootId" jsonschema:"search below this node"`
-	Filters    tool.Structure `json:"filters,omitempty" jsonschema:"{path, op, value}, all of which must match; op is eq or contains"`
+	// search below this node
+	RootNodeID string `json:"rootNodeId,omitempty" default:"/" complete:"id" size:"id" alias:"root_node_id,rootId"`
+	// {path, op, value}, all of which must match; op is eq or contains
+	Filters tool.Structure `json:"filters,omitempty"`
 	searchOptions
 }
 
 // A searchAdvancedIn is the input of tree_search_advanced. Predicates can be nested groups.
 type searchAdvancedIn struct {
 	tool.Vault
-	RootNodeID string         `json:"rootId,omitempty" default:"/" complete:"id" size:"id" alias:"root_id,rootNodeId" jsonschema:"search below this node"`
-	Predicates tool.Structure `json:"predicates,omitempty" jsonschema:"a list of {path, op, value, value2}, or a group {op, predicates, groups}"`
-	SortBy     tool.JSON      `json:"sortBy,omitempty" alias:"sort_by" jsonschema:"the name of a property, or {path, direction}, where direction is asc or desc"`
+	// search below this node
+	RootNodeID string `json:"rootId,omitempty" default:"/" complete:"id" size:"id" alias:"root_id,rootNodeId"`
+	// a list of {path, op, value, value2}, or a group {op, predicates, groups}
+	Predicates tool.Structure `json:"predicates,omitempty"`
+	// the name of a property, or {path, direction}, where direction is asc or desc
+	SortBy tool.JSON `json:"sortBy,omitempty" alias:"sort_by"`
 	searchOptions
 }
 
@@ -46,8 +52,10 @@ type searchAdvancedIn struct {
 // reads.
 type selectNodesIn struct {
 	tool.Vault
-	Query      string `json:"queryDsl" size:"query" max:"4096" alias:"query_dsl,query" jsonschema:"type = project AND status = active AND under projects/"`
-	RootNodeID string `json:"rootNodeId,omitempty" default:"/" complete:"id" size:"id" alias:"root_node_id,rootId" jsonschema:"search below this node"`
+	// type = project AND status = active AND under projects/
+	Query string `json:"queryDsl" size:"query" max:"4096" alias:"query_dsl,query"`
+	// search below this node
+	RootNodeID string `json:"rootNodeId,omitempty" default:"/" complete:"id" size:"id" alias:"root_node_id,rootId"`
 	searchOptions
 }
 

@@ -50,8 +50,10 @@ func ownerOf(c auth.Caller) kept.Owner { return kept.Owner{Principal: c.Principa
 // Such a call needs a version token too. It is compared with the version at which the view was
 // changed last, so an edit of notes does not make it stale.
 type sessionMutation struct {
-	VersionToken   string `json:"versionToken,omitempty" means:"version" digest:"-" size:"token" alias:"version_token,if_version" jsonschema:"versionToken of an answer (v42); required: CONFLICT if the view of the session changed since"`
-	IdempotencyKey string `json:"idempotencyKey,omitempty" means:"key" rare:"true" max:"255" alias:"idempotency_key" jsonschema:"any text; a repeated call has one effect"`
+	// versionToken of an answer (v42); required: CONFLICT if the view of the session changed since
+	VersionToken string `json:"versionToken,omitempty" means:"version" digest:"-" size:"token" alias:"version_token,if_version"`
+	// any text; a repeated call has one effect
+	IdempotencyKey string `json:"idempotencyKey,omitempty" means:"key" rare:"true" max:"255" alias:"idempotency_key"`
 
 	tool.Marked
 }

@@ -15,8 +15,10 @@ import (
 // A snapshotDiffIn is the input of tree_snapshot_diff.
 type snapshotDiffIn struct {
 	tool.Vault
-	A string `json:"a" size:"name" jsonschema:"snapshotId or label of the older state"`
-	B string `json:"b,omitempty" default:"current" size:"name" jsonschema:"snapshotId or label of the newer state; current is the vault now, or at as_of"`
+	// snapshotId or label of the older state
+	A string `json:"a" size:"name"`
+	// snapshotId or label of the newer state; current is the vault now, or at as_of
+	B string `json:"b,omitempty" default:"current" size:"name"`
 	diffOptions
 	tool.AsOf
 }

@@ -15,22 +15,26 @@ import (
 // A tagNodeIn is the input of tree_tag_node.
 type tagNodeIn struct {
 	nodeArg
-	Tags            []string `json:"tags" complete:"tag" jsonschema:"with or without #"`
-	ReplaceExisting bool     `json:"replaceExisting,omitempty" alias:"replace_existing" jsonschema:"remove the existing tags"`
+	// with or without #
+	Tags []string `json:"tags" complete:"tag"`
+	// remove the existing tags
+	ReplaceExisting bool `json:"replaceExisting,omitempty" alias:"replace_existing"`
 	nodeMutation
 }
 
 // An untagNodeIn is the input of tree_untag_node.
 type untagNodeIn struct {
 	nodeArg
-	Tags []string `json:"tags" complete:"tag" jsonschema:"with or without #; case does not matter"`
+	// with or without #; case does not matter
+	Tags []string `json:"tags" complete:"tag"`
 	nodeMutation
 }
 
 // A tagNodeOut is the output of the tools that change tags.
 type tagNodeOut struct {
-	NodeID string   `json:"nodeId"`
-	Tags   []string `json:"tags" jsonschema:"current tags of the node"`
+	NodeID string `json:"nodeId"`
+	// current tags of the node
+	Tags []string `json:"tags"`
 	changeOut
 }
 

@@ -15,9 +15,12 @@ import (
 // A queryByTagIn is the input of tree_query_by_tag.
 type queryByTagIn struct {
 	tool.Vault
-	Tag           string `json:"tag" complete:"tag" jsonschema:"with or without #; case does not matter"`
-	RootNodeID    string `json:"rootNodeId,omitempty" default:"/" complete:"id" size:"id" alias:"root_node_id,rootId" jsonschema:"search below this node"`
-	IncludeNested bool   `json:"includeNested,omitempty" alias:"include_nested" jsonschema:"also tags below this one: a/b is below a"`
+	// with or without #; case does not matter
+	Tag string `json:"tag" complete:"tag"`
+	// search below this node
+	RootNodeID string `json:"rootNodeId,omitempty" default:"/" complete:"id" size:"id" alias:"root_node_id,rootId"`
+	// also tags below this one: a/b is below a
+	IncludeNested bool `json:"includeNested,omitempty" alias:"include_nested"`
 	lists
 	page
 	tool.AsOf
@@ -178,9 +181,11 @@ type getTagsIn struct {
 
 // A getTagsOut is the output of tree_get_tags.
 type getTagsOut struct {
-	NodeID string   `json:"nodeId"`
-	Tags   []string `json:"tags" jsonschema:"of its field tags, in the order of the text"`
-	Inline []string `json:"inline" jsonschema:"other tags in its own text, each once"`
+	NodeID string `json:"nodeId"`
+	// of its field tags, in the order of the text
+	Tags []string `json:"tags"`
+	// other tags in its own text, each once
+	Inline []string `json:"inline"`
 	versionOut
 }
 
