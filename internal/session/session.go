@@ -115,7 +115,7 @@ func written(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, table.ErrLimit):
-		return fault.New(fault.QuotaExceeded, "what the agent keeps in the vault is too large").
+		return fault.New(fault.QuotaExceeded, "the settings of the agent in the vault are too large").
 			Fix("expand and collapse with recursive rules, and keep fewer bookmarks")
 	}
 	return fault.New(fault.Unavailable, "outcome unknown: repeat with the same idempotency key").Because(err)
@@ -199,13 +199,13 @@ func (s Store) get(ctx context.Context, key string, v any) (it table.Item, found
 
 func decode(it table.Item, v any) error {
 	if err := json.Unmarshal(it.Data, v); err != nil {
-		return fault.New(fault.StorageError, "what an agent keeps beside the vault is damaged").Because(err)
+		return fault.New(fault.StorageError, "the stored settings of an agent are damaged").Because(err)
 	}
 	return nil
 }
 
 func unread(err error) error {
-	return fault.New(fault.Unavailable, "what agents keep beside the vault cannot be read now").Because(err)
+	return fault.New(fault.Unavailable, "the settings of agents cannot be read now").Because(err)
 }
 
 // viewLife is the time for which the view of a session is kept after its last change.

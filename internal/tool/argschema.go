@@ -49,7 +49,7 @@ func (f *form) made() *form {
 func (f *form) make() {
 	s := schemaFor(f.of)
 	if len(s.Defs) > 0 {
-		panic(fmt.Sprintf("tool: argument %s: what is recursive is no argument", f.name))
+		panic(fmt.Sprintf("tool: argument %s has a recursive type", f.name))
 	}
 	s.Description = f.doc
 	narrow(s, f.tag, f.required)
@@ -109,7 +109,7 @@ func bound(tag reflect.StructTag, key string) *float64 {
 	}
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil {
-		panic(fmt.Sprintf("tool: %s:%q is no number", key, text))
+		panic(fmt.Sprintf("tool: %s:%q is not a number", key, text))
 	}
 	return &f
 }

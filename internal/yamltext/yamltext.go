@@ -146,7 +146,7 @@ func read(text []byte) (*doc, error) {
 		return d, nil
 	}
 	if d.root = n.Content[0]; d.root.Kind != yaml.MappingNode {
-		return nil, fmt.Errorf("%w: it is no mapping", ErrNotEditable)
+		return nil, fmt.Errorf("%w: it is not a mapping", ErrNotEditable)
 	}
 	return d, nil
 }
@@ -185,7 +185,7 @@ func (d *doc) editable(path []string) error {
 			}
 		}
 		if found > 1 {
-			return fmt.Errorf("%w: a key is there twice", ErrNotEditable)
+			return fmt.Errorf("%w: a key occurs twice", ErrNotEditable)
 		}
 		_, n = member(n, key)
 	}
