@@ -5,7 +5,6 @@ import (
 	"sort"
 	"time"
 
-	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/repo"
 )
 
