@@ -88,8 +88,8 @@ type chapter struct {
 	AgentID     string   `json:"agent_id"`
 }
 
-// chapterOf converts a stored chapter for an answer. Its count includes only the memories that still
-// exist.
+// chapterOf converts a stored chapter for an answer. Its count includes only the memories that
+// still exist.
 func chapterOf(x *memory.Index, k *memory.Item[memory.Chapter]) chapter {
 	c := &k.Value
 	return chapter{
@@ -109,7 +109,7 @@ func (f tools) createChapter() *tool.Tool {
 		Route:    tool.Route{Method: "POST", Path: "/chapters"},
 		Commands: []tool.Command{{Words: "chapter create", Args: []string{"memory_ids..."}}},
 	}, func(ctx context.Context, c auth.Caller, in createChapterIn) (createChapterOut, error) {
-		since, before, err := between(in.Since, in.Before)
+		since, before, err := timeRange(in.Since, in.Before)
 		if err != nil {
 			return createChapterOut{}, err
 		}
@@ -166,7 +166,7 @@ func (in *createChapterIn) manual(a author, out *createChapterOut) error {
 		}
 	}
 	if len(cards) == 0 {
-		return missing(a.index(), in.MemoryIDs, "memory_ids")
+		return checkExist(a.index(), in.MemoryIDs, "memory_ids")
 	}
 	made := memory.NewChapter(cards, in.Title, in.Tags, in.Topics)
 	made.Origin = memory.OriginManual
@@ -240,7 +240,7 @@ func (in *createChapterIn) auto(
 // add stages a chapter and records the caller's agent. It returns PERMISSION_DENIED if that agent
 // belongs to another principal.
 func (in *createChapterIn) add(a author, c memory.Chapter, out *createChapterOut) error {
-	if err := a.acts(); err != nil {
+	if err := a.checkAgent(); err != nil {
 		return err
 	}
 	c.Agent, c.Principal, c.Created = a.Agent, a.Principal, a.now()
@@ -310,7 +310,7 @@ func (f tools) listChapters() *tool.Tool {
 // becomes too large, the list ends earlier, and the metadata reports has_more.
 func (f tools) chapters(ctx context.Context, c auth.Caller, in listChaptersIn) (listChaptersOut, error) {
 	out := listChaptersOut{Chapters: []chapter{}}
-	since, before, err := between(in.Since, in.Before)
+	since, before, err := timeRange(in.Since, in.Before)
 	if err != nil {
 		return out, err
 	}
@@ -346,13 +346,13 @@ func (f tools) chapters(ctx context.Context, c auth.Caller, in listChaptersIn) (
 		}
 		out.Chapters = append(out.Chapters, item)
 	}
-	counted(&out.Aside, v, len(out.Chapters), out.Total)
+	noteCounts(&out.Aside, v, len(out.Chapters), out.Total)
 	return out, nil
 }
 
-// counted adds the metadata of a list to an answer: the number of entries in it, and the total. An
-// empty list gets the warning NO_RESULTS.
-func counted(a *tool.Aside, v view, count, total int) {
+// noteCounts adds the metadata of a list to an answer: the number of entries in it, and the total.
+// An empty list gets the warning NO_RESULTS.
+func noteCounts(a *tool.Aside, v view, count, total int) {
 	a.Note("version", v.Version())
 	a.Note("count", count)
 	a.Note("total", total)

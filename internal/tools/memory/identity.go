@@ -71,13 +71,13 @@ func (f tools) identity() *tool.Tool {
 		Reads:    &tool.When{Arg: "action", Values: []string{actInfo}},
 		Route:    tool.Route{Method: "POST", Path: "/agents"},
 		Commands: []tool.Command{{Words: "identity", Args: []string{"action"}}},
-	}, f.beAgent)
+	}, f.runIdentity)
 }
 
-// beAgent registers, resumes or describes an agent. Only the description can be of the past: as_of
-// with another action is INVALID_QUERY. The new id of register is generated before the draft,
+// runIdentity registers, resumes or describes an agent. Only the description can be of the past:
+// as_of with another action is INVALID_QUERY. The new id of register is generated before the draft,
 // because a draft can run several times and must use the same id.
-func (f tools) beAgent(ctx context.Context, c auth.Caller, in identityIn) (identityOut, error) {
+func (f tools) runIdentity(ctx context.Context, c auth.Caller, in identityIn) (identityOut, error) {
 	switch {
 	case in.Action == actInfo:
 		return f.agentInfo(ctx, c, in)
@@ -176,7 +176,7 @@ func (in identityIn) register(c auth.Caller, id string) func(context.Context, *r
 		now := a.now()
 		err := tx.PutItem(memory.KindAgent, id, memory.Agent{
 			V: memory.Format, Type: in.Type, Parent: in.ParentID, Principal: c.Principal, Created: now,
-			Sessions: 1, Active: now, Specialization: in.Specialization, Capabilities: once(in.Capabilities),
+			Sessions: 1, Active: now, Specialization: in.Specialization, Capabilities: withoutDuplicates(in.Capabilities),
 		})
 		if err != nil {
 			return err

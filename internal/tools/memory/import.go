@@ -181,11 +181,11 @@ func (f importFile) lines() ([]importLine, error) {
 	if ext := strings.ToLower(path.Ext(f.Path)); ext == ".md" || ext == ".markdown" {
 		line, ok, err := memory.FromMarkdown(f.Content)
 		if err != nil || !ok {
-			return nil, f.wrong(1, "it is not a memory from memory_export")
+			return nil, f.lineFault(1, "it is not a memory from memory_export")
 		}
 		b, err := memory.ReadLine(line)
 		if err != nil {
-			return nil, f.wrong(1, "its frontmatter is not that of a memory")
+			return nil, f.lineFault(1, "its frontmatter is not that of a memory")
 		}
 		return []importLine{{b, f.Path, 1}}, nil
 	}
@@ -198,14 +198,14 @@ func (f importFile) lines() ([]importLine, error) {
 		}
 		b, err := memory.ReadLine([]byte(text))
 		if err != nil {
-			return nil, f.wrong(n, "the line is not a JSON object of an export")
+			return nil, f.lineFault(n, "the line is not a JSON object of an export")
 		}
 		all = append(all, importLine{b, f.Path, n})
 	}
 	return all, nil
 }
 
-// wrong returns the fault of a line of the file, with its path and line number, counted from 1.
-func (f importFile) wrong(line int, what string) error {
+// lineFault returns the fault of a line of the file, with its path and line number, counted from 1.
+func (f importFile) lineFault(line int, what string) error {
 	return fault.New(fault.InvalidQuery, "%s", what).At(f.Path, line).With("argument", "files")
 }

@@ -42,8 +42,8 @@ type listOut struct {
 	Total int `json:"total"`
 }
 
-// A memoryRow is one memory of a list. AccessCount counts the recalls that returned the memory; it can
-// be a minute late.
+// A memoryRow is one memory of a list. AccessCount counts the recalls that returned the memory; it
+// can be a minute late.
 type memoryRow struct {
 	ID             string  `json:"id"`
 	CreatedAt      int64   `json:"created_at" format:"unix-ms"`
@@ -76,7 +76,7 @@ func (f tools) list() *tool.Tool {
 // pages, or on neither.
 func (f tools) listMemories(ctx context.Context, c auth.Caller, in listIn) (listOut, error) {
 	out := listOut{Memories: []memoryRow{}}
-	since, _, err := between(in.Since, tool.Instant{})
+	since, _, err := timeRange(in.Since, tool.Instant{})
 	if err != nil {
 		return out, err
 	}

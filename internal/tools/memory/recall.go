@@ -96,11 +96,11 @@ type recallRun struct {
 	filter memory.Filter // the conditions that every memory must meet
 	search *search.Index // nil: no search by words
 
-	merits map[string]*merit // merits that were looked up, by id
-	found  []match           // the memories of the answer, at most Limit
-	seen   map[string]bool   // ids that were found, also those beyond the limit
-	total  int               // number of matches
-	used   []string          // levels that contributed memories
+	ranks map[string]*rank // ranks that were looked up, by id
+	found []match          // the memories of the answer, at most Limit
+	seen  map[string]bool  // ids that were found, also those beyond the limit
+	total int              // number of matches
+	used  []string         // levels that contributed memories
 }
 
 // recallMemories finds the memories that match the call, and returns them at the requested depth.
@@ -147,7 +147,7 @@ func (in *recallIn) byWords() bool {
 func (in *recallIn) check() (memory.Filter, error) {
 	f := memory.Filter{Agent: in.AgentID, TaskType: in.TaskType, Tags: in.Tags}
 	var err error
-	if f.Since, f.Before, err = between(in.Since, in.Before); err != nil {
+	if f.Since, f.Before, err = timeRange(in.Since, in.Before); err != nil {
 		return f, err
 	}
 	in.File = strings.TrimSpace(in.File)

@@ -132,11 +132,11 @@ func (in *storeIn) run(ctx context.Context, a author, out *storeOut) error {
 		return err
 	}
 	links := in.Links.links()
-	if err := missing(a.index(), links.Targets(), "links"); err != nil {
+	if err := checkExist(a.index(), links.Targets(), "links"); err != nil {
 		return err
 	}
 	if old, ok := a.index().ByKey(a.Principal, in.Key); ok && in.Key != "" {
-		return in.again(ctx, a, old, links, out)
+		return in.update(ctx, a, old, links, out)
 	}
 	m := in.memory(a, owner)
 	out.IndexedFiles = paths(m)
@@ -172,7 +172,7 @@ func (in *storeIn) run(ctx context.Context, a author, out *storeOut) error {
 // another. It returns PERMISSION_DENIED if the caller cannot store for that agent, and NOT_FOUND if
 // there is no such agent, which only an admin can learn.
 func (in *storeIn) owner(a author) (string, error) {
-	if err := a.acts(); err != nil {
+	if err := a.checkAgent(); err != nil {
 		return "", err
 	}
 	if in.TargetAgentID == "" || in.TargetAgentID == a.Agent {
@@ -196,7 +196,7 @@ func (in *storeIn) memory(a author, owner string) *memory.Memory {
 	m := &memory.Memory{
 		V: memory.Format, Agent: owner, Principal: a.Principal, Session: a.Session, Created: a.now(),
 		Intent: in.Intent, Perception: in.Perception, Reasoning: in.Reasoning, Actions: in.Actions,
-		Outcome: in.Outcome, Tags: once(in.Tags), Importance: memory.DefaultImportance, Key: in.Key,
+		Outcome: in.Outcome, Tags: withoutDuplicates(in.Tags), Importance: memory.DefaultImportance, Key: in.Key,
 	}
 	if in.Importance != nil {
 		m.Importance = *in.Importance
@@ -207,7 +207,7 @@ func (in *storeIn) memory(a author, owner string) *memory.Memory {
 	return m
 }
 
-// again drafts the update of a memory that is stored again under its key. The given parts replace
+// update drafts the update of a memory that is stored again under its key. The given parts replace
 // the old ones, and links are added.
 //
 // Intent and outcome are always given, so they are always replaced, as a whole and not member by
@@ -217,7 +217,7 @@ func (in *storeIn) memory(a author, owner string) *memory.Memory {
 //
 // The links of the call that name the memory itself are ignored: a caller that repeats a call
 // cannot always know the id.
-func (in *storeIn) again(
+func (in *storeIn) update(
 	ctx context.Context, a author, old *memory.Card, links *memory.Links, out *storeOut,
 ) error {
 	if err := a.tx.Touch(old.Version); err != nil {
@@ -282,8 +282,8 @@ func (in *linksIn) links() *memory.Links {
 		return nil
 	}
 	l := &memory.Links{
-		CausedBy: once(in.CausedBy), LedTo: once(in.LedTo), RelatedTo: once(in.RelatedTo),
-		BlockedBy: once(in.BlockedBy),
+		CausedBy: withoutDuplicates(in.CausedBy), LedTo: withoutDuplicates(in.LedTo), RelatedTo: withoutDuplicates(in.RelatedTo),
+		BlockedBy: withoutDuplicates(in.BlockedBy),
 	}
 	if in.Supersedes != "" {
 		l.Supersedes = []string{in.Supersedes}

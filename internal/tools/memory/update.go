@@ -244,7 +244,7 @@ func (in *updateIn) patched(m *memory.Memory) (*memory.Memory, bool, error) {
 		given["actions"] = in.Actions
 	}
 	if in.Tags != nil {
-		given["tags"] = append([]string{}, once(in.Tags)...)
+		given["tags"] = append([]string{}, withoutDuplicates(in.Tags)...)
 	}
 	if in.Importance != nil {
 		given["importance"] = *in.Importance
@@ -328,7 +328,7 @@ func (in *updateIn) relinked(a author, id string) (memory.Links, bool, error) {
 				return links, false, selfLink()
 			}
 		}
-		if err := missing(a.index(), list, "links"); err != nil {
+		if err := checkExist(a.index(), list, "links"); err != nil {
 			return links, false, err
 		}
 		*links.Of(kind) = list
@@ -342,7 +342,7 @@ func (in *updateIn) relinked(a author, id string) (memory.Links, bool, error) {
 func targetsOf(raw json.RawMessage) ([]string, error) {
 	var list []string
 	if json.Unmarshal(raw, &list) == nil {
-		return once(list), nil
+		return withoutDuplicates(list), nil
 	}
 	var one string
 	if err := json.Unmarshal(raw, &one); err != nil {

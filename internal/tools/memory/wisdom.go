@@ -95,7 +95,7 @@ func (f tools) synthesize() *tool.Tool {
 // run drafts the wisdom. It returns INVALID_QUERY if there are fewer chapters than min_chapters,
 // and PERMISSION_DENIED if the caller's agent belongs to another principal.
 func (in *synthesizeIn) run(a author, out *synthesizeOut) error {
-	if err := a.acts(); err != nil {
+	if err := a.checkAgent(); err != nil {
 		return err
 	}
 	chapters, err := in.chapters(a.index())
@@ -126,7 +126,7 @@ func (in *synthesizeIn) run(a author, out *synthesizeOut) error {
 // that have all the given tags. It returns NOT_FOUND for an unknown id.
 func (in *synthesizeIn) chapters(x *memory.Index) ([]*memory.Item[memory.Chapter], error) {
 	var all []*memory.Item[memory.Chapter]
-	for _, id := range once(in.ChapterIDs) {
+	for _, id := range withoutDuplicates(in.ChapterIDs) {
 		k, ok := x.Chapter(id)
 		if !ok {
 			return nil, noChapter(id, "chapter_ids")
@@ -185,7 +185,8 @@ func (f tools) recallWisdom() *tool.Tool {
 	}, f.listWisdom)
 }
 
-// listWisdom lists the wisdom that matches the call, at most limit entries. A large answer ends earlier.
+// listWisdom lists the wisdom that matches the call, at most limit entries. A large answer ends
+// earlier.
 func (f tools) listWisdom(ctx context.Context, c auth.Caller, in recallWisdomIn) (recallWisdomOut, error) {
 	out := recallWisdomOut{Wisdom: []wisdom{}}
 	v, err := f.view(ctx, c, in.Vault.Vault, in.AsOf)
@@ -204,7 +205,7 @@ func (f tools) listWisdom(ctx context.Context, c auth.Caller, in recallWisdomIn)
 		}
 		out.Wisdom = append(out.Wisdom, item)
 	}
-	counted(&out.Aside, v, len(out.Wisdom), out.Total)
+	noteCounts(&out.Aside, v, len(out.Wisdom), out.Total)
 	return out, nil
 }
 

@@ -59,8 +59,8 @@ type batchOut struct {
 	WouldModify []mutation.FileChange `json:"would_modify_files,omitempty"`
 }
 
-// Partly reports whether the answer contains results, which remain valid if the batch failed.
-func (o *batchOut) Partly() bool { return len(o.Results) > 0 }
+// IsPartial reports whether the answer contains results, which remain valid if the batch failed.
+func (o *batchOut) IsPartial() bool { return len(o.Results) > 0 }
 
 // A stepResult is the result of one operation. Exactly one of Data and Error is set. Both are
 // encoded at once, because later operations change the index that the answer refers to.
@@ -276,7 +276,7 @@ func (s step) try(ctx context.Context, tx *repo.Tx, out *batchOut) (stepResult, 
 		}
 		return s.failed(f), f, nil
 	}
-	made.part(tx.DryRun())
+	made.toOperation(tx.DryRun())
 	r := stepResult{
 		Index: s.index, Op: s.op, Entity: s.entity, OK: true, Warnings: made.result().Warnings,
 	}

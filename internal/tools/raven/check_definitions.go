@@ -28,7 +28,7 @@ func (c *vaultCheck) definitions() {
 		c.report(finding{fault: f, code: code}, vault.SchemaFile, at)
 	}
 	s := c.idx.Schema()
-	for _, f := range dangling(s) {
+	for _, f := range undefinedNames(s) {
 		one := finding{fault: f, code: "missing_target_type"}
 		if f.Code == fault.InvalidTrait {
 			one.code, one.warning = "undefined_trait_of_type", true
@@ -36,7 +36,7 @@ func (c *vaultCheck) definitions() {
 		where, _ := f.Details["where"].(string)
 		c.report(one, vault.SchemaFile, line(strings.Split(where, ".")...))
 	}
-	for _, f := range unfit(s, c.clock) {
+	for _, f := range invalidDefaults(s, c.clock) {
 		where, _ := f.Details["where"].(string)
 		c.report(finding{fault: f, code: "invalid_default"}, vault.SchemaFile, line(strings.Split(where, ".")...))
 	}

@@ -96,11 +96,11 @@ func (in checkFilter) noteID() string {
 
 // run drafts the fixes and counts the issues that remain.
 //
-// The steps are: check the vault and collect the findings that have a fix; fix the texts; move notes
-// that are in the wrong folder, which updates the references to them; and check again to count what
-// remains. Texts come before moves, because findings are located by the path that the note had
-// during the check. It runs in a transaction, so another writer's commit in between repeats all of
-// it.
+// The steps are: check the vault and collect the findings that have a fix; fix the texts; move
+// notes that are in the wrong folder, which updates the references to them; and check again to
+// count what remains. Texts come before moves, because findings are located by the path that the
+// note had during the check. It runs in a transaction, so another writer's commit in between
+// repeats all of it.
 func (in checkFixIn) run(ctx context.Context, tx *repo.Tx, out *checkFixOut) error {
 	out.Fixed, out.Skipped = []fixedIssue{}, []fixedIssue{}
 	clock := state.Clock(tx.Index(), tx.Now())
@@ -200,7 +200,7 @@ func (x *fixer) add(f finding) {
 
 // record records a finding as skipped for a reason or, if reason is empty, as fixed.
 func (x *fixer) record(f finding, reason string) {
-	at := placeOf(f.fault)
+	at := locationOf(f.fault)
 	one := fixedIssue{at.File, at.Line, f.fault.Code, f.code, f.fix.old, f.fix.now, reason}
 	if reason != "" {
 		x.out.Skipped = append(x.out.Skipped, one)
@@ -219,12 +219,12 @@ type fixedNote struct {
 	failed    map[int]bool // indexes of the findings whose edits failed
 }
 
-// fix fixes the findings in the texts of some notes: in each note first traits, from the last to the
-// first, because they are found by position; then references, in all notes at once; then fields. A
-// protected note is skipped.
+// fix fixes the findings in the texts of some notes: in each note first traits, from the last to
+// the first, because they are found by position; then references, in all notes at once; then
+// fields. A protected note is skipped.
 //
-// All edits are made on the texts in memory, and each note is staged once. An edit that fails leaves
-// the text as it was, and its finding is reported as skipped. If the vault's settings or the
+// All edits are made on the texts in memory, and each note is staged once. An edit that fails
+// leaves the text as it was, and its finding is reported as skipped. If the vault's settings or the
 // caller's token do not allow a change of a note, all its findings are reported as skipped, with
 // that reason.
 func (x *fixer) fix(ctx context.Context, paths []string) error {
@@ -289,8 +289,9 @@ func isLocked(err error) bool {
 	return fault.Is(err, fault.ReadOnly) || fault.Is(err, fault.PermissionDenied)
 }
 
-// expandRefs replaces references in the texts of notes by full ids, which lead to the same objects as
-// when the vault was checked. It sets failed for the findings whose references cannot be rewritten.
+// expandRefs replaces references in the texts of notes by full ids, which lead to the same objects
+// as when the vault was checked. It sets failed for the findings whose references cannot be
+// rewritten.
 //
 // References are identified by their line and their target as written: the same target twice in one
 // line is rewritten twice, which is right, because both have the same problem.

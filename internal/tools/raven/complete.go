@@ -39,9 +39,9 @@ const (
 	kindTraitValue = "trait_value" // name=value, for a trait and the other traits on its line
 )
 
-// behindSlash is the byte after the slash in byte order. A folder's name followed by it sorts after
+// afterSlash is the byte after the slash in byte order. A folder's name followed by it sorts after
 // all paths in the folder and before all later ones.
-const behindSlash = "0"
+const afterSlash = "0"
 
 // complete returns the tool raven_complete, which returns completion suggestions for all arguments
 // of the family.
@@ -187,7 +187,7 @@ func pickPaths(out *tool.Values, idx *index.Index, in completeIn, after string) 
 			return
 		}
 		var value string
-		if value, at = shownAs(path, in); strings.HasPrefix(value, in.Prefix) {
+		if value, at = suggestionFor(path, in); strings.HasPrefix(value, in.Prefix) {
 			out.Items = append(out.Items, value)
 		}
 	}
@@ -201,12 +201,12 @@ func noteAfter(idx *index.Index, at string) (string, bool) {
 	return "", false
 }
 
-// shownAs returns the suggestion for a path: the folder below the prefix that contains it, or the
-// path or id itself. behind is the position after the suggestion.
-func shownAs(path string, in completeIn) (value, behind string) {
+// suggestionFor returns the suggestion for a path: the folder below the prefix that contains it, or
+// the path or id itself. behind is the position after the suggestion.
+func suggestionFor(path string, in completeIn) (value, behind string) {
 	if i := strings.IndexByte(path[len(in.Prefix):], '/'); i >= 0 {
 		folder := path[:len(in.Prefix)+i]
-		return folder + "/", folder + behindSlash
+		return folder + "/", folder + afterSlash
 	}
 	if in.Kind == kindID {
 		return strings.TrimSuffix(path, ".md"), path

@@ -62,7 +62,7 @@ func (in deleteIn) validate() error {
 	if in.Erase && (in.isBulk() || in.PlanToken != "") {
 		return fault.New(fault.InvalidValue, "erase one note at a time, by its id").With("argument", "erase")
 	}
-	return in.one(in.ID, in.DryRun)
+	return in.checkOne(in.ID, in.DryRun)
 }
 
 // removeAll deletes one object, or all results of a query.

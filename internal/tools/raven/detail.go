@@ -39,9 +39,9 @@ func (d detail) level() (int, error) {
 	return *d.Depth, nil
 }
 
-// zoned records the time zone of the vault and its first day of the week in the meta (raven.md
-// §6.10). Answers whose filters contain words such as today depend on both.
-func zoned(a interface{ Note(key string, value any) }, idx *index.Index) {
+// noteTimeZone records the time zone of the vault and its first day of the week in the meta
+// (raven.md §6.10). Answers whose filters contain words such as today depend on both.
+func noteTimeZone(a interface{ Note(key string, value any) }, idx *index.Index) {
 	a.Note("timezone", idx.Config().Timezone)
 	a.Note("week_start", strings.ToLower(idx.Config().WeekStart.String()))
 }

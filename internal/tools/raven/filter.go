@@ -137,8 +137,8 @@ func (r *windowReader) notBefore(t time.Time) {
 // open reports whether the window has no tests.
 func (w window) open() bool { return len(w.created)+len(w.modified) == 0 }
 
-// holds reports whether an object or trait with these times passes.
-func (w window) holds(created, modified time.Time) bool {
+// contains reports whether an object or trait with these times passes.
+func (w window) contains(created, modified time.Time) bool {
 	for _, test := range w.created {
 		if !test(created) {
 			return false
@@ -152,22 +152,22 @@ func (w window) holds(created, modified time.Time) bool {
 	return true
 }
 
-// mayHold reports whether something in a note can pass. No part of a note is modified later than
+// mayContain reports whether something in a note can pass. No part of a note is modified later than
 // the note. It lets a walk skip whole notes without looking at their parts.
-func (w window) mayHold(n *index.Note) bool {
+func (w window) mayContain(n *index.Note) bool {
 	return w.since.IsZero() || !n.Modified.Before(w.since)
 }
 
 // condition returns the window as a test of objects and traits.
 func (w window) condition(idx *index.Index) query.Condition {
-	c := query.Condition{Near: w.mayHold, Holds: func(i query.Item) bool {
+	c := query.Condition{Near: w.mayContain, Holds: func(i query.Item) bool {
 		switch {
 		case i.Trait != nil:
-			return w.holds(i.Trait.Created, i.Trait.Modified)
+			return w.contains(i.Trait.Created, i.Trait.Modified)
 		case i.Object.Section != nil:
-			return w.holds(i.Object.Section.Created, i.Object.Section.Modified)
+			return w.contains(i.Object.Section.Created, i.Object.Section.Modified)
 		}
-		return w.holds(i.Object.Note.Created, i.Object.Note.Modified)
+		return w.contains(i.Object.Note.Created, i.Object.Note.Modified)
 	}}
 	few, ok := w.notes(idx)
 	if ok {

@@ -175,7 +175,7 @@ func (v view) subject(ctx context.Context, id string) (subject, error) {
 	case !fault.Is(err, fault.NotFound):
 		return subject{}, err
 	}
-	return v.lost(ctx, id)
+	return v.deletedSubject(ctx, id)
 }
 
 // settings returns the configuration file with a name, or false.
@@ -187,13 +187,13 @@ func (v view) settings(name string) (*index.File, bool) {
 	return nil, false
 }
 
-// lost returns a subject that no longer exists. It searches the log for it: for a note by its path,
-// for a trait by the ids that commits contain.
+// deletedSubject returns a subject that no longer exists. It searches the log for it: for a note by
+// its path, for a trait by the ids that commits contain.
 //
 // A section is first looked for in the existing note, whose history contains the time at which it
 // had the section. The log is searched from the newest commit back; the first such search of a
 // process reads the whole log, later ones only the parts that may contain the names.
-func (v view) lost(ctx context.Context, id string) (subject, error) {
+func (v view) deletedSubject(ctx context.Context, id string) (subject, error) {
 	note, slug, _ := strings.Cut(id, "#")
 	stem := strings.TrimSuffix(note, ".md")
 	file := stem + ".md"
@@ -311,8 +311,8 @@ func (s subject) addFilledRevision(
 	return s.addRevision(r, before, out)
 }
 
-// addRevision adds a revision to the page, if it changed the subject. before is the previous revision; nil
-// if r is the first. It does nothing if r is nil.
+// addRevision adds a revision to the page, if it changed the subject. before is the previous
+// revision; nil if r is the first. It does nothing if r is nil.
 //
 // A revision can touch the file and not the subject: it is left out if neither the texts nor an
 // event show a change. Op comes from the texts where they decide, and from the events otherwise.
@@ -325,7 +325,7 @@ func (s subject) addRevision(r, before *repo.Revision, out *historyOut) error {
 	item := revision{
 		Version: eventlog.Version(r.Seq), TS: r.Time, Tool: r.Tool, Principal: r.Who.Principal,
 		Agent: r.Who.Agent, Path: r.Path, eventDetails: eventDetails{Changes: map[string]any{}},
-		Op: s.became(r, before),
+		Op: s.opOfTexts(r, before),
 	}
 	events, called := 0, s.calledIn(r.Path)
 	outside := false
@@ -374,9 +374,9 @@ func (s subject) calledIn(path string) subject {
 	return s
 }
 
-// became returns the Op that follows from the texts: each change of a file, and the creation and
+// opOfTexts returns the Op that follows from the texts: each change of a file, and the creation and
 // deletion of a section. It returns "" if only the events show a change of the subject.
-func (s subject) became(r, before *repo.Revision) string {
+func (s subject) opOfTexts(r, before *repo.Revision) string {
 	if s.trait {
 		return ""
 	}

@@ -121,7 +121,7 @@ func showLog(ctx context.Context, v view, in logIn) (logOut, error) {
 		return out, err
 	}
 	r := logReader{view: v, window: w, filter: in.filter()}
-	if r.at, err = readLogSpot(in.Page); err != nil {
+	if r.at, err = readLogPosition(in.Page); err != nil {
 		return out, err
 	}
 	if in.ID != "" {
@@ -182,11 +182,11 @@ func (in logIn) window(c vault.Clock, last time.Time) (logWindow, error) {
 	return w, nil
 }
 
-// holds reports whether a time is in the period.
-func (w logWindow) holds(t time.Time) bool { return !t.Before(w.from) && !w.over(t) }
+// contains reports whether a time is in the period.
+func (w logWindow) contains(t time.Time) bool { return !t.Before(w.from) && !w.isAfter(t) }
 
-// over reports whether a time is after the period.
-func (w logWindow) over(t time.Time) bool {
+// isAfter reports whether a time is after the period.
+func (w logWindow) isAfter(t time.Time) bool {
 	return !w.to.IsZero() && (t.After(w.to) || w.until && t.Equal(w.to))
 }
 

@@ -93,7 +93,7 @@ func (in moveIn) rewrites() bool { return in.UpdateRefs == nil || *in.UpdateRefs
 //
 // The fault of a missing id names the argument source, which id is an alias of.
 func (in moveIn) validate() error {
-	if err := in.one(in.Source, in.DryRun); err != nil {
+	if err := in.checkOne(in.Source, in.DryRun); err != nil {
 		if f := fault.Of(err); f.Details["argument"] == "id" {
 			return fault.New(f.Code, "give a source, a query or a filter").With("argument", "source")
 		}

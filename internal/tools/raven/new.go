@@ -149,11 +149,11 @@ func (in newIn) plan(tx *repo.Tx, t *vault.Type) (newNote, error) {
 	n.title = in.title(checked.Fields[name])
 	path, err := in.path(tx, t, n.title)
 	untitled := fault.Is(err, fault.MissingRequired)
-	if err != nil && (!untitled || !nameAsked(problems, name)) {
+	if err != nil && (!untitled || !hasNameProblem(problems, name)) {
 		problems = append(problems, fault.Of(err))
 	}
 	n.path = path
-	if f := n.onItsDay(tx, t); f != nil {
+	if f := n.setDailyTime(tx, t); f != nil {
 		problems = append(problems, f)
 	}
 	if _, err := in.templateFile(tx, t); err != nil && in.Template != "" {
@@ -170,9 +170,9 @@ func (in newIn) plan(tx *repo.Tx, t *vault.Type) (newNote, error) {
 	return n, nil
 }
 
-// nameAsked reports whether problems already contain the missing name field. A missing title is the
-// same problem (CONTRACT §2).
-func nameAsked(problems []*fault.Fault, name string) bool {
+// hasNameProblem reports whether problems already contain the missing name field. A missing title
+// is the same problem (CONTRACT §2).
+func hasNameProblem(problems []*fault.Fault, name string) bool {
 	for _, p := range problems {
 		if p.Code == fault.MissingRequired && p.Details["field"] == name {
 			return true

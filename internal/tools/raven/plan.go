@@ -19,17 +19,17 @@ type answer interface {
 	// a dry run, converts the answer into a plan.
 	finish(ctx context.Context, tx *repo.Tx) error
 
-	// part completes the answer of an operation of a batch. It keeps only the flat members, or in a
-	// dry run the plan, and does not list files, because the batch lists them.
-	part(dry bool)
+	// toOperation completes the answer of an operation of a batch. It keeps only the flat members,
+	// or in a dry run the plan, and does not list files, because the batch lists them.
+	toOperation(dry bool)
 
 	// result returns the beginning of the answer.
-	result() *did
+	result() *answerHead
 }
 
-// A did is the beginning of every answer. In a dry run, and in the answer of a bulk call's plan,
-// Action is empty.
-type did struct {
+// A answerHead is the beginning of every answer. In a dry run, and in the answer of a bulk call's
+// plan, Action is empty.
+type answerHead struct {
 	tool.Aside `json:"-"`
 	// created, updated, deleted or unchanged
 	Action string `json:"action,omitempty"`
@@ -37,7 +37,7 @@ type did struct {
 }
 
 // result implements answer.
-func (d *did) result() *did { return d }
+func (d *answerHead) result() *answerHead { return d }
 
 // An assigned reports the fields or traits that a call set or removed.
 type assigned struct {
@@ -60,8 +60,8 @@ type plan[C any] struct {
 	SideEffects []string              `json:"side_effects,omitzero"`
 }
 
-// finishAnswer implements answer.settle. turn converts the answer into a plan. It lists the files before
-// turn, which may clear the answer.
+// finishAnswer implements answer.settle. turn converts the answer into a plan. It lists the files
+// before turn, which may clear the answer.
 func finishAnswer[C any](ctx context.Context, tx *repo.Tx, a *tool.Aside, p *plan[C], turn func()) error {
 	if !tx.DryRun() {
 		return mutation.NoteFiles(ctx, tx, a)
@@ -80,7 +80,7 @@ func finishAnswer[C any](ctx context.Context, tx *repo.Tx, a *tool.Aside, p *pla
 // All members are optional, because one struct serves creation, update, deletion and erasure.
 // Object is the object after the change; a deletion shows it as it was before.
 type objectOut struct {
-	did
+	answerHead
 	Type string `json:"type,omitempty"`
 	File string `json:"file,omitempty"`
 	assigned
@@ -128,20 +128,20 @@ type wouldDelete struct {
 
 // finish implements answer.
 func (m *objectOut) finish(ctx context.Context, tx *repo.Tx) error {
-	return finishAnswer(ctx, tx, &m.Aside, &m.plan, m.turn)
+	return finishAnswer(ctx, tx, &m.Aside, &m.plan, m.toPlan)
 }
 
-// part implements answer.
-func (m *objectOut) part(dry bool) {
+// toOperation implements answer.
+func (m *objectOut) toOperation(dry bool) {
 	if dry {
-		m.turn()
+		m.toPlan()
 	}
 	m.Shorten()
 }
 
-// turn converts the answer into the plan of the same call. Only the warnings, the meta and the plan
-// remain.
-func (m *objectOut) turn() {
+// toPlan converts the answer into the plan of the same call. Only the warnings, the meta and the
+// plan remain.
+func (m *objectOut) toPlan() {
 	p := plan[wouldCreate]{DryRun: true, SideEffects: m.effects()}
 	switch m.Action {
 	case "created":
@@ -151,7 +151,7 @@ func (m *objectOut) turn() {
 	default:
 		p.WouldUpdate = &wouldUpdate{m.ID, m.changes()}
 	}
-	*m = objectOut{did: did{Aside: m.Aside}, plan: p}
+	*m = objectOut{answerHead: answerHead{Aside: m.Aside}, plan: p}
 }
 
 // effects returns sentences about the side effects of the call.

@@ -113,7 +113,7 @@ func (f tools) runQuery(ctx context.Context, c auth.Caller, in queryIn) (queryOu
 	if err != nil {
 		return queryOut{}, err
 	}
-	if err := in.oneForm(in.List); err != nil {
+	if err := in.checkForm(in.List); err != nil {
 		return queryOut{}, err
 	}
 	var out queryOut
@@ -126,7 +126,7 @@ func (f tools) runQuery(ctx context.Context, c auth.Caller, in queryIn) (queryOu
 		out.Note("count", len(out.Queries))
 		return out, v.Index.ConfigErr()
 	}
-	r, err := f.reading(ctx, c, v, in)
+	r, err := f.newQueryRun(ctx, c, v, in)
 	if err != nil {
 		return queryOut{}, err
 	}
@@ -139,22 +139,22 @@ type queryRun struct {
 	view  view
 	state query.State
 	// found is the parsed query; in is the input of the call.
-	found parsedQuery
-	in    queryIn
+	parsed parsedQuery
+	in     queryIn
 }
 
-// reading returns the parsed query of a call with the state on which it runs. A query with
+// newQueryRun returns the parsed query of a call with the state on which it runs. A query with
 // content() runs on the newest state that can be searched.
 //
 // The search index can be some commits behind the log. The whole query then runs on its state, and
 // the meta of the answer has its version.
-func (f tools) reading(ctx context.Context, c auth.Caller, v view, in queryIn) (queryRun, error) {
+func (f tools) newQueryRun(ctx context.Context, c auth.Caller, v view, in queryIn) (queryRun, error) {
 	r := queryRun{view: v, in: in}
 	var err error
-	if r.found, err = in.read(v); err != nil {
+	if r.parsed, err = in.parse(v); err != nil {
 		return r, err
 	}
-	if r.view, r.state, err = f.stateFor(ctx, c, v, in.Vault.Vault, in.AsOf, r.found.query); err != nil {
+	if r.view, r.state, err = f.stateFor(ctx, c, v, in.Vault.Vault, in.AsOf, r.parsed.query); err != nil {
 		return r, err
 	}
 	return r, r.sort()
@@ -188,12 +188,12 @@ func (r *queryRun) sort() error {
 	if len(r.in.Sort) == 0 {
 		return nil
 	}
-	if len(r.found.query.Sort) > 0 {
+	if len(r.parsed.query.Sort) > 0 {
 		return fault.New(fault.InvalidValue, "the query has a sort: too; omit one of the two").
 			With("argument", "sort")
 	}
 	keys, err := query.ParseKeys(r.in.Sort)
-	r.found.query.Sort = keys
+	r.parsed.query.Sort = keys
 	return err
 }
 
@@ -202,7 +202,7 @@ func (r *queryRun) sort() error {
 // A count needs no page and no items. Otherwise the page token marks the last item that the answer
 // has room for, which can be earlier than the requested limit.
 func (r queryRun) answer(ctx context.Context, out *queryOut, depth int) error {
-	q := r.found.query
+	q := r.parsed.query
 	if q.Count || r.in.CountOnly {
 		a, err := query.Find(q, r.state, query.Page{})
 		out.QueryTotal = &QueryTotal{a.Total}
@@ -217,7 +217,7 @@ func (r queryRun) answer(ctx context.Context, out *queryOut, depth int) error {
 	if err != nil {
 		return err
 	}
-	out.QueryName, out.QueryKind = r.found.name, string(q.KindOf())
+	out.QueryName, out.QueryKind = r.parsed.name, string(q.KindOf())
 	if len(q.Branches) == 1 {
 		b := q.Branches[0]
 		out.setName(b)
@@ -225,7 +225,7 @@ func (r queryRun) answer(ctx context.Context, out *queryOut, depth int) error {
 	if err := r.show(out, a, depth); err != nil {
 		return err
 	}
-	zoned(&out.Aside, r.view.Index)
+	noteTimeZone(&out.Aside, r.view.Index)
 	return ctx.Err()
 }
 
@@ -249,7 +249,7 @@ func (r queryRun) show(out *queryOut, a query.Answer, depth int) (err error) {
 	}
 	d := newRenderer(r.view.Index, depth)
 	out.QueryItems = &QueryItems{fitting(&out.Aside, a, func(i query.Item) tool.Object {
-		item, failed := d.found(i, out.QueryKind == "mixed")
+		item, failed := d.queryItem(i, out.QueryKind == "mixed")
 		err = cmp.Or(err, failed)
 		return item
 	})}

@@ -50,7 +50,7 @@ func (in queryRemoveIn) run(ctx context.Context, tx *repo.Tx, out *querySaveOut)
 	}
 	now, err := yamltext.Remove(text, []string{"queries", in.Name})
 	if err != nil {
-		return byHand(err, vault.ConfigRaven)
+		return manualEditFault(err, vault.ConfigRaven)
 	}
 	out.Action, out.Name = "deleted", in.Name
 	return out.put(ctx, tx, text, now)

@@ -70,9 +70,9 @@ func (f tools) querySave() *tool.Tool {
 	})
 }
 
-// configTarget returns the path of raven.yaml, which the call changes; see targetFiles. A query that
-// someone else saved in the meantime changes the same file, and is a conflict for a caller with
-// if_version.
+// configTarget returns the path of raven.yaml, which the call changes; see targetFiles. A query
+// that someone else saved in the meantime changes the same file, and is a conflict for a caller
+// with if_version.
 func configTarget(context.Context, *repo.Tx) ([]vault.Path, error) {
 	return []vault.Path{vault.ConfigRaven}, nil
 }
@@ -124,9 +124,9 @@ func (in querySaveIn) run(ctx context.Context, tx *repo.Tx, out *querySaveOut) e
 	if err := idx.ConfigErr(); err != nil {
 		return err
 	}
-	q, err := in.saved()
+	q, err := in.definition()
 	if err == nil {
-		err = in.valid(q, query.State{Index: idx, Clock: state.Clock(idx, tx.Now())}.Env())
+		err = in.checkQuery(q, query.State{Index: idx, Clock: state.Clock(idx, tx.Now())}.Env())
 	}
 	if err != nil {
 		return err
@@ -136,12 +136,12 @@ func (in querySaveIn) run(ctx context.Context, tx *repo.Tx, out *querySaveOut) e
 		return err
 	}
 	path := []string{"queries", in.Name}
-	now, err := withoutOther(text, path, q)
+	now, err := removeOtherKeys(text, path, q)
 	if err == nil {
 		now, err = yamltext.Set(now, path, mapOf(q))
 	}
 	if err != nil {
-		return byHand(err, vault.ConfigRaven)
+		return manualEditFault(err, vault.ConfigRaven)
 	}
 	was, there := savedQuery(view{View: state.View{Index: idx}}, in.Name)
 	out.Action = "created"
@@ -156,9 +156,9 @@ func (in querySaveIn) run(ctx context.Context, tx *repo.Tx, out *querySaveOut) e
 	return out.put(ctx, tx, text, now)
 }
 
-// saved returns the query of the call in the form in which raven.yaml stores it. A filter of a
+// definition returns the query of the call in the form in which raven.yaml stores it. A filter of a
 // trait that traits does not list would have no effect, and is an error.
-func (in querySaveIn) saved() (vault.Query, error) {
+func (in querySaveIn) definition() (vault.Query, error) {
 	q := vault.Query{
 		Name: in.Name, Description: in.Description, Query: in.Query, Args: in.Args,
 		Types: in.Types, Traits: in.Traits, Tags: in.Tags,
@@ -182,8 +182,8 @@ func (in querySaveIn) saved() (vault.Query, error) {
 	return q, nil
 }
 
-// valid returns a fault if the query is invalid for all values of its inputs.
-func (in querySaveIn) valid(s vault.Query, w query.Env) error {
+// checkQuery returns a fault if the query is invalid for all values of its inputs.
+func (in querySaveIn) checkQuery(s vault.Query, w query.Env) error {
 	if s.Query == "" {
 		return query.Check(query.FromList(s.Types, s.Traits, s.Filters, s.Tags), w)
 	}
@@ -230,8 +230,8 @@ func mapOf(q vault.Query) yamltext.Map {
 	return m
 }
 
-// withoutOther removes the keys of a saved query that its new definition does not have.
-func withoutOther(text []byte, path []string, q vault.Query) ([]byte, error) {
+// removeOtherKeys removes the keys of a saved query that its new definition does not have.
+func removeOtherKeys(text []byte, path []string, q vault.Query) ([]byte, error) {
 	keep := map[string]bool{}
 	for _, e := range mapOf(q) {
 		keep[e.Key] = e.Key != "filters" // the filters are always rewritten completely

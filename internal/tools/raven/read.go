@@ -94,7 +94,7 @@ func readNote(ctx context.Context, v view, in readIn) (readOut, error) {
 		lines = lines[:len(lines)-1]
 	}
 	out := readOut{Path: file.Path, LineCount: len(lines)}
-	out.refer(ctx, v.renderer(), o, in)
+	out.addReferences(ctx, v.renderer(), o, in)
 	span, err := spanOf(in.Lines, o.Section, len(lines))
 	if err != nil {
 		return out, err
@@ -137,9 +137,9 @@ func readable(v view, path string) (*index.File, index.Object, error) {
 	return o.Note.File, o, nil
 }
 
-// refer adds the requested references from and to an object. There are none for a file without an
-// object.
-func (r *readOut) refer(ctx context.Context, d renderer, o index.Object, in readIn) {
+// addReferences adds the requested references from and to an object. There are none for a file
+// without an object.
+func (r *readOut) addReferences(ctx context.Context, d renderer, o index.Object, in readIn) {
 	links, total := []index.Link{}, 0
 	if in.References {
 		if o.Note != nil {

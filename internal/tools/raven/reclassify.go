@@ -171,7 +171,7 @@ func (in reclassifyIn) check(tx *repo.Tx, o index.Object, t *vault.Type) (vault.
 				"type %s has no field %q; force removes it", t.Name, name).With("field", name))
 		}
 	}
-	if f := fault.Join(Family.Several, inFields(problems, o)); f != nil {
+	if f := fault.Join(Family.Several, withFieldLocations(problems, o)); f != nil {
 		return checked, nil, f
 	}
 	checked.Fields = mutation.ByIDs(tx.Index(), t, checked.Fields)

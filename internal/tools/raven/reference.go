@@ -108,8 +108,8 @@ func kindOf(r *index.Ref, to index.Resolution) string {
 	return "link"
 }
 
-// typeAndName returns the type and the name of the target of a reference. A day has both even without a
-// note.
+// typeAndName returns the type and the name of the target of a reference. A day has both even
+// without a note.
 func (d renderer) typeAndName(to index.Resolution) (typ, name string) {
 	if to.Object.Note == nil {
 		date, _ := d.idx.Config().IsDaily(vault.Path(to.ID + ".md"))
@@ -129,13 +129,14 @@ func refsInFields(o index.Object) []*index.Ref {
 	return refs
 }
 
-// resolvedValue returns a value in a note as the answer shows it: a reference becomes the id of its target,
-// or its own text if it has none. If isRef is true, a text without brackets is a reference too.
+// resolvedValue returns a value in a note as the answer shows it: a reference becomes the id of its
+// target, or its own text if it has none. If isRef is true, a text without brackets is a reference
+// too.
 //
 // A reference in a field is read in the context of its note, since a fragment without a note refers
 // to the same note.
 func (d renderer) resolvedValue(n *index.Note, v any, isRef bool) any {
-	return withRefs(v, isRef, func(ref string) string {
+	return mapRefs(v, isRef, func(ref string) string {
 		if r, ok := vault.ParseRef(ref); ok {
 			ref = string(r)
 		}
@@ -146,14 +147,15 @@ func (d renderer) resolvedValue(n *index.Note, v any, isRef bool) any {
 	})
 }
 
-// unresolvedValue returns a value of the schema as the answer shows it: a reference becomes its own text.
+// unresolvedValue returns a value of the schema as the answer shows it: a reference becomes its own
+// text.
 func unresolvedValue(v any) any {
-	return withRefs(v, false, func(written string) string { return written })
+	return mapRefs(v, false, func(written string) string { return written })
 }
 
-// withRefs returns a value in which each reference is replaced by the result of text. If isRef is
+// mapRefs returns a value in which each reference is replaced by the result of text. If isRef is
 // true, a string is a reference too.
-func withRefs(v any, isRef bool, text func(written string) string) any {
+func mapRefs(v any, isRef bool, text func(written string) string) any {
 	switch v := v.(type) {
 	case markdown.Ref:
 		return text(string(v))
@@ -164,7 +166,7 @@ func withRefs(v any, isRef bool, text func(written string) string) any {
 	case []any:
 		list := make([]any, len(v))
 		for i, e := range v {
-			list[i] = withRefs(e, isRef, text)
+			list[i] = mapRefs(e, isRef, text)
 		}
 		return list
 	}

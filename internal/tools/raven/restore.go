@@ -107,7 +107,7 @@ func (r restoration) paths() []vault.Path {
 // Without the commit of the deletion, for example if the file came into the trash from outside, the
 // object can still be restored from its text.
 func findRestore(ctx context.Context, v view, id string) (r restoration, err error) {
-	file, err := findTrashed(v.Index, strings.TrimSpace(id))
+	file, err := findTrashFile(v.Index, strings.TrimSpace(id))
 	if err != nil {
 		return r, err
 	}
@@ -124,12 +124,12 @@ func findRestore(ctx context.Context, v view, id string) (r restoration, err err
 	return r, err
 }
 
-// findTrashed returns the file in the trash with a path, or for the former id of an object. Several
-// files for one id are AMBIGUOUS_REF.
+// findTrashFile returns the file in the trash with a path, or for the former id of an object.
+// Several files for one id are AMBIGUOUS_REF.
 //
 // A path in the trash is tried first. The id is compared with the former ids of the files, not with
 // their names.
-func findTrashed(idx *index.Index, id string) (*index.File, error) {
+func findTrashFile(idx *index.Index, id string) (*index.File, error) {
 	if f, ok := idx.File(id); ok && vault.InTrash(id) {
 		return f, nil
 	}
@@ -184,7 +184,7 @@ func (r restoration) run(ctx context.Context, tx *repo.Tx, out *restoreOut) erro
 	if _, there := tx.Before().File(r.item.TrashPath); !there {
 		return notFound("nothing in the trash has the id %q", r.item.ID).Try("raven_trash_list", nil)
 	}
-	if err := r.free(tx.Index()); err != nil {
+	if err := r.checkFree(tx.Index()); err != nil {
 		return err
 	}
 	if err := r.place(ctx, tx); err != nil {
@@ -205,9 +205,9 @@ func (r restoration) run(ctx context.Context, tx *repo.Tx, out *restoreOut) erro
 	return nil
 }
 
-// free returns DUPLICATE_ID if another object has the id now, and NOT_FOUND if the note of a
+// checkFree returns DUPLICATE_ID if another object has the id now, and NOT_FOUND if the note of a
 // section does not exist.
-func (r restoration) free(idx *index.Index) error {
+func (r restoration) checkFree(idx *index.Index) error {
 	n, there := idx.Note(r.item.RestorePath)
 	if r.item.origin.id == "" {
 		if !there {

@@ -19,11 +19,11 @@ import (
 	"github.com/rookeryhq/rookery/internal/yamltext"
 )
 
-// A thingIn names the type, trait or field of the schema that a call adds, changes or removes.
+// A schemaItem names the type, trait or field of the schema that a call adds, changes or removes.
 //
 // Kind is one of kindType, kindTrait and kindField. The name of a field is unique only within its
 // type.
-type thingIn struct {
+type schemaItem struct {
 	// what it is
 	Kind string `json:"kind" enum:"type,trait,field"`
 	// for a field: its type of object
@@ -66,7 +66,7 @@ type definitionIn struct {
 // A schemaAddIn is the input of raven_schema_add.
 type schemaAddIn struct {
 	tool.Vault
-	thingIn
+	schemaItem
 	definitionIn
 	tool.Mutation
 }
@@ -75,7 +75,7 @@ type schemaAddIn struct {
 // are.
 type schemaUpdateIn struct {
 	tool.Vault
-	thingIn
+	schemaItem
 	definitionIn
 	// properties to remove: default, description, target, ...
 	Unset []string `json:"unset,omitempty"`
@@ -89,7 +89,7 @@ type schemaUpdateIn struct {
 // A schemaRemoveIn is the input of raven_schema_remove.
 type schemaRemoveIn struct {
 	tool.Vault
-	thingIn
+	schemaItem
 	// remove it even if it is in use
 	Force bool `json:"force,omitempty"`
 	tool.Mutation
@@ -206,8 +206,8 @@ func oldSchemaForms(verb string) map[string]tool.OldForm {
 // anchor of YAML is shared, so result parses the edited text and compares all definitions: only
 // that of thing and those in also may differ.
 type schemaEdit struct {
-	thing thingIn
-	was   *vault.Schema // parsed from the text, so without the folders in raven.yaml
+	item schemaItem
+	was  *vault.Schema // parsed from the text, so without the folders in raven.yaml
 	// text is the text of schema.yaml with the edits so far.
 	text []byte
 	also []string // keys of other definitions that may change too
@@ -216,7 +216,7 @@ type schemaEdit struct {
 // newSchemaEdit returns an edit of the current schema, which must be valid.
 //
 // A vault without schema.yaml gets a new text with the version only.
-func newSchemaEdit(ctx context.Context, tx *repo.Tx, thing thingIn) (*schemaEdit, error) {
+func newSchemaEdit(ctx context.Context, tx *repo.Tx, thing schemaItem) (*schemaEdit, error) {
 	if err := thing.check(); err != nil {
 		return nil, err
 	}
@@ -231,11 +231,11 @@ func newSchemaEdit(ctx context.Context, tx *repo.Tx, thing thingIn) (*schemaEdit
 	if len(text) == 0 {
 		text = []byte("version: 1\n")
 	}
-	return &schemaEdit{thing: thing, was: was, text: text}, err
+	return &schemaEdit{item: thing, was: was, text: text}, err
 }
 
 // check returns a fault if type is missing for a field, or given for another kind.
-func (t *thingIn) check() error {
+func (t *schemaItem) check() error {
 	switch {
 	case t.Kind == kindField && t.Type == "":
 		return fault.New(fault.MissingRequired, "a field needs type: the type that contains it").
@@ -249,7 +249,7 @@ func (t *thingIn) check() error {
 }
 
 // path returns the path of the definition in schema.yaml.
-func (t thingIn) path() []string {
+func (t schemaItem) path() []string {
 	switch t.Kind {
 	case kindField:
 		return []string{"types", t.Type, "fields", t.Name}
@@ -260,24 +260,24 @@ func (t thingIn) path() []string {
 }
 
 // key returns the key of the definition in Schema.Definitions.
-func (t thingIn) key() string { return strings.Join(t.path(), ".") }
+func (t schemaItem) key() string { return strings.Join(t.path(), ".") }
 
 // set sets the value at a path in the text.
 func (e *schemaEdit) set(value any, path ...string) (err error) {
 	e.text, err = yamltext.Set(e.text, path, value)
-	return byHand(err, vault.SchemaFile)
+	return manualEditFault(err, vault.SchemaFile)
 }
 
 // setList sets a list at a path in the text.
 func (e *schemaEdit) setList(items []string, path ...string) (err error) {
 	e.text, err = yamltext.SetList(e.text, path, items)
-	return byHand(err, vault.SchemaFile)
+	return manualEditFault(err, vault.SchemaFile)
 }
 
 // remove removes the value at a path in the text.
 func (e *schemaEdit) remove(path ...string) (err error) {
 	e.text, err = yamltext.Remove(e.text, path)
-	return byHand(err, vault.SchemaFile)
+	return manualEditFault(err, vault.SchemaFile)
 }
 
 // owner returns the type with a name, which must not be built-in. The properties of the built-in
@@ -312,17 +312,17 @@ func (e *schemaEdit) result(c vault.Clock) (*vault.Schema, error) {
 			strings.TrimPrefix(problem.Message, vault.SchemaFile+": "))
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.was.ChangesTo(is))) {
-		own := e.thing.key()
+		own := e.item.key()
 		if name != own && !strings.HasPrefix(name, own+".") && !slices.Contains(e.also, name) {
-			return nil, byHand(yamltext.ErrNotEditable, vault.SchemaFile)
+			return nil, manualEditFault(yamltext.ErrNotEditable, vault.SchemaFile)
 		}
 	}
 	known := map[any]bool{}
-	for _, f := range slices.Concat(dangling(e.was), unfit(e.was, c)) {
+	for _, f := range slices.Concat(undefinedNames(e.was), invalidDefaults(e.was, c)) {
 		known[f.Details["where"]] = true
 	}
 	var problems []*fault.Fault
-	for _, f := range slices.Concat(dangling(is), unfit(is, c)) {
+	for _, f := range slices.Concat(undefinedNames(is), invalidDefaults(is, c)) {
 		if !known[f.Details["where"]] {
 			problems = append(problems, f)
 		}
@@ -347,7 +347,7 @@ func (e *schemaEdit) put(ctx context.Context, tx *repo.Tx, out *schemaEditOut, a
 	if problems := e.impact(before, is, state.Clock(before, tx.Now())); len(problems) > 0 {
 		return inUse(problems, "the change would make notes of the vault invalid")
 	}
-	out.Kind, out.Type, out.Name, out.Changes = e.thing.Kind, e.thing.Type, e.thing.Name, map[string]oldNew{}
+	out.Kind, out.Type, out.Name, out.Changes = e.item.Kind, e.item.Type, e.item.Name, map[string]oldNew{}
 	for name, c := range e.was.ChangesTo(is) {
 		out.Changes[name] = oldNew{c.Old, c.New}
 	}
@@ -360,7 +360,7 @@ func (e *schemaEdit) put(ctx context.Context, tx *repo.Tx, out *schemaEditOut, a
 	if action == "deleted" {
 		shows = before
 	}
-	if out.Definition, err = asJSON(e.thing.definition(shows)); err != nil {
+	if out.Definition, err = asJSON(e.item.definition(shows)); err != nil {
 		return err
 	}
 	if !tx.DryRun() {
@@ -385,7 +385,7 @@ func asJSON(v any) (same any, err error) {
 }
 
 // definition returns the type, trait or field as the tools show it, or nil if it does not exist.
-func (t thingIn) definition(idx *index.Index) any {
+func (t schemaItem) definition(idx *index.Index) any {
 	s := idx.Schema()
 	switch t.Kind {
 	case kindTrait:
@@ -418,11 +418,11 @@ func fieldNamed(s *vault.Schema, typ, name string) *vault.Field {
 	return nil
 }
 
-// byHand converts the error of a file that cannot be edited without other changes into a fault. It
-// returns other errors, and nil, unchanged.
+// manualEditFault converts the error of a file that cannot be edited without other changes into a
+// fault. It returns other errors, and nil, unchanged.
 //
 // The file is then unchanged, and the fault contains the reason.
-func byHand(err error, file string) error {
+func manualEditFault(err error, file string) error {
 	if !errors.Is(err, yamltext.ErrNotEditable) {
 		return err
 	}

@@ -96,7 +96,7 @@ func (f tools) searchNotes(ctx context.Context, c auth.Caller, in searchIn) (sea
 		return out, err
 	}
 	q := finder{
-		view: view{View: state.View{Vault: v, Index: s.Index}}, search: s.Search, holds: holds,
+		view: view{View: state.View{Vault: v, Index: s.Index}}, search: s.Search, matches: holds,
 		query: search.ParseQuery(in.Query), exact: s.Index.Named(in.Query), explain: in.Explain,
 	}
 	return out, q.page(ctx, &out, in.Limit, after)
@@ -144,7 +144,7 @@ type finder struct {
 	search *search.Index
 	query  search.Query
 	// holds reports whether the note at a path can be a hit; nil: every note can.
-	holds func(path string) bool
+	matches func(path string) bool
 
 	exact   []string // the paths of the notes that have the query as a name
 	explain bool
@@ -157,8 +157,8 @@ type finder struct {
 func (q finder) page(ctx context.Context, out *searchOut, limit int, after place) error {
 	// One hit more than the limit shows whether another page follows.
 	r, err := q.search.Search(q.query, search.Options{
-		Limit: limit + 1, After: q.cursor(ctx, after), Filter: q.holds, Text: q.text(ctx), Canceled: ctx.Err,
-		Exact: q.exact, Explain: q.explain, Constrained: q.holds != nil,
+		Limit: limit + 1, After: q.cursor(ctx, after), Filter: q.matches, Text: q.text(ctx), Canceled: ctx.Err,
+		Exact: q.exact, Explain: q.explain, Constrained: q.matches != nil,
 		Prefetch: func(paths []string) { q.Prefetch(ctx, slices.Values(paths)) },
 	})
 	if err != nil {

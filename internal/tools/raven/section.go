@@ -85,16 +85,16 @@ func (f tools) section() *tool.Tool {
 			{Words: "section delete", Args: []string{"id"}, Set: map[string]string{"op": sectionDelete}},
 		},
 	}, func(ctx context.Context, c auth.Caller, in sectionIn) (sectionOut, error) {
-		if err := in.complete(); err != nil {
+		if err := in.validate(); err != nil {
 			return sectionOut{}, err
 		}
 		return draft(ctx, f, request{c, in.Vault.Vault, &in.Mutation, in.Slim, noteTarget(in.ID + in.File)}, in.run)
 	})
 }
 
-// complete returns a fault if an argument of the operation is missing, or if arguments exclude each
+// validate returns a fault if an argument of the operation is missing, or if arguments exclude each
 // other.
-func (in sectionIn) complete() error {
+func (in sectionIn) validate() error {
 	missing := func(name string) error {
 		return fault.New(fault.MissingRequired, "%s of a section needs argument %q", in.Op, name).
 			With("argument", name)

@@ -52,7 +52,7 @@ func (f tools) set() *tool.Tool {
 
 // validate returns an error if the arguments are invalid. It does not read the vault.
 func (in setIn) validate() error {
-	if err := in.one(in.ID, in.DryRun); err != nil {
+	if err := in.checkOne(in.ID, in.DryRun); err != nil {
 		return err
 	}
 	if len(in.Set) == 0 && len(in.Unset) == 0 {
@@ -231,7 +231,7 @@ func (in setIn) check(tx *repo.Tx, o index.Object) (*vault.Type, vault.CheckResu
 	}
 	problems := slices.Concat(checked.Problems, mutation.WrongTargets(tx.Index(), t, checked.Fields),
 		unwritable(checked.Fields, write))
-	if f := misdated(tx.Index(), o, checked.Fields); f != nil {
+	if f := checkDailyDate(tx.Index(), o, checked.Fields); f != nil {
 		problems = append(problems, f)
 	}
 	for _, name := range in.names() {
@@ -239,7 +239,7 @@ func (in setIn) check(tx *repo.Tx, o index.Object) (*vault.Type, vault.CheckResu
 			problems = append(problems, f)
 		}
 	}
-	if f := fault.Join(Family.Several, inFields(problems, o)); f != nil {
+	if f := fault.Join(Family.Several, withFieldLocations(problems, o)); f != nil {
 		return nil, checked, f
 	}
 	checked.Fields = mutation.ByIDs(tx.Index(), t, checked.Fields)
@@ -266,11 +266,11 @@ func (in setIn) unchangeable(t *vault.Type, o index.Object, name string) *fault.
 	return nil
 }
 
-// inFields adds locations to problems with fields: the line of the field or, if the object does not
-// have it, the first line of the object. It modifies and returns the slice.
+// withFieldLocations adds locations to problems with fields: the line of the field or, if the
+// object does not have it, the first line of the object. It modifies and returns the slice.
 //
 // Other problems are not changed.
-func inFields(problems []*fault.Fault, o index.Object) []*fault.Fault {
+func withFieldLocations(problems []*fault.Fault, o index.Object) []*fault.Fault {
 	for i, p := range problems {
 		name, ok := p.Details["field"].(string)
 		if !ok {

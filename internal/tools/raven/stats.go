@@ -101,14 +101,14 @@ func (f tools) stats() *tool.Tool {
 			Files: t.Notes, Objects: t.Notes + t.Sections, Traits: t.Traits, Refs: t.Refs,
 			Quarantined: t.Quarantined, Bytes: t.Bytes,
 		}
-		out.doubtful(v.Index)
+		out.addProblemNotes(v.Index)
 		if in.AsOf.AsOf == "" { // the log does not contain past states of the files
 			out.files(v.Control, v.Vault.Now())
 			folder, err := f.Folder(ctx, v.caller, in.Vault.Vault)
 			if err != nil {
 				return statsOut{}, err
 			}
-			out.reading(folder)
+			out.setUpdating(folder)
 		}
 		return out, nil
 	})
@@ -141,9 +141,9 @@ func (out *statsOut) files(control repo.Control, now time.Time) {
 	out.Held.warn(&out.Aside)
 }
 
-// reading sets the freshness to updating if the folder is being read for the first time. It does
-// nothing if folder is nil.
-func (out *statsOut) reading(folder *checkout.Checkout) {
+// setUpdating sets the freshness to updating if the folder is being read for the first time. It
+// does nothing if folder is nil.
+func (out *statsOut) setUpdating(folder *checkout.Checkout) {
 	if folder == nil {
 		return
 	}
@@ -152,9 +152,9 @@ func (out *statsOut) reading(folder *checkout.Checkout) {
 	}
 }
 
-// doubtful adds the notes that need attention: quarantined notes, notes that are not indexed, and
-// conflict copies. It lists only the first of each.
-func (out *statsOut) doubtful(idx *index.Index) {
+// addProblemNotes adds the notes that need attention: quarantined notes, notes that are not
+// indexed, and conflict copies. It lists only the first of each.
+func (out *statsOut) addProblemNotes(idx *index.Index) {
 	for n := range idx.Quarantined() {
 		if len(out.Unparsed) == maxShown {
 			break

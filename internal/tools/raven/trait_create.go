@@ -67,13 +67,13 @@ func (in traitCreateIn) run(ctx context.Context, tx *repo.Tx, out *traitOut) err
 	}
 	text, at, err := markdown.AppendTrait(s.text, s.slug, line)
 	if err != nil {
-		return inFile(err, s.path)
+		return withFile(err, s.path)
 	}
 	if err := tx.Put(ctx, s.path, text); err != nil {
 		return err
 	}
 	warnRefs(tx, &out.Aside, string(s.path))
-	if s.made {
+	if s.created {
 		out.SideEffects = []string{"the daily note " + string(s.path) + " is made"}
 	}
 	return out.created(tx, traitPosition{s.path, at, line.Name})
@@ -169,7 +169,7 @@ func (in traitCreateIn) parent(tx *repo.Tx) (traitParent, error) {
 func (h traitParent) insertPoint(ctx context.Context, tx *repo.Tx) (insertPoint, error) {
 	if h.day != "" {
 		text, err := dailyText(ctx, tx, h.day)
-		return insertPoint{path: tx.Index().Config().DailyPath(h.day), text: text, made: true}, err
+		return insertPoint{path: tx.Index().Config().DailyPath(h.day), text: text, created: true}, err
 	}
 	s := insertPoint{path: vault.Path(h.object.Note.Path)}
 	if h.object.Section != nil {
@@ -180,8 +180,8 @@ func (h traitParent) insertPoint(ctx context.Context, tx *repo.Tx) (insertPoint,
 	return s, err
 }
 
-// inFile adds the file to the fault of an edit.
-func inFile(err error, path vault.Path) error { return withFileAndLine(err, string(path)) }
+// withFile adds the file to the fault of an edit.
+func withFile(err error, path vault.Path) error { return withFileAndLine(err, string(path)) }
 
 // A traitPosition is the place and the name of a new trait.
 type traitPosition struct {

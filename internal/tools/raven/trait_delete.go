@@ -60,7 +60,7 @@ func (in traitDeleteIn) run(ctx context.Context, tx *repo.Tx, out *traitOut) err
 		return err
 	}
 	if text, err = withoutTrait(text, t, s); err != nil {
-		return inFile(err, path)
+		return withFile(err, path)
 	}
 	if err := tx.PutTraits(ctx, path, text, idsWithout(t, text)); err != nil {
 		return err

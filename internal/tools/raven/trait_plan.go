@@ -14,7 +14,7 @@ import (
 // TraitFacts is set only for a new trait. Trait is the state after the change, or before a
 // deletion.
 type traitOut struct {
-	did
+	answerHead
 	*TraitFacts
 	assigned
 	// the current state, or the last one of a deleted object
@@ -57,19 +57,19 @@ func factsOf(t trait) *TraitFacts {
 
 // finish implements answer.
 func (m *traitOut) finish(ctx context.Context, tx *repo.Tx) error {
-	return finishAnswer(ctx, tx, &m.Aside, &m.plan, m.turn)
+	return finishAnswer(ctx, tx, &m.Aside, &m.plan, m.toPlan)
 }
 
-// part implements answer.
-func (m *traitOut) part(dry bool) {
+// toOperation implements answer.
+func (m *traitOut) toOperation(dry bool) {
 	if dry {
-		m.turn()
+		m.toPlan()
 	}
 	m.Shorten()
 }
 
-// turn converts the answer into the plan of the same call.
-func (m *traitOut) turn() {
+// toPlan converts the answer into the plan of the same call.
+func (m *traitOut) toPlan() {
 	p := plan[wouldCreateTrait]{DryRun: true, SideEffects: append([]string{}, m.SideEffects...)}
 	switch m.Action {
 	case "created":
@@ -79,7 +79,7 @@ func (m *traitOut) turn() {
 	default:
 		p.WouldUpdate = &wouldUpdate{m.ID, m.changes()}
 	}
-	*m = traitOut{did: did{Aside: m.Aside}, plan: p}
+	*m = traitOut{answerHead: answerHead{Aside: m.Aside}, plan: p}
 }
 
 // changes returns the old and new values of the traits that the call sets.

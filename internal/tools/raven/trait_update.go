@@ -50,7 +50,7 @@ func (f tools) traitUpdate() *tool.Tool {
 
 // validate returns an error if the arguments are invalid. It does not read the vault.
 func (in traitUpdateIn) validate() error {
-	if err := in.one(in.ID, in.DryRun); err != nil {
+	if err := in.checkOne(in.ID, in.DryRun); err != nil {
 		return err
 	}
 	if len(in.Set) == 0 && len(in.Unset) == 0 {
@@ -108,7 +108,7 @@ func (in traitUpdateIn) run(ctx context.Context, tx *repo.Tx, out *traitOut) err
 		return err
 	}
 	if text, err = w.apply(text); err != nil {
-		return inFile(err, path)
+		return withFile(err, path)
 	}
 	if err := tx.Put(ctx, path, text); err != nil {
 		return err

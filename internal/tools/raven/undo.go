@@ -34,7 +34,7 @@ type undoOut struct {
 	tool.Aside `json:"-"`
 	Action     string `json:"action,omitempty"`
 	// the change that is undone
-	Undone undone `json:"undone"`
+	Undone undoneCommit `json:"undone"`
 	// the result for each, the first 200
 	Files      []undoneFile `json:"files,omitzero"`
 	FilesTotal int          `json:"files_total,omitempty"`
@@ -45,8 +45,8 @@ type undoOut struct {
 	SideEffects []string              `json:"side_effects,omitzero"`
 }
 
-// An undone is a commit that was undone.
-type undone struct {
+// An undoneCommit is a commit that was undone.
+type undoneCommit struct {
 	Version   string    `json:"version"`
 	TS        time.Time `json:"ts" title:"when"`
 	Tool      string    `json:"tool"`
@@ -190,7 +190,7 @@ func isAnswer(err error) bool {
 
 // fill fills the output.
 func (o *undoOut) fill(ctx context.Context, tx *repo.Tx, r *repo.Reversal) error {
-	o.Undone = undone{
+	o.Undone = undoneCommit{
 		eventlog.Version(r.Of.Seq), r.Of.Time, r.Of.Tool, r.Of.Who.Principal, r.Of.Who.Agent,
 	}
 	staged, err := tx.Staged(ctx)

@@ -84,12 +84,12 @@ func (u *upsertOut) finish(ctx context.Context, tx *repo.Tx) error {
 	return u.objectOut.finish(ctx, tx)
 }
 
-// part implements answer. A plan has no status.
-func (u *upsertOut) part(dry bool) {
+// toOperation implements answer. A plan has no status.
+func (u *upsertOut) toOperation(dry bool) {
 	if dry {
 		u.Status = ""
 	}
-	u.objectOut.part(dry)
+	u.objectOut.toOperation(dry)
 }
 
 // asNew returns the call of raven_new that creates the object.

@@ -39,9 +39,9 @@ type validateOut struct {
 	faults, odd []*fault.Fault // the sources of Errors and Problems
 }
 
-// Partly returns false. An invalid input is a result of this tool, so a failed call has no valid
+// IsPartial returns false. An invalid input is a result of this tool, so a failed call has no valid
 // data.
-func (o *validateOut) Partly() bool { return false }
+func (o *validateOut) IsPartial() bool { return false }
 
 // validate returns the tool raven_validate, which checks the input of a mutation, or the text of a
 // note, without writing anything.
@@ -95,7 +95,7 @@ func (f tools) check(ctx context.Context, c auth.Caller, in validateIn) (validat
 // otherwise as a creation.
 func (f tools) tryInput(ctx context.Context, tx *repo.Tx, in validateIn, out *validateOut) error {
 	if !strings.HasPrefix(strings.TrimSpace(string(in.Input)), "{") {
-		out.wrong(fault.New(fault.InvalidValue, "the input must be an object").With("argument", "input").
+		out.addProblem(fault.New(fault.InvalidValue, "the input must be an object").With("argument", "input").
 			With("expected", "an object"))
 		return nil
 	}
@@ -115,7 +115,7 @@ func (f tools) tryInput(ctx context.Context, tx *repo.Tx, in validateIn, out *va
 	}
 	s, err := op.step(f.kinds)
 	if err != nil {
-		out.wrong(fault.Of(err))
+		out.addProblem(fault.Of(err))
 		return nil
 	}
 	return s.check(ctx, tx, out)
@@ -137,33 +137,33 @@ func (s step) check(ctx context.Context, tx *repo.Tx, out *validateOut) error {
 		return err
 	})
 	if err != nil {
-		return out.take(ctx, err)
+		return out.addError(ctx, err)
 	}
 	out.Normalized = normal
 	return nil
 }
 
-// take adds an error about the input to the problems. It returns other errors.
+// addError adds an error about the input to the problems. It returns other errors.
 //
 // An invalid schema counts as a problem of the input: no input of a type can be valid then.
-func (o *validateOut) take(ctx context.Context, err error) error {
+func (o *validateOut) addError(ctx context.Context, err error) error {
 	f := fault.Of(err)
 	ours := f.Status() == fault.StatusInternal && f.Code != fault.SchemaError
 	if ctx.Err() != nil || ours || f.Status() == fault.StatusUnavailable {
 		return err
 	}
-	o.wrong(f)
+	o.addProblem(f)
 	return nil
 }
 
-// wrong adds a problem, or each problem in a fault with several.
-func (o *validateOut) wrong(f *fault.Fault) {
+// addProblem adds a problem, or each problem in a fault with several.
+func (o *validateOut) addProblem(f *fault.Fault) {
 	if len(f.Errors) == 0 {
 		o.faults = append(o.faults, f)
 		return
 	}
 	for _, one := range f.Errors {
-		o.wrong(one)
+		o.addProblem(one)
 	}
 }
 

@@ -70,7 +70,7 @@ func (f tools) addChild() *tool.Tool {
 				return err
 			}
 			if out.NodeID = path; line > 0 {
-				out.NodeID = e.placed(path, line)
+				out.NodeID = e.addressAt(path, line)
 			}
 			return nil
 		})
@@ -292,7 +292,7 @@ func duplicate(id, arg string) *fault.Fault {
 func (c child) note() ([]byte, error) {
 	body := "# " + oneLine(c.title) + "\n"
 	if text := strings.Trim(c.text, "\r\n"); text != "" {
-		body += "\n" + normal(text, "\n") + "\n"
+		body += "\n" + withLineBreaks(text, "\n") + "\n"
 	}
 	fields := append([]markdown.Field{{Key: "type", Value: c.typ.Name}}, c.fields...)
 	text, err := markdown.Compose(fields, mutation.SeparateBody(body))
@@ -323,7 +323,7 @@ func (c child) plain(h markdown.Heading) error {
 func (c child) folder() ([]byte, error) {
 	body := ""
 	if text := strings.Trim(c.text, "\r\n"); text != "" {
-		body = mutation.SeparateBody(normal(text, "\n") + "\n")
+		body = mutation.SeparateBody(withLineBreaks(text, "\n") + "\n")
 	}
 	text, err := markdown.Compose(append([]markdown.Field{{Key: "title", Value: c.title}}, c.fields...), body)
 	return text, unwritable(err, typeMismatch)
@@ -394,7 +394,7 @@ func (c child) section(level int) (markdown.Subtree, error) {
 		return markdown.Subtree{}, err
 	}
 	if body := strings.Trim(c.text, "\r\n"); body != "" {
-		text = append(text, "\n"+normal(body, "\n")+"\n"...)
+		text = append(text, "\n"+withLineBreaks(body, "\n")+"\n"...)
 	}
 	return markdown.NewSubtree(text)
 }

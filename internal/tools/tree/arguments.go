@@ -59,10 +59,10 @@ type page struct {
 	PageToken string `json:"pageToken,omitempty" size:"token" means:"token" alias:"page_token"`
 }
 
-// lists are the properties that a call includes and excludes.
+// propertyLists are the properties that a call includes and excludes.
 //
 // A path names a property or a member in it, with dots between the names; see tree.Filter.
-type lists struct {
+type propertyLists struct {
 	// show only these properties and their subproperties: status, payload.address.city, body
 	Included []string `json:"includedProperties,omitempty" alias:"included,included_properties" max:"512"`
 	// exclude these properties and their subproperties
@@ -70,7 +70,7 @@ type lists struct {
 }
 
 // filter returns the property lists of the call or, if both are empty, those of the session.
-func (l lists) filter(s session) tree.Filter {
+func (l propertyLists) filter(s session) tree.Filter {
 	if own := (tree.Filter{Included: l.Included, Excluded: l.Excluded}); !own.IsEmpty() {
 		return own
 	}
@@ -93,8 +93,8 @@ func (v *versionOut) at(version string) {
 	v.Note("version", version)
 }
 
-// settle sets the version token from the metadata, where a mutation stores the version.
-func (v *versionOut) settle() { v.VersionToken, _ = v.Meta["version"].(string) }
+// setToken sets the version token from the metadata, where a mutation stores the version.
+func (v *versionOut) setToken() { v.VersionToken, _ = v.Meta["version"].(string) }
 
 // A pageOut is the part of the output of every list with pages.
 type pageOut struct {

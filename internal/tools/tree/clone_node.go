@@ -52,7 +52,7 @@ func (f tools) cloneNode() *tool.Tool {
 			}
 			out.FootnoteConflicts = c.conflicts
 			var made []string
-			return c.done(in.DryRun, &out.changeOut, &out.NodeID, &made)
+			return c.complete(in.DryRun, &out.changeOut, &out.NodeID, &made)
 		})
 	})
 }

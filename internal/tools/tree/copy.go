@@ -73,7 +73,7 @@ func (f tools) copySubtree() *tool.Tool {
 				return err
 			}
 			out.FootnoteConflicts = c.conflicts
-			return c.done(in.DryRun, &out.changeOut, &out.NodeID, &out.Created)
+			return c.complete(in.DryRun, &out.changeOut, &out.NodeID, &out.Created)
 		})
 	})
 }
@@ -101,7 +101,7 @@ type copier struct {
 // the target.
 func (c *copier) duplicate() error {
 	if !c.single {
-		if err := tooMany(c.written(c.from)); err != nil {
+		if err := tooMany(c.countNodes(c.from)); err != nil {
 			return err
 		}
 	}
@@ -237,7 +237,7 @@ func (c *copier) files() error {
 		return c.folderFile()
 	}
 	ids, going := map[string]string{}, state.KeepGoing(c.ctx)
-	files, has := c.filesOf(c.from), room(0)
+	files, has := c.filesOf(c.from), sizeBudget(0)
 	for _, at := range files {
 		ids[at.ID()] = vault.Path(c.folder + string(at[len(c.from.Folder):])).ID()
 	}
@@ -249,7 +249,7 @@ func (c *copier) files() error {
 		if err != nil {
 			return err
 		}
-		if err := has.take(text); err != nil {
+		if err := has.add(text); err != nil {
 			return err
 		}
 		to := vault.Path(c.folder + string(at[len(c.from.Folder):]))
@@ -296,7 +296,7 @@ func (c *copier) reference(out *copySubtreeOut) error {
 	if source.Note == nil {
 		return invalidParameter(kindMismatch, "a folder cannot be copied by reference").With("nodeId", source.ID())
 	}
-	if c.leadsBack(source, map[tree.Node]bool{}) {
+	if c.formsCycle(source, map[tree.Node]bool{}) {
 		return invalidParameter("reference_cycle", "a reference to a node cannot be below that node").
 			With("argument", "targetParentId").With("nodeId", source.ID())
 	}
@@ -334,12 +334,12 @@ func (c *copier) stubNote(title, line string) (err error) {
 	return c.Put(c.ctx, c.made, []byte("# "+oneLine(title)+"\n\n"+line))
 }
 
-// leadsBack reports whether the target of the copy is below a node, or below a node that is
+// formsCycle reports whether the target of the copy is below a node, or below a node that is
 // represented by some node below it. seen contains the nodes that were checked.
 //
 // Such a reference would make a walk that follows references endless. The search stops after
 // maxWritten nodes, and then reports false; a walk is limited on its own.
-func (c *copier) leadsBack(n tree.Node, seen map[tree.Node]bool) bool {
+func (c *copier) formsCycle(n tree.Node, seen map[tree.Node]bool) bool {
 	if seen[n] || len(seen) > maxWritten {
 		return false
 	}
@@ -352,17 +352,17 @@ func (c *copier) leadsBack(n tree.Node, seen map[tree.Node]bool) bool {
 		if c.tree.Reference(below) == nil {
 			continue
 		}
-		if source, ok := c.tree.Source(below); ok && c.leadsBack(source, seen) {
+		if source, ok := c.tree.Source(below); ok && c.formsCycle(source, seen) {
 			return true
 		}
 	}
 	return false
 }
 
-// done completes the draft. It sets the address of the copy and the addresses of all its nodes.
+// complete completes the draft. It sets the address of the copy and the addresses of all its nodes.
 //
 // The addresses are those of the draft's index after references were rewritten.
-func (c *copier) done(dry bool, out *changeOut, id *string, created *[]string) error {
+func (c *copier) complete(dry bool, out *changeOut, id *string, created *[]string) error {
 	if _, err := c.finish(c.ctx, tree.Node{}, dry, out); err != nil {
 		return err
 	}

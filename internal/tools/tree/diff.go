@@ -102,17 +102,17 @@ func (r *treeView) comparable(arg, id string) (tree.Node, error) {
 // diff compares two nodes with the options of the call.
 func (in diffSubtreeIn) diff(ctx context.Context, r *treeView, a, b tree.Node) (tree.Diff, error) {
 	d := tree.Differ{Tree: r.Tree}
-	failed := in.begin(ctx, &d, r, r)
+	failed := in.apply(ctx, &d, r, r)
 	out := d.Compare(a, b)
-	return in.shown(out), *failed
+	return in.prune(out), *failed
 }
 
-// begin sets the options of a Differ. Texts are read while it compares, so failed is set after the
+// apply sets the options of a Differ. Texts are read while it compares, so failed is set after the
 // comparison: it points to the first error.
 //
 // d.Body compares the own texts of two nodes; it is set only if payloads are compared. It reads one
 // file at a time of each side. A caller must check failed before it uses the result.
-func (in diffOptions) begin(ctx context.Context, d *tree.Differ, before, after *treeView) (failed *error) {
+func (in diffOptions) apply(ctx context.Context, d *tree.Differ, before, after *treeView) (failed *error) {
 	d.MaxDepth, failed = endless, new(error)
 	if in.MaxDepth != nil {
 		d.MaxDepth = *in.MaxDepth
@@ -142,10 +142,10 @@ func (in diffOptions) begin(ctx context.Context, d *tree.Differ, before, after *
 	return failed
 }
 
-// shown returns a difference without the parts that the call excludes.
+// prune returns a difference without the parts that the call excludes.
 //
 // The comparison itself always covers the structure and the metadata, which cost little.
-func (in diffOptions) shown(out tree.Diff) tree.Diff {
+func (in diffOptions) prune(out tree.Diff) tree.Diff {
 	if !*in.IncludePayloads {
 		out.Payload, out.Summary.Payload = []tree.PayloadChange{}, 0
 	}

@@ -64,7 +64,7 @@ func viewSpec(short, title string) tool.Spec {
 func (f tools) opening(s tool.Spec, next func(was bool) bool) *tool.Tool {
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in expandIn) (expandOut, error) {
 		about := sessionCall{c, in.Vault.Vault, &in.sessionMutation, []string{in.NodeID}, false}
-		return alter(ctx, f, about, func(_ context.Context, t *sessionEdit, out *expandOut) error {
+		return changeSession(ctx, f, about, func(_ context.Context, t *sessionEdit, out *expandOut) error {
 			n, err := t.node("nodeId", in.NodeID)
 			if err != nil {
 				return err
@@ -79,8 +79,8 @@ func (f tools) opening(s tool.Spec, next func(was bool) bool) *tool.Tool {
 	})
 }
 
-// A rooting is the part of an input that names the root of a subtree.
-type rooting struct {
+// A rootArg is the part of an input that names the root of a subtree.
+type rootArg struct {
 	tool.Vault
 	// address or uid of the top node; / is the whole vault
 	RootNodeID string `json:"rootNodeId" complete:"id" size:"id" names:"target" alias:"root_node_id,rootId"`
@@ -88,7 +88,7 @@ type rooting struct {
 
 // An expandAllIn is the input of tree_expand_all and tree_collapse_all.
 type expandAllIn struct {
-	rooting
+	rootArg
 	sessionMutation
 }
 
@@ -122,7 +122,7 @@ func (f tools) collapseAll() *tool.Tool {
 func (f tools) openingAll(s tool.Spec, expanded bool) *tool.Tool {
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in expandAllIn) (expandAllOut, error) {
 		about := sessionCall{c, in.Vault.Vault, &in.sessionMutation, []string{in.RootNodeID}, false}
-		return alter(ctx, f, about, func(_ context.Context, t *sessionEdit, out *expandAllOut) error {
+		return changeSession(ctx, f, about, func(_ context.Context, t *sessionEdit, out *expandAllOut) error {
 			return t.all("rootNodeId", in.RootNodeID, tree.Rule{Expanded: expanded}, out)
 		})
 	})
@@ -146,7 +146,7 @@ func (f tools) setExpansion() *tool.Tool {
 	s.Commands = []tool.Command{{Words: "view expansion", Args: []string{"nodeId"}}}
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in setExpansionIn) (expandAllOut, error) {
 		about := sessionCall{c, in.Vault.Vault, &in.sessionMutation, []string{in.NodeID}, false}
-		return alter(ctx, f, about, func(_ context.Context, t *sessionEdit, out *expandAllOut) error {
+		return changeSession(ctx, f, about, func(_ context.Context, t *sessionEdit, out *expandAllOut) error {
 			return t.all("nodeId", in.NodeID, expansion(in.Expanded, in.MaxDepth), out)
 		})
 	})

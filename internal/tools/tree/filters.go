@@ -47,7 +47,7 @@ func (f tools) setFilters() *tool.Tool {
 			}
 		}
 		about := sessionCall{c, in.Vault.Vault, &in.sessionMutation, nil, false}
-		return alter(ctx, f, about, func(_ context.Context, t *sessionEdit, out *setFiltersOut) error {
+		return changeSession(ctx, f, about, func(_ context.Context, t *sessionEdit, out *setFiltersOut) error {
 			return t.setFilters(in, out)
 		})
 	})

@@ -23,7 +23,7 @@ type nodeArg struct {
 // A getNodeIn is the input of tree_get_node.
 type getNodeIn struct {
 	nodeArg
-	lists
+	propertyLists
 	tool.AsOf
 }
 
@@ -48,7 +48,7 @@ func (f tools) getNode() *tool.Tool {
 		if err != nil {
 			return out, err
 		}
-		shaper := r.shaper(in.lists)
+		shaper := r.shaper(in.propertyLists)
 		out.Node, out.Ancestors = shaper.Whole(n), shaper.Ancestors(n)
 		return out, r.addTexts(ctx, shaper.Filter, n, out.Node)
 	})
@@ -124,7 +124,7 @@ func nodeIn(t *tree.Tree, arg, id string) (tree.Node, error) {
 
 // shaper returns a Shaper with the property lists of the call and its session. Nodes without a rule
 // are expanded.
-func (r *treeView) shaper(l lists) tree.Shaper {
+func (r *treeView) shaper(l propertyLists) tree.Shaper {
 	return tree.Shaper{Tree: r.Tree, Filter: l.filter(r.session), Viewer: r.viewer(true)}
 }
 

@@ -93,12 +93,12 @@ func (in moveSiblingIn) siblings(e *edit) (n, above tree.Node, err error) {
 			"the nodes do not have the same parent").With("argument", "siblingId").
 			With("nodeId", n.ID()).Fix("move it below that node first, with move_node")
 	}
-	return n, above, e.covers(moved(n, above))
+	return n, above, e.checkUnchanged(conflictNode(n, above))
 }
 
-// moved returns the node to check for conflicts if a node moves among its siblings: a section
-// itself, because covers checks its note, or else the parent folder.
-func moved(n, above tree.Node) tree.Node {
+// conflictNode returns the node to check for conflicts if a node moves among its siblings: a
+// section itself, because covers checks its note, or else the parent folder.
+func conflictNode(n, above tree.Node) tree.Node {
 	if n.Section > 0 {
 		return n
 	}

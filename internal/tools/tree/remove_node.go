@@ -92,7 +92,7 @@ func (in removeNodeIn) run(ctx context.Context, e *edit, n tree.Node, out *remov
 			touched = append(touched, below)
 		}
 	}
-	if err := e.covers(touched...); err != nil {
+	if err := e.checkUnchanged(touched...); err != nil {
 		return err
 	}
 	if err := e.dangling(ctx, n, out); err != nil {
@@ -166,13 +166,13 @@ func (e *edit) moveToTrash(ctx context.Context, path vault.Path, text []byte, ou
 // removeFiles drafts the removal of a note, or of all files of a folder, to the trash. It returns
 // BATCH_TOO_LARGE if the texts do not fit into one commit.
 func (e *edit) removeFiles(ctx context.Context, n tree.Node, out *removeNodeOut) error {
-	var has room
+	var has sizeBudget
 	for _, path := range e.filesOf(n) {
 		text, _, err := e.Text(ctx, path)
 		if err != nil {
 			return err
 		}
-		if err := has.take(text); err != nil {
+		if err := has.add(text); err != nil {
 			return err
 		}
 		if err := e.Remove(ctx, path); err != nil {

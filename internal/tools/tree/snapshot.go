@@ -67,7 +67,7 @@ func (f tools) snapshotCreate() *tool.Tool {
 			return snapshotCreateOut{}, err
 		}
 		about := sessionCall{c, in.Vault.Vault, &in.sessionMutation, []string{in.RootNodeID, in.Label}, true}
-		return alter(ctx, f, about, func(ctx context.Context, t *sessionEdit, out *snapshotCreateOut) error {
+		return changeSession(ctx, f, about, func(ctx context.Context, t *sessionEdit, out *snapshotCreateOut) error {
 			n, err := t.node("rootNodeId", in.RootNodeID)
 			if err != nil {
 				return err
@@ -237,7 +237,7 @@ func (f tools) snapshotDelete() *tool.Tool {
 	s.Commands = []tool.Command{{Words: "snapshot delete", Args: []string{"snapshotId"}}}
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in snapshotDeleteIn) (snapshotDeleteOut, error) {
 		about := sessionCall{c, in.Vault.Vault, &in.sessionMutation, []string{in.SnapshotID}, true}
-		return alter(ctx, f, about, func(ctx context.Context, t *sessionEdit, out *snapshotDeleteOut) error {
+		return changeSession(ctx, f, about, func(ctx context.Context, t *sessionEdit, out *snapshotDeleteOut) error {
 			item, err := snapshotNamed(ctx, t.store, "snapshotId", in.SnapshotID)
 			if err != nil {
 				return err

@@ -162,10 +162,10 @@ func fileOf(n tree.Node) vault.Path {
 // patchOne drafts a patch of one node. The properties that can be set are staged even if others
 // cannot; a caller that wants all or none returns an error, and nothing is written. If no property
 // changes, it stages nothing.
-func (e *edit) patchOne(ctx context.Context, n tree.Node, p patch) (patched, error) {
+func (e *edit) patchOne(ctx context.Context, n tree.Node, p patch) (patchResult, error) {
 	text, _, err := e.Text(ctx, fileOf(n))
 	if err != nil {
-		return patched{}, err
+		return patchResult{}, err
 	}
 	result := p.apply(e.tree, n, text)
 	if !result.isUpdated() {
@@ -388,7 +388,7 @@ func (in updateNodesIn) run(
 			"the filter matches %d nodes; a call changes at most %d", len(matching), maxBatch).
 			With("argument", "filter").With("max", maxBatch).With("got", len(matching)).Fix("narrow the filter")
 	}
-	if err := e.covers(matching...); err != nil {
+	if err := e.checkUnchanged(matching...); err != nil {
 		return err
 	}
 	results, err := in.apply(ctx, e, matching)
@@ -486,7 +486,7 @@ func (in updateNodesIn) stop(
 }
 
 // resultOf returns the result of a patch of a node.
-func resultOf(n tree.Node, p patched) nodeResult {
+func resultOf(n tree.Node, p patchResult) nodeResult {
 	r := nodeResult{NodeID: n.ID(), Status: unchanged, Properties: p.results}
 	if len(p.failed) > 0 {
 		r.Status = "failed"
