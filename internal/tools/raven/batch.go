@@ -59,8 +59,8 @@ type batchOut struct {
 	WouldModify []mutation.FileChange `json:"would_modify_files,omitempty"`
 }
 
-// IsPartial reports whether the answer contains results, which remain valid if the batch failed.
-func (o *batchOut) IsPartial() bool { return len(o.Results) > 0 }
+// Partly reports whether the answer contains results, which remain valid if the batch failed.
+func (o *batchOut) Partly() bool { return len(o.Results) > 0 }
 
 // A stepResult is the result of one operation. Exactly one of Data and Error is set. Both are
 // encoded at once, because later operations change the index that the answer refers to.

@@ -77,9 +77,9 @@ type checkOut struct {
 	checked bool // the check ran, so the data is valid
 }
 
-// IsPartial reports whether the data is valid although the check found errors. It returns false if
+// Partly reports whether the data is valid although the check found errors. It returns false if
 // the check did not run.
-func (o *checkOut) IsPartial() bool { return o.checked }
+func (o *checkOut) Partly() bool { return o.checked }
 
 // A checkIssue is one warning of a check. Errors are in the fault instead. It has the members of a
 // fault, and its level, so that clients show both in the same way.

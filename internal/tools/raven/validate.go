@@ -39,9 +39,9 @@ type validateOut struct {
 	faults, odd []*fault.Fault // the sources of Errors and Problems
 }
 
-// IsPartial returns false. An invalid input is a result of this tool, so a failed call has no valid
+// Partly returns false. An invalid input is a result of this tool, so a failed call has no valid
 // data.
-func (o *validateOut) IsPartial() bool { return false }
+func (o *validateOut) Partly() bool { return false }
 
 // validate returns the tool raven_validate, which checks the input of a mutation, or the text of a
 // note, without writing anything.
