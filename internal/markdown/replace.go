@@ -116,18 +116,9 @@ func SetType(text []byte, typ string) ([]byte, error) {
 	return SetFields(text, []Field{{Key: "type", Value: typ}})
 }
 
-// SetDeclaredType sets the type in the declaration of a section, and returns the new note. It
-// returns NOT_FOUND for an unknown slug, INVALID_VALUE for a section without declaration, and
-// VALIDATION_FAILED if the slug of the section would change.
-func SetDeclaredType(text []byte, slug, typ string) ([]byte, error) {
-	at, err := Parse(text).headingOf(slug)
-	if err != nil {
-		return nil, err
-	}
-	return SetDeclaredTypeAt(text, at, typ)
-}
-
-// SetDeclaredTypeAt is SetDeclaredType for a section that is named as for SetArgumentsAt.
+// SetDeclaredTypeAt sets the type in the declaration of a section, which is named as for
+// SetArgumentsAt, and returns the new note. It returns INVALID_VALUE for a section without
+// declaration, and VALIDATION_FAILED if the slug of the section would change.
 func SetDeclaredTypeAt(text []byte, heading int, typ string) ([]byte, error) {
 	d := Parse(text)
 	if heading < 0 || heading >= len(d.Headings) {
