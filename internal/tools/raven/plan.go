@@ -13,7 +13,8 @@ import (
 // An answer is the output of a tool that makes one change. It reports the change or, in a dry run,
 // the planned change (CONTRACT §1 and §3, raven.md §6.7 and §6.11).
 //
-// An output is used once: finish and toOperation change it in place and must be called at most once.
+// An output is used once: finish and toOperation change it in place and must be called at most
+// once.
 type answer interface {
 	// finish completes the answer after the draft is complete: it records the changed files or, in
 	// a dry run, converts the answer into a plan.
