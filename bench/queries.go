@@ -207,12 +207,15 @@ func (s *suite) acts(ctx context.Context, r *rookery.Rookery) ([]acted, error) {
 		call  func(n int) (time.Duration, error)
 	}{
 		{acted{"a batch of 100 operations", "raven_batch", 100, link{}}, s.cfg.times, a.batch},
-		{acted{"a value set in a tenth of the notes, at most 1,000, with its plan made before", "raven_set", 1000, link{}},
+		{acted{"a value set in a tenth of the notes, at most 1,000, with its plan made before",
+			"raven_set", 1000, link{}},
 			s.cfg.times, a.bulk},
 		{acted{"a note that 10 references lead to moves", "raven_move", 10, link{}}, s.cfg.times, a.move(fewNote)},
-		{acted{"a note that half as many references as notes, at most 5,000, lead to moves", "raven_move", 2000, link{}},
+		{acted{"a note that half as many references as notes, at most 5,000, lead to moves",
+			"raven_move", 2000, link{}},
 			s.cfg.times, a.move(muchNote)},
-		{acted{"a section that a tenth of the notes, at most 1,000, refers to is renamed", "raven_section", 500, link{}},
+		{acted{"a section that a tenth of the notes, at most 1,000, refers to is renamed",
+			"raven_section", 500, link{}},
 			s.cfg.times, a.rename},
 		{acted{"short references in a tenth of the notes, at most 1,000, are written in full",
 			"raven_check_fix", 1000, link{}},

@@ -380,7 +380,8 @@ func (r reading) summaries(kind, query, of, from string, lists []string, more ..
 // chapters emits the chapters, each with the ids of its memories.
 func (r reading) chapters() error {
 	return r.summaries(memory.KindChapter,
-		`SELECT id, created_at, summary, start_ts, end_ts, learnings, tags, topics, title, origin FROM chapters ORDER BY created_at, rowid`,
+		`SELECT id, created_at, summary, start_ts, end_ts, learnings, tags, topics, title, origin
+		FROM chapters ORDER BY created_at, rowid`,
 		"memories", `SELECT memory_id FROM chapter_memories WHERE chapter_id = ? ORDER BY position, rowid`,
 		[]string{"learnings", "tags", "topics"}, "title", "origin")
 }

@@ -176,7 +176,8 @@ func (in identityIn) register(c auth.Caller, id string) func(context.Context, *r
 		now := a.now()
 		err := tx.PutItem(memory.KindAgent, id, memory.Agent{
 			V: memory.Format, Type: in.Type, Parent: in.ParentID, Principal: c.Principal, Created: now,
-			Sessions: 1, Active: now, Specialization: in.Specialization, Capabilities: withoutDuplicates(in.Capabilities),
+			Sessions: 1, Active: now, Specialization: in.Specialization,
+			Capabilities: withoutDuplicates(in.Capabilities),
 		})
 		if err != nil {
 			return err

@@ -282,8 +282,8 @@ func (in *linksIn) links() *memory.Links {
 		return nil
 	}
 	l := &memory.Links{
-		CausedBy: withoutDuplicates(in.CausedBy), LedTo: withoutDuplicates(in.LedTo), RelatedTo: withoutDuplicates(in.RelatedTo),
-		BlockedBy: withoutDuplicates(in.BlockedBy),
+		CausedBy: withoutDuplicates(in.CausedBy), LedTo: withoutDuplicates(in.LedTo),
+		RelatedTo: withoutDuplicates(in.RelatedTo), BlockedBy: withoutDuplicates(in.BlockedBy),
 	}
 	if in.Supersedes != "" {
 		l.Supersedes = []string{in.Supersedes}

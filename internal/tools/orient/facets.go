@@ -74,7 +74,8 @@ func (f tools) facets() *tool.Tool {
 		}
 		first, total := topCounts(s.Index.HeadFields(), in.Limit)
 		truncation{
-			code: "FACETS_TRUNCATED", what: "fields", shown: in.Limit, total: total, more: limitAdvice(in.Limit, mostListed),
+			code: "FACETS_TRUNCATED", what: "fields", shown: in.Limit, total: total,
+			more: limitAdvice(in.Limit, mostListed),
 		}.warn(&out.Aside)
 		out.Facets, out.Freshness = make([]Facet, len(first)), s.freshness.state
 		for i, c := range first {

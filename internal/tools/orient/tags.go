@@ -46,7 +46,8 @@ func (f tools) tags() *tool.Tool {
 		first, total := topCounts(s.Index.HeadTags(), in.Limit)
 		out.Tags, out.Freshness = tagCounts(first), s.freshness.state
 		truncation{
-			code: "TAGS_TRUNCATED", what: "tags", shown: in.Limit, total: total, more: limitAdvice(in.Limit, mostListed),
+			code: "TAGS_TRUNCATED", what: "tags", shown: in.Limit, total: total,
+			more: limitAdvice(in.Limit, mostListed),
 		}.warn(&out.Aside)
 		return out, nil
 	})

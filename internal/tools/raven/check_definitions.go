@@ -122,9 +122,10 @@ func (c *vaultCheck) settings() {
 	world.Resolve = nil // missing targets of references are not reported here
 	for _, q := range config.Queries {
 		if err := checkSaved(q, world); err != nil && c.idx.SchemaErr() == nil {
-			c.report(finding{fault: fault.New(fault.InvalidQuery, "the saved query %q is invalid: %s", firstRunes(q.Name),
-				fault.Of(err).Message).With("name", firstRunes(q.Name)).With("cause", string(fault.Of(err).Code)),
-				code: "invalid_saved_query", warning: true}, vault.ConfigRaven, 1)
+			name, cause := firstRunes(q.Name), fault.Of(err)
+			f := fault.New(fault.InvalidQuery, "the saved query %q is invalid: %s", name, cause.Message).
+				With("name", name).With("cause", string(cause.Code))
+			c.report(finding{fault: f, code: "invalid_saved_query", warning: true}, vault.ConfigRaven, 1)
 		}
 	}
 }

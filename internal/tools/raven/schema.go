@@ -332,10 +332,12 @@ func configOf(c vault.Config) config {
 	d := c.Directories
 	return config{
 		DailyDirectory: c.DailyDirectory,
-		Directories:    directories{c.DailyDirectory + "/", textOrNil(d.Type), textOrNil(d.Page), textOrNil(d.Template)},
-		Capture:        capture{c.Capture.Destination, c.Capture.Heading, c.Capture.Timestamp},
-		Deletion:       deletion{c.Deletion.Behavior, c.Deletion.TrashDir},
-		Exclude:        append([]string{}, c.Exclude...), Timezone: c.Timezone,
+		Directories: directories{
+			c.DailyDirectory + "/", textOrNil(d.Type), textOrNil(d.Page), textOrNil(d.Template),
+		},
+		Capture:  capture{c.Capture.Destination, c.Capture.Heading, c.Capture.Timestamp},
+		Deletion: deletion{c.Deletion.Behavior, c.Deletion.TrashDir},
+		Exclude:  append([]string{}, c.Exclude...), Timezone: c.Timezone,
 		ProtectedPrefixes: append([]string{}, c.Protected...),
 		WeekStart:         strings.ToLower(c.WeekStart.String()), Language: c.Language,
 	}

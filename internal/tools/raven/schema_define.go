@@ -49,8 +49,8 @@ func nonEmpty(s string) *string {
 // field returns the definition of the field or trait in the call.
 func (in definitionIn) field() fieldDefinition {
 	d := fieldDefinition{
-		Type: nonEmpty(in.ValueType), Required: in.Required, Values: splitValues(in.Values), Target: nonEmpty(in.Target),
-		Min: in.Min, Max: in.Max, Description: nonEmpty(in.Description),
+		Type: nonEmpty(in.ValueType), Required: in.Required, Values: splitValues(in.Values),
+		Target: nonEmpty(in.Target), Min: in.Min, Max: in.Max, Description: nonEmpty(in.Description),
 	}
 	if len(in.Default) > 0 {
 		d.Default = json.RawMessage(in.Default)

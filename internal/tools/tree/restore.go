@@ -253,7 +253,9 @@ func (r *restorer) currentFiles(t *tree.Tree) map[string]*index.File {
 //
 // Without the copy in the trash, a restore would remove texts that were written after the snapshot
 // and that its caller may not know. A file that is only moved back has its text in the snapshot.
-func (r *restorer) removeLater(ctx context.Context, e *edit, now map[string]*index.File, out *snapshotRestoreOut) error {
+func (r *restorer) removeLater(
+	ctx context.Context, e *edit, now map[string]*index.File, out *snapshotRestoreOut,
+) error {
 	for _, path := range slices.Sorted(maps.Keys(now)) {
 		f, then := now[path], r.files[path]
 		known := r.uids[uidOf(f)]
