@@ -9,8 +9,7 @@ import (
 // clocked is by what searches are timed.
 const clocked = "processor time"
 
-// pin keeps the caller on one thread of the system, whose time clock returns, until the function
-// that it returns is called.
+// pin keeps the caller on one thread of the system, whose time clock tells, until the function that it returns is called.
 func pin() (release func()) {
 	runtime.LockOSThread()
 	return runtime.UnlockOSThread
