@@ -202,7 +202,8 @@ soak: cc $(FUZZER) $(CONFORMANCE) ## all tests in full, with the race detector; 
 	ROOKERY_SOAK=$(SOAK) $(GO) test -race -timeout 240m -count=1 ./...
 
 .PHONY: docs
-docs: ## write the generated files: openapi/openapi.json, openapi/docs.html and docs/tools
+docs: ## write the generated files: internal/tool/fielddocs.txt, openapi/openapi.json, openapi/docs.html and docs/tools
+	$(GO) test ./internal -run TestFieldDocs -update
 	$(GO) test ./internal/localapp -run TestExamplesRun -update
 	$(GO) test ./internal/localapp -run TestGenerated -update
 

@@ -73,6 +73,7 @@ var modules = map[string][]string{
 	"github.com/aws/smithy-go":                   {"internal/awsclient", "internal/dynamotable", "internal/s3blob", "internal/sqsqueue", "internal/awsapp", "internal/awsops"},
 	"github.com/awslabs/aws-lambda-go-api-proxy": {"internal/awsapp"},
 	"github.com/aymanbagabas/go-udiff":           {"internal/merge"},
+	"github.com/bits-and-blooms/bloom/v3":        {"internal/repo"}, // finds the runs that a name may be in
 	"github.com/blevesearch/snowballstem":        {"internal/search"},
 	"github.com/chromedp/chromedp":               {"_test"},
 	"github.com/chromedp/cdproto":                {"_test"},

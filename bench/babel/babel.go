@@ -1,9 +1,9 @@
-// Package babel makes vaults in twelve languages to test with, and says what is true of them: what
-// each reference leads to, and which words each note has. It knows that because it wrote the notes,
-// and asks no index.
+// Package babel generates vaults in twelve languages for tests, with the expected results: the
+// target of each reference, and the words of each note. It knows them because it wrote the notes,
+// without an index.
 //
-// A vault depends on its seed alone. Nothing in it is anybody's text: the words are put together from
-// syllables of the script of each language, and mean nothing.
+// A vault depends only on its seed. No text is by a person: the words are built from syllables of
+// the script of each language, and have no meaning.
 package babel
 
 import (
@@ -12,13 +12,13 @@ import (
 	"strings"
 )
 
-// A Vault is the files of a vault, and what is true of them.
+// A Vault contains the files of a vault, with the expected results.
 type Vault struct {
 	Schema string // the text of schema.yaml
 	Notes  []Note
 }
 
-// A Note is one note, and what is true of it.
+// A Note is one note with the expected results.
 type Note struct {
 	Path, ID, Text string
 	Language       string      // a code of ISO 639
@@ -29,7 +29,7 @@ type Note struct {
 	Identifiers []string
 }
 
-// A Reference is one of a note, and what it leads to.
+// A Reference is a reference in a note, with its target.
 type Reference struct {
 	Target  string // as it is written
 	Line    int
@@ -40,13 +40,13 @@ type Reference struct {
 	Elsewhere Leading
 }
 
-// A Leading is what a reference leads to.
+// A Leading is the target of a reference.
 type Leading struct {
 	ID      string
 	Matches []string
 }
 
-// schema has a type whose objects go by a name, and fields that refer.
+// schema has a type with a name field, and fields that are references.
 const schema = `version: 1
 types:
   person:
@@ -62,10 +62,10 @@ traits:
   urgent: { type: bool }
 `
 
-// each is how many notes a language has.
+// each is the number of notes of a language.
 const each = 7
 
-// New makes the vault of a seed.
+// New generates the vault of a seed.
 func New(seed uint64) Vault {
 	w := &world{
 		rand: rand.New(rand.NewPCG(seed, 0)), slugs: map[string]bool{}, goes: map[string][]going{},
@@ -82,7 +82,7 @@ func New(seed uint64) Vault {
 	return v
 }
 
-// A world is what all notes of a vault share: by which words what goes.
+// A world contains the state that all notes of a vault share: the notes by their names.
 type world struct {
 	rand  *rand.Rand
 	slugs map[string]bool    // of all names, so that no two are taken for one
@@ -90,13 +90,14 @@ type world struct {
 	plans []*plan
 }
 
-// A going is a note that goes by a name: as its file's, as its own, or as an alias, in this order.
+// A going is a note with a name: the name of its file, its own name, or an alias, in this order.
 type going struct {
 	plan *plan
 	tier int
 }
 
-// A plan is what is settled of a note before any is written: references lead to it by that.
+// A plan contains the properties of a note that are fixed before any note is written, because
+// references depend on them.
 type plan struct {
 	language
 	id, folder, short    string
@@ -121,7 +122,7 @@ func (w *world) settle(l language) {
 	}
 }
 
-// share gives some names to several notes, and then enters who goes by which.
+// share gives some names to several notes, and then records the notes by name.
 func (w *world) share() {
 	for i, p := range w.plans {
 		other := w.plans[(i+each)%len(w.plans)] // its neighbour in the next language
@@ -148,7 +149,7 @@ func (w *world) share() {
 	}
 }
 
-// days adds daily notes, which go by their date.
+// days adds daily notes, which are named by their date.
 func (w *world) days() {
 	for i := range 3 {
 		day := fmt.Sprintf("2026-03-%02d", i+1)
@@ -159,7 +160,7 @@ func (w *world) days() {
 	}
 }
 
-// fresh is a word that nothing has as its name so far, however it is written.
+// fresh returns a word that is not the name of a note yet, in any spelling.
 func (w *world) fresh(l language) string {
 	for {
 		word := w.word(l) + w.syllable(l)
@@ -170,15 +171,15 @@ func (w *world) fresh(l language) string {
 	}
 }
 
-// word is any word of a language.
+// word returns a random word of a language.
 func (w *world) word(l language) string { return w.syllable(l) + w.syllable(l) }
 
 func (w *world) syllable(l language) string { return l.syllables[w.rand.IntN(len(l.syllables))] }
 
-// one is any of a list that is not empty.
+// one returns a random element of a list that is not empty.
 func one[T any](w *world, list []T) T { return list[w.rand.IntN(len(list))] }
 
-// capital is a word as a sentence begins.
+// capital returns a word with a capital first letter.
 func capital(word string) string {
 	r := []rune(word)
 	return strings.ToUpper(string(r[:1])) + string(r[1:])

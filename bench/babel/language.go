@@ -7,7 +7,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// A language is what words and sentences are made of.
+// A language contains the parts of its words and sentences.
 type language struct {
 	code      string
 	syllables []string
@@ -47,13 +47,13 @@ func european(code, syllables string) language {
 	}
 }
 
-// slug is how a name is written where its own letters are not: what is written so leads to the same.
+// slug returns the spelling of a name in the letters of addresses, which resolves to the same note.
 func slug(name string) string { return vault.Slug(name) }
 
-// section is how the id of a section is made from its heading.
+// section returns the id of a section, derived from its heading.
 func section(heading string) string { return markdown.Slug(heading) }
 
-// shout is a name in capital letters, where that is the same name.
+// shout returns a name in capital letters, if that is the same name.
 func (l language) shout(name string) string {
 	if up := strings.ToUpper(name); l.cased && vault.SlugPath(up) == vault.SlugPath(name) {
 		return up

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// leads is a reference that leads to what goes by a name: the files of that name, else the persons, else
-// those with that alias; among several, to the one in the folder of the page.
+// leads returns a reference by name with its target: a file of the name, otherwise a person,
+// otherwise a note with the alias; among several, the one in the folder of the page.
 func (g *page) leads(target, name string) Reference {
 	best := 3
 	for _, by := range g.goes[name] {
@@ -31,7 +31,7 @@ func (g *page) leads(target, name string) Reference {
 	return r
 }
 
-// leading is what leads to these things.
+// leading returns the result for a reference with these possible targets.
 func leading(ids []string) Leading {
 	if len(ids) == 1 {
 		return Leading{ID: ids[0]}
@@ -39,12 +39,12 @@ func leading(ids []string) Leading {
 	return Leading{Matches: slices.Sorted(slices.Values(ids))}
 }
 
-// certain is a reference that leads to one thing, wherever it is.
+// certain returns a reference with exactly one target, wherever it is.
 func certain(target, id string) Reference {
 	return Reference{Target: target, ID: id, Elsewhere: Leading{ID: id}}
 }
 
-// other is any note but a daily one.
+// other returns a random note that is not a daily note.
 func (w *world) other() *plan {
 	for {
 		if p := one(w, w.plans); !p.day {
@@ -74,7 +74,7 @@ func (g *page) bySuffix() Reference {
 	return certain(p.folder+"/"+p.short, p.id)
 }
 
-// named is a note, and a name that it goes by.
+// named returns a random note with one of its names.
 func (g *page) named() (p *plan, name string) {
 	p = g.other()
 	names := []string{p.short}
@@ -84,25 +84,25 @@ func (g *page) named() (p *plan, name string) {
 	return p, one(g.world, names)
 }
 
-// known is a name: of a file, of a person, or an alias.
+// known returns a reference by a name: of a file, of a person, or an alias.
 func (g *page) known() Reference {
 	_, name := g.named()
 	return g.leads(name, name)
 }
 
-// loud is a name in capital letters.
+// loud returns a reference by a name in capital letters.
 func (g *page) loud() Reference {
 	p, name := g.named()
 	return g.leads(p.shout(name), name)
 }
 
-// bySlug is a name in the letters of addresses.
+// bySlug returns a reference by a name in the letters of addresses.
 func (g *page) bySlug() Reference {
 	_, name := g.named()
 	return g.leads(slug(name), name)
 }
 
-// shared is a name that several things go by.
+// shared returns a reference by a name that several notes have.
 func (g *page) shared() Reference {
 	for _, name := range g.shuffled() {
 		if len(g.goes[name]) > 1 {
@@ -112,15 +112,15 @@ func (g *page) shared() Reference {
 	panic("no name is shared: the vault is too small")
 }
 
-// shuffled are all names in an order that depends on the seed alone.
+// shuffled returns all names in an order that depends only on the seed.
 func (w *world) shuffled() []string {
 	names := slices.Sorted(maps.Keys(w.goes))
 	w.rand.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
 	return names
 }
 
-// inSection leads to a section by the path of its note. The name of a section alone leads to it only where
-// somebody asks for it.
+// inSection returns a reference to a section by the path of its note. The name of a section alone
+// resolves to it only if the caller asks for it.
 func (g *page) inSection() Reference {
 	p := g.other()
 	return certain(p.id+"#"+p.heading, p.id+"#"+section(p.heading))
@@ -133,7 +133,7 @@ func (g *page) sectionName() Reference {
 	}
 }
 
-// byDay leads to a day, which need not have a note.
+// byDay returns a reference to a day, which need not have a note.
 func (g *page) byDay() Reference {
 	day := one(g.world, []string{"2026-03-01", "2026-03-02", "2031-12-24"})
 	target := one(g.world, []string{day, "daily/" + day})

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A page is one note while it is written.
+// A page is a note that is being written.
 type page struct {
 	*world
 	*plan
@@ -36,7 +36,7 @@ func (w *world) write(p *plan) Note {
 	return g.note
 }
 
-// ending is that of the lines: one note of five comes from Windows.
+// ending returns the line break of a note: one note in five has that of Windows.
 func (g *page) ending() string {
 	if g.number%5 == 3 {
 		return "\r\n"
@@ -46,13 +46,13 @@ func (g *page) ending() string {
 
 func (g *page) line(text string) { g.lines = append(g.lines, text) }
 
-// say is a word that is written, and that has to be found.
+// say returns a word that is written, and that a search must find.
 func (g *page) say(word string) string {
 	g.note.Words = append(g.note.Words, word)
 	return word
 }
 
-// frontmatter has the name, the alias, and references in two of the ways in which fields have them.
+// frontmatter writes the name, the alias, and references in two of the forms that fields can have.
 func (g *page) frontmatter() {
 	switch {
 	case g.day:
@@ -82,7 +82,7 @@ func (g *page) fields(lines ...string) {
 	g.line("---")
 }
 
-// body has a reference of each kind, and words around it.
+// body writes a reference of each kind, with words around it.
 func (g *page) body() {
 	for _, kind := range []func() Reference{
 		g.byPath, g.byFile, g.byLoudPath, g.bySuffix, g.known, g.known, g.loud, g.bySlug, g.shared,
@@ -93,7 +93,7 @@ func (g *page) body() {
 	}
 }
 
-// refer is a reference in brackets, in the line that is written next.
+// refer returns a reference in brackets, for the next line that is written.
 func (g *page) refer(r Reference) string {
 	r.Line = len(g.lines) + 1
 	g.note.References = append(g.note.References, r)
@@ -103,7 +103,7 @@ func (g *page) refer(r Reference) string {
 	return "[[" + r.Target + "]]"
 }
 
-// sentence is a few words.
+// sentence returns some words.
 func (g *page) sentence(n int) string {
 	words := []string{g.say(g.word(g.language))}
 	if g.cased {
@@ -115,13 +115,13 @@ func (g *page) sentence(n int) string {
 	return strings.Join(words, g.gap) + g.stop
 }
 
-// traits are on lines of a list, one of them with a reference as its value.
+// traits writes list items with traits, one of them with a reference as its value.
 func (g *page) traits() {
 	g.line("- @due(2026-03-02) @urgent " + g.sentence(2))
 	g.line("- @owner(" + g.refer(g.known()) + ") " + g.sentence(2))
 }
 
-// identifiers are words as programs have them.
+// identifiers writes words in the form of identifiers in programs.
 func (g *page) identifiers() {
 	parts := strings.Fields("parse config file read snake case name kebab server mode vault list")
 	g.rand.Shuffle(len(parts), func(i, j int) { parts[i], parts[j] = parts[j], parts[i] })
@@ -139,10 +139,10 @@ func (g *page) identifiers() {
 	g.note.Words = append(append(g.note.Words, own...), a, b, c)
 }
 
-// latin is a short word of Latin letters.
+// latin returns a short word of Latin letters.
 func (g *page) latin() string { return "x" + g.plan.code }
 
-// code is text in which nothing refers to anything.
+// code writes code, in which nothing is a reference.
 func (g *page) code() {
 	g.line("")
 	g.line("`[[" + g.say(g.word(g.language)) + "]]`")

@@ -99,14 +99,15 @@ func (p *page) say(format string, args ...any) {
 }
 
 func (p *page) write(sets []*set, skipped []string) error {
-	p.say("# Retrieval\n\nThis page is written by `go run ./bench/retrieval -vault FOLDER -out docs/benchmarks-retrieval.md`. " +
-		"The questions are in `bench/retrieval`; the memories are those of a made-up team. R@k is the share of questions " +
-		"with evidence among the first k results, MRR the mean of 1/rank. Calibration error is the expected difference " +
-		"between the confidence in a result and how often it is right, over the first ten results. Few pairs have such " +
-		"an error by chance, also if the confidence is exactly right: the 95th percentile of a thousand draws is given " +
-		"beside it. In a typo, two letters " +
-		"next to each other of one word of four or more are exchanged. A question about the next step repeats the text of the " +
-		"memory before the one that answers it, which therefore is first: its R@1 is 0.\n")
+	p.say("# Retrieval\n\nThis page is written by " +
+		"`go run ./bench/retrieval -vault FOLDER -out docs/benchmarks-retrieval.md`. " +
+		"The questions are in `bench/retrieval`; the memories are those of a made-up team. R@k is the share of " +
+		"questions with evidence among the first k results, MRR the mean of 1/rank. Calibration error is the " +
+		"expected difference between the confidence in a result and how often it is right, over the first ten " +
+		"results. Few pairs have such an error by chance, also if the confidence is exactly right: the 95th " +
+		"percentile of a thousand draws is given beside it. In a typo, two letters next to each other of one " +
+		"word of four or more are exchanged. A question about the next step repeats the text of the memory " +
+		"before the one that answers it, which therefore is first: its R@1 is 0.\n")
 	for _, why := range skipped {
 		p.say("\nLeft out: %s.\n", why)
 	}
@@ -134,7 +135,8 @@ func (p *page) fit(pairs []pair) {
 // set writes what was measured of a set, and returns its judged pairs.
 func (p *page) set(s *set) []pair {
 	p.say("\n## %s\n\n%d things, %d questions.\n\n", s.name, s.things, len(s.questions))
-	p.say("| questions | number | R@1 | R@5 | R@10 | R@20 | MRR | calibration error |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n")
+	p.say("| questions | number | R@1 | R@5 | R@10 | R@20 | MRR | calibration error |\n" +
+		"| --- | --- | --- | --- | --- | --- | --- | --- |\n")
 	x := s.index(s.profile)
 	all := s.measure(x, s.questions)
 	p.row("all", all)

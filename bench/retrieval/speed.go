@@ -108,8 +108,9 @@ func remembered(n int) (*search.Index, []string) {
 
 // speed writes how long searches take.
 func (p *page) speed(all []speed) {
-	p.say("\n## Speed\n\nThis part differs from run to run. Memories of %d bytes, %d in a session, are searched for %d words "+
-		"that follow each other in one of them. Shown is the %s of the thread that searches.\n\n",
+	p.say("\n## Speed\n\nThis part differs from run to run. Memories of %d bytes, %d in a session, "+
+		"are searched for %d words that follow each other in one of them. "+
+		"Shown is the %s of the thread that searches.\n\n",
 		memoryBytes, sessionSize, askedWords, clocked)
 	p.say("| memories | what | promised, p50 | p50 | p99 |\n| ---: | --- | ---: | ---: | ---: |\n")
 	for _, s := range all {

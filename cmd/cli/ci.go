@@ -225,7 +225,8 @@ func (b *builds) summarise(path, text string) {
 	if path == "" || text == "" {
 		return
 	}
-	f, err := os.OpenFile(filepath.Clean(path), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644) //nolint:gosec // the file of the job
+	const flags = os.O_APPEND | os.O_CREATE | os.O_WRONLY
+	f, err := os.OpenFile(filepath.Clean(path), flags, 0o644) //nolint:gosec // the job's file
 	if err == nil {
 		_, err = f.WriteString(text)
 		if closed := f.Close(); err == nil {

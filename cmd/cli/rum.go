@@ -286,8 +286,8 @@ func (r reading) agents() error {
 // may be an integer or a fraction, so it is passed on as it is.
 func (r reading) memories() error {
 	layers := []string{"intent", "perception", "reasoning", "actions", "outcome"}
-	return r.rows(`SELECT id, agent_id, session_id, created_at, importance, tags, intent, perception, reasoning, actions,
-		outcome FROM memories ORDER BY created_at, rowid`, func(w row) error {
+	return r.rows(`SELECT id, agent_id, session_id, created_at, importance, tags, intent, perception,
+		reasoning, actions, outcome FROM memories ORDER BY created_at, rowid`, func(w row) error {
 		tags, err := w.texts(5, "tags")
 		if err != nil {
 			return err
@@ -379,8 +379,9 @@ func (r reading) summaries(kind, query, of, from string, lists []string, more ..
 
 // chapters emits the chapters, each with the ids of its memories.
 func (r reading) chapters() error {
-	return r.summaries(memory.KindChapter, `SELECT id, created_at, summary, start_ts, end_ts, learnings, tags, topics, title,
-		origin FROM chapters ORDER BY created_at, rowid`,
+	return r.summaries(memory.KindChapter,
+		`SELECT id, created_at, summary, start_ts, end_ts, learnings, tags, topics, title, origin
+		FROM chapters ORDER BY created_at, rowid`,
 		"memories", `SELECT memory_id FROM chapter_memories WHERE chapter_id = ? ORDER BY position, rowid`,
 		[]string{"learnings", "tags", "topics"}, "title", "origin")
 }

@@ -84,14 +84,6 @@ func NewShares(o ShareOptions) *Shares {
 	}
 }
 
-// Calls returns how many calls may run at once; 0: any number.
-func (s *Shares) Calls() int {
-	if s == nil {
-		return 0
-	}
-	return s.opt.Calls
-}
-
 // Begin counts a request from its authentication until Flight.End. It returns UNAVAILABLE if the
 // request exceeds the share of its principal or tenant.
 func (s *Shares) Begin(c auth.Caller) (*Flight, error) {

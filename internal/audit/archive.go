@@ -268,7 +268,7 @@ func (r Refusals) remove(ctx context.Context, all []keyedEntry) error {
 			ops = append(ops, table.Remove(table.Key{Part: partEntries, Sort: k.Key}))
 		}
 		if err := r.table.Commit(ctx, ops...); err != nil {
-			return fmt.Errorf("remove what is archived: %w", err)
+			return fmt.Errorf("remove archived entries: %w", err)
 		}
 	}
 	return nil

@@ -20,23 +20,39 @@ import (
 // team_audit). It is also the stored form of an entry in the refusal log. The entry of a commit is
 // computed from the commit when it is listed. The texts of the tags are documentation of the tool.
 type Entry struct {
-	Time      time.Time  `json:"ts" title:"when" jsonschema:"when it was done or refused, UTC"`
-	Request   string     `json:"request_id" jsonschema:"names the call in the server's log"`
-	Tenant    string     `json:"tenant"`
-	Principal string     `json:"principal" title:"who" jsonschema:"who called"`
-	Agent     string     `json:"agent" jsonschema:"which agent acted under it"`
-	Operation string     `json:"operation" jsonschema:"name of the tool"`
-	Vault     string     `json:"vault,omitempty" jsonschema:"the vault it was about; absent: the tenant"`
-	Targets   []string   `json:"targets" jsonschema:"paths and ids it changed, at most 100, or named"`
-	Outcome   Outcome    `json:"outcome" jsonschema:"ok, refused or failed"`
-	Code      fault.Code `json:"code,omitempty" jsonschema:"what it was answered, if not ok"`
-	Before    string     `json:"version_before,omitempty" title:"before" jsonschema:"of the vault, or of the tenant (v41)"`
-	After     string     `json:"version_after,omitempty" title:"after" jsonschema:"the version it made (v42)"`
-	DryRun    bool       `json:"dry_run,omitempty" jsonschema:"it was only tried"`
-	Token     string     `json:"token_id,omitempty" jsonschema:"of the API token that was shown"`
-	Issuer    string     `json:"issuer,omitempty" jsonschema:"of the token that was shown"`
-	Subject   string     `json:"subject,omitempty" jsonschema:"of the token that was shown"`
-	Took      *int64     `json:"duration_ms,omitempty" jsonschema:"how long it took; of what was done, until it was written"`
+	// when it was done or refused, UTC
+	Time time.Time `json:"ts" title:"when"`
+	// names the call in the server's log
+	Request string `json:"request_id"`
+	Tenant  string `json:"tenant"`
+	// who called
+	Principal string `json:"principal" title:"who"`
+	// which agent acted under it
+	Agent string `json:"agent"`
+	// name of the tool
+	Operation string `json:"operation"`
+	// the vault it was about; absent: the tenant
+	Vault string `json:"vault,omitempty"`
+	// paths and ids it changed, at most 100, or named
+	Targets []string `json:"targets"`
+	// ok, refused or failed
+	Outcome Outcome `json:"outcome"`
+	// what it was answered, if not ok
+	Code fault.Code `json:"code,omitempty"`
+	// of the vault, or of the tenant (v41)
+	Before string `json:"version_before,omitempty" title:"before"`
+	// the version it made (v42)
+	After string `json:"version_after,omitempty" title:"after"`
+	// it was only tried
+	DryRun bool `json:"dry_run,omitempty"`
+	// of the API token that was shown
+	Token string `json:"token_id,omitempty"`
+	// of the token that was shown
+	Issuer string `json:"issuer,omitempty"`
+	// of the token that was shown
+	Subject string `json:"subject,omitempty"`
+	// how long it took; of what was done, until it was written
+	Took *int64 `json:"duration_ms,omitempty"`
 }
 
 // An Outcome is the result of a call in one word.

@@ -100,7 +100,7 @@ func (c *chain) linked() error {
 		case n == c.head.N && !bytes.Equal(l.hash, c.head.Hash):
 			return chainError(n, errors.New("its hash is not that of the head"))
 		case n != c.head.N && i+1 < len(c.links) && !bytes.Equal(l.hash, c.links[i+1].prev):
-			return chainError(n, errors.New("its hash is not what the one behind it names"))
+			return chainError(n, errors.New("its hash is not the one that its successor names"))
 		}
 		before = l.hash
 	}

@@ -120,11 +120,11 @@ const lastSecond = 253402300799
 func timeOf(value any) (time.Time, error) {
 	number, ok := value.(json.Number)
 	if !ok {
-		return time.Time{}, errors.New("is no number")
+		return time.Time{}, errors.New("is not a number")
 	}
 	seconds, err := number.Float64()
 	if err != nil || seconds < 0 || seconds > lastSecond {
-		return time.Time{}, errors.New("is no date")
+		return time.Time{}, errors.New("is not a valid date")
 	}
 	return time.Unix(int64(seconds), 0), nil
 }

@@ -121,7 +121,9 @@ func (t *bucketMessages) fail(n ingest.Name) {
 // is ignored. A message may have records about several vaults, and one vault records in several
 // messages.
 func (i *Ingest) read(ctx context.Context, messages []events.SQSMessage) *bucketMessages {
-	t := &bucketMessages{changes: map[ingest.Name][]ingest.Change{}, of: map[ingest.Name][]int{}, failed: map[int]bool{}}
+	t := &bucketMessages{
+		changes: map[ingest.Name][]ingest.Change{}, of: map[ingest.Name][]int{}, failed: map[int]bool{},
+	}
 	for m := range messages {
 		var e events.S3Event
 		var test struct{ Event string }

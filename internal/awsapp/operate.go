@@ -46,7 +46,8 @@ func (w *Worker) command(ctx context.Context, name string, payload []byte) ([]by
 			return nil, w.failed(ctx, "the table cannot be read", err)
 		}
 		return tool.Marshal(Health{
-			Version: w.opt.Version, Format: index.ImageFormat, Now: w.opt.Now().UTC(), Holds: w.release.keepsOldFormat(ctx),
+			Version: w.opt.Version, Format: index.ImageFormat, Now: w.opt.Now().UTC(),
+			Holds: w.release.keepsOldFormat(ctx),
 		})
 	case "rollback":
 		return w.rollback(ctx, payload)

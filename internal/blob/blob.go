@@ -300,7 +300,7 @@ func CheckKey(key string) error {
 func checkSegment(s string) error {
 	switch {
 	case s == "", s == ".", s == "..":
-		return fmt.Errorf("%w: %q is no segment of one", ErrKey, s)
+		return fmt.Errorf("%w: %q is not a valid segment", ErrKey, s)
 	case len(s) > MaxSegment:
 		return fmt.Errorf("%w: a segment of %d bytes is over %d", ErrKey, len(s), MaxSegment)
 	}

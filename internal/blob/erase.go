@@ -51,7 +51,7 @@ func Erase(ctx context.Context, b Bucket, prefix string) (EraseCount, error) {
 	var all []Object
 	for o, err := range b.List(ctx, prefix) {
 		if err != nil {
-			return gone, fmt.Errorf("list what is to be erased: %w", err)
+			return gone, fmt.Errorf("list the objects to erase: %w", err)
 		}
 		all = append(all, o)
 	}

@@ -55,7 +55,8 @@ var variables = []variable{
 	{regexp.MustCompile(`\b\d{4}[-/]\d\d[-/]\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?)?`),
 		"<time>"},
 	{regexp.MustCompile(`\b\d{1,2}:\d\d:\d\d(?:[.,]\d+)?\b`), "<time>"},
-	{regexp.MustCompile(`\b(?:\d+(?:\.\d+)?(?:h|m|s|ms|µs|us|ns))+\b|\b\d+(?:\.\d+)? ?(?:seconds?|secs?|milliseconds?|minutes?|hours?)\b`), "<time>"},
+	{regexp.MustCompile(`\b(?:\d+(?:\.\d+)?(?:h|m|s|ms|µs|us|ns))+\b|` +
+		`\b\d+(?:\.\d+)? ?(?:seconds?|secs?|milliseconds?|minutes?|hours?)\b`), "<time>"},
 	{regexp.MustCompile(`\b(?i:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\b`), "<id>"},
 	{regexp.MustCompile(`\b0x[0-9a-fA-F]+\b`), "<addr>"},
 }

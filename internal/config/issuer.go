@@ -57,7 +57,7 @@ func (l *loader) checkIssuer(name string, i *Issuer) {
 		}
 	}
 	if i.Audience == "" && !l.isSet("public_url") {
-		l.problem(name, "must have an audience, for there is no public_url: without one, tokens for all other "+
+		l.problem(name, "must have an audience because public_url is not set: without one, tokens for all other "+
 			"servers of the issuer would be valid here")
 	}
 	l.checkAlgorithms(name+".algorithms", i.Algorithms)

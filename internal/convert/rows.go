@@ -67,7 +67,8 @@ func (r reader) object(o object, i int) {
 	if n.SourceID == "" {
 		n.SourceID = digest(digestID, text)
 	}
-	if title := truncate(line(cmp.Or(scalarText(o.members["title"]), scalarText(o.members["name"]))), maxTitle); title != "" {
+	title := cmp.Or(scalarText(o.members["title"]), scalarText(o.members["name"]))
+	if title = truncate(line(title), maxTitle); title != "" {
 		n = conversation(n, title)
 	}
 	r.add(n)

@@ -24,7 +24,7 @@ func TestRun(t *testing.T) {
 		"error  log        v  it is damaged\n"+
 		"                     try: restore it\n"+
 		"warn   conflicts  v  2 copies of a text that could not be merged: a, b\n"+
-		"                     try: move what is worth keeping into the note beside it; then: rookery delete the copy\n",
+		"                     try: merge it into the note beside it by hand; then: rookery delete the copy\n",
 		doctor.Table(found))
 	f := doctor.Fault(found)
 	require.Equal(t, fault.IndexError, f.Code)

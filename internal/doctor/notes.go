@@ -17,7 +17,7 @@ func Conflicts(count int, first []string) Finding {
 	}
 	return Warning(check, fmt.Sprintf("%s of a text that could not be merged: %s",
 		Number(count, "copy", "copies"), List(first, count)),
-		"move what is worth keeping into the note beside it; then: rookery delete the copy")
+		"merge it into the note beside it by hand; then: rookery delete the copy")
 }
 
 // Notes is the check of the notes of a vault.

@@ -39,7 +39,7 @@ func (p Proxies) Check(r *http.Request) *fault.Fault {
 	case len(said) > 1 || len(said) == 1 && strings.Contains(said[0], ","):
 		return fault.New(fault.PermissionDenied,
 			"%s has more than one value, and counts only with the one of the proxy itself", Forwarded).
-			Fix("let the proxy set the header, in place of what it was sent")
+			Fix("let the proxy replace the header that it receives")
 	case len(said) == 0 || !strings.EqualFold(strings.TrimSpace(said[0]), Private):
 		return fault.New(fault.PermissionDenied,
 			"plain HTTP is not accepted here, and the proxy does not say that it was asked over https").

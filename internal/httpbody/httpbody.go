@@ -92,7 +92,8 @@ func Read(r *http.Request) ([]byte, error) {
 func (b *boundedBody) refuse(r *http.Request) (beginning []byte, err error) {
 	if r.Header.Get("Expect") == "" {
 		b.speedUp()
-		beginning, _ = io.ReadAll(io.LimitReader(b.whole, maxBeginning)) // a body that is cut off has a shorter beginning
+		// The beginning of a body that is cut off is shorter.
+		beginning, _ = io.ReadAll(io.LimitReader(b.whole, maxBeginning))
 		b.discard()
 	}
 	return beginning, TooLarge(b.bound)

@@ -54,7 +54,7 @@ func newRoute(method, pattern string, t *tool.Tool) *route {
 			continue
 		}
 		if _, known := t.Arg(name); !known {
-			panic(fmt.Sprintf("httptool: the path of %s names %q, which is no argument", t.Name, name))
+			panic(fmt.Sprintf("httptool: the path of %s names %q, which is not an argument", t.Name, name))
 		}
 	}
 	return r

@@ -215,6 +215,6 @@ func TestMalformedProgram(t *testing.T) {
 	}, func(context.Context, auth.Caller, struct{}) (struct{}, error) { return struct{}{}, nil })},
 		tool.Options{})
 	require.NoError(t, err)
-	require.PanicsWithValue(t, `httptool: the path of one names "vault", which is no argument`,
+	require.PanicsWithValue(t, `httptool: the path of one names "vault", which is not an argument`,
 		func() { httptool.New(cat, httptool.Options{}) })
 }

@@ -196,21 +196,6 @@ func (n *Note) refsAfter(after Location) iter.Seq2[int, *Ref] {
 	}
 }
 
-// Broken yields the references after a location that lead to nothing, or are ambiguous. References
-// to files are not checked. It goes through all references of the vault.
-func (r *Resolver) Broken(after Location) iter.Seq[Link] {
-	return func(yield func(Link) bool) {
-		for n := range r.x.notesFrom(after.Path) {
-			for l := range linksOf(n, after) {
-				l.To = r.From(n, l.Ref.Target)
-				if l.To.ID == "" && !l.Ref.IsFile() && !yield(l) {
-					return
-				}
-			}
-		}
-	}
-}
-
 // Buckets returns the buckets of the names of the note and of the objects in it. Every reference to
 // one of them is in one of these buckets, except for references in the note itself that name only a
 // part of it (`#part`).

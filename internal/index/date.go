@@ -97,24 +97,6 @@ func daysOf(v any) []vault.Date {
 	return days
 }
 
-// Dates yields the mentions of the days from one day to another, both included, by day, path and
-// line. It goes through the days that are mentioned, not through the calendar, so a long range
-// without mentions costs nothing.
-func (x *Index) Dates(from, to vault.Date) iter.Seq[DateMention] {
-	return func(yield func(DateMention) bool) {
-		for name := range x.countedNames(byDay.name(""), byDay.name(string(from))) {
-			if vault.Date(name[1:]) > to {
-				return
-			}
-			for d := range x.DatesOn(vault.Date(name[1:]), "") {
-				if !yield(d) {
-					return
-				}
-			}
-		}
-	}
-}
-
 // DatesOn yields the mentions of a day in the notes at or after a path, by path and line.
 func (x *Index) DatesOn(day vault.Date, path string) iter.Seq[DateMention] {
 	return func(yield func(DateMention) bool) {
@@ -130,10 +112,6 @@ func (x *Index) DatesOn(day vault.Date, path string) iter.Seq[DateMention] {
 
 // DateCount returns the number of mentions of a day.
 func (x *Index) DateCount(day vault.Date) int { return x.count(byDay, string(day)) }
-
-// Created yields the notes that were created in [from, to), by time, then path. A zero time leaves
-// that end open.
-func (x *Index) Created(from, to time.Time) iter.Seq[*Note] { return x.between(byCreated, from, to) }
 
 // Modified yields the notes that were last changed in [from, to), by time, then path. A zero time
 // leaves that end open. The time of a note covers changes of everything in it.

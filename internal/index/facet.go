@@ -144,9 +144,6 @@ func (d *draft) sumFolder(folder string, by int) {
 	d.sum(d.entryName(folderDepth, strconv.Itoa(1+strings.Count(folder, "/"))), step)
 }
 
-// Facets returns the facets of the note; nil if it has no fields in its head.
-func (n *Note) Facets() *Facets { return n.facets }
-
 // A FolderSum is the numbers of notes and folders in a folder.
 type FolderSum struct {
 	Notes   int // in the folder and below it

@@ -188,17 +188,6 @@ func (t *Trait) OnLine() []*Trait {
 	return all[first:last]
 }
 
-// Traits returns the traits in the object's own text and among its fields, in reading order.
-func (o Object) Traits() []*Trait {
-	var all []*Trait
-	for t := range o.Note.Traits() {
-		if t.Scope == o.Number() {
-			all = append(all, t)
-		}
-	}
-	return all
-}
-
 // Trait returns the trait with an id. It does not return annotations that the schema does not
 // define.
 func (x *Index) Trait(id string) (*Trait, bool) {

@@ -2,10 +2,9 @@ package ingest
 
 import (
 	"context"
-	"slices"
+	"sort"
 	"time"
 
-	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/repo"
 )
 
@@ -56,7 +55,7 @@ func (b *batch) date(ctx context.Context) error {
 // before returns the last version of a stretch that was committed before a time, or the version
 // before the stretch. Commits are in the order of their times.
 func before(s *repo.Stretch, at time.Time) uint64 {
-	i, _ := slices.BinarySearchFunc(s.Commits, at, func(c *eventlog.Commit, at time.Time) int { return c.Time.Compare(at) })
+	i := sort.Search(len(s.Commits), func(i int) bool { return !s.Commits[i].Time.Before(at) })
 	if i == 0 {
 		return s.After
 	}

@@ -168,7 +168,9 @@ func (i *Ingester) with(ctx context.Context, n Name, do func(tenant.FollowedVaul
 
 // attempt calls do with a vault of a tenant. It returns an error if the files of the deployment's
 // vaults are not in a bucket, because then nothing can have sent the message.
-func (i *Ingester) attempt(ctx context.Context, own *tenant.Tenant, n Name, do func(tenant.FollowedVault, Vault) error) error {
+func (i *Ingester) attempt(
+	ctx context.Context, own *tenant.Tenant, n Name, do func(tenant.FollowedVault, Vault) error,
+) error {
 	f, ok, err := own.Edited(ctx, n.Vault)
 	if err != nil {
 		return err

@@ -156,10 +156,13 @@ func (j *Jobs) inProgress(ctx context.Context, id string) error {
 
 // A Brief is the summary of a job in an answer.
 type Brief struct {
-	ID       string    `json:"id"`
-	State    State     `json:"state" jsonschema:"queued, running, waiting, done, failed or cancelled"`
-	Progress *Progress `json:"progress,omitempty" jsonschema:"steps that are done; until the job has ended"`
-	RetryAt  time.Time `json:"retry_at,omitzero" jsonschema:"when a waiting job continues"`
+	ID string `json:"id"`
+	// queued, running, waiting, done, failed or cancelled
+	State State `json:"state"`
+	// steps that are done; until the job has ended
+	Progress *Progress `json:"progress,omitempty"`
+	// when a waiting job continues
+	RetryAt time.Time `json:"retry_at,omitzero"`
 }
 
 // BriefOf returns the Brief of a job.

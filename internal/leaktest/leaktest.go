@@ -41,6 +41,7 @@ type Leak struct {
 	What string
 }
 
+// String returns the line and the leak in words, for the messages of tests.
 func (f Leak) String() string { return fmt.Sprintf("line %d: %s", f.Line, f.What) }
 
 // Search returns all leaks in a text, in order.

@@ -234,7 +234,7 @@ func (e *examination) leftovers(ctx context.Context) {
 		where = workDir
 	}
 	for _, key := range displaced {
-		e.add(doctor.Warning(check, "somebody's text of "+key+" was displaced and saved",
+		e.add(doctor.Warning(check, "an outside edit of "+key+" was displaced and saved",
 			"the next start picks it up; it is in "+where+"/displaced in the directory"))
 	}
 	if len(displaced) == 0 {

@@ -149,10 +149,12 @@ func notify(ctx context.Context, client *s3.Client, bucket, arn string) error {
 	for _, suffix := range []string{".md", ".yaml"} {
 		all = append(all, s3types.QueueConfiguration{
 			QueueArn: &arn, Events: []s3types.Event{s3types.EventS3ObjectCreated, s3types.EventS3ObjectRemoved},
-			Filter: &s3types.NotificationConfigurationFilter{Key: &s3types.S3KeyFilter{FilterRules: []s3types.FilterRule{
-				{Name: s3types.FilterRuleNamePrefix, Value: aws.String("tenants/")},
-				{Name: s3types.FilterRuleNameSuffix, Value: aws.String(suffix)},
-			}}},
+			Filter: &s3types.NotificationConfigurationFilter{Key: &s3types.S3KeyFilter{
+				FilterRules: []s3types.FilterRule{
+					{Name: s3types.FilterRuleNamePrefix, Value: aws.String("tenants/")},
+					{Name: s3types.FilterRuleNameSuffix, Value: aws.String(suffix)},
+				},
+			}},
 		})
 	}
 	_, err := client.PutBucketNotificationConfiguration(ctx, &s3.PutBucketNotificationConfigurationInput{

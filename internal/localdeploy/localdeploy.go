@@ -1,6 +1,6 @@
-// Package localdeploy deploys the template of the product to LocalStack, whose functions are processes of this
-// machine: stores, queues, event source mappings, roles and functions, with a gateway in front of them. It is
-// for tests and drills; no function links it.
+// Package localdeploy deploys the template of the product to LocalStack, whose functions are
+// processes of this machine: stores, queues, event source mappings, roles and functions, with a
+// gateway in front of them. It is for tests and drills; no function links it.
 package localdeploy
 
 import (
@@ -31,16 +31,16 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// Options say what is deployed, and where. All are required but Parameters.
+// Options are the settings of a deployment. All are required except Parameters.
 type Options struct {
 	AWS        aws.Config        // of LocalStack
 	Name       string            // of the stack
 	Template   string            // the file template.yaml
 	Programs   string            // a directory with the functions, built for this machine: NAME/bootstrap
-	Parameters map[string]string // in the place of defaults; PublicUrl is that of the gateway
+	Parameters map[string]string // in place of defaults; PublicUrl is set to the URL of the gateway
 }
 
-// A Stack is deployed, with a gateway in front of it. Close ends the gateway and deletes the stack.
+// A Stack is a deployed stack with a gateway in front of it.
 type Stack struct {
 	URL       string            // of the gateway
 	Resources map[string]string // physical ids by logical ids
@@ -53,12 +53,12 @@ type Stack struct {
 	where     string // the URL of the template
 }
 
-// perStack is how long a stack may take.
+// perStack is the maximum time of an operation on a stack.
 const perStack = 10 * time.Minute
 
-// Deploy deploys a stack and returns when it is there.
+// Deploy deploys a stack and returns when it is complete.
 func Deploy(ctx context.Context, o Options) (*Stack, error) {
-	// LocalStack answers some requests only when they have had their effect, and none is sent twice.
+	// LocalStack answers some requests only after their effect, and no request is sent twice.
 	o.AWS.HTTPClient, o.AWS.RetryMaxAttempts = &http.Client{Timeout: perStack}, 1
 	s := &Stack{opt: o, stacks: cloudformation.NewFromConfig(o.AWS), functions: lambda.NewFromConfig(o.AWS)}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
@@ -77,11 +77,11 @@ func Deploy(ctx context.Context, o Options) (*Stack, error) {
 		return nil, errors.Join(err, l.Close())
 	}
 	s.server = &http.Server{Handler: gateway, ReadHeaderTimeout: 10 * time.Second}
-	go func() { _ = s.server.Serve(l) }() // it ends when it is closed
+	go func() { _ = s.server.Serve(l) }() // it returns when the server is closed
 	return s, nil
 }
 
-// bucket is that of the programs and the template.
+// bucket returns the name of the bucket for the programs and the template.
 func (s *Stack) bucket() string { return s.opt.Name + "-code" }
 
 // upload puts the programs and the template into a bucket, as sam deploy does, and returns the URL of the template.
@@ -115,7 +115,7 @@ func (s *Stack) upload(ctx context.Context) (string, error) {
 	return aws.ToString(s.opt.AWS.BaseEndpoint) + "/" + bucket + "/template.yaml", err
 }
 
-// zipped is the archive of a program.
+// zipped returns the archive of a program.
 func zipped(path string) ([]byte, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -131,14 +131,14 @@ func zipped(path string) ([]byte, error) {
 	return packed.Bytes(), err
 }
 
-// built is a function of the template, which SAM builds.
+// built matches a function of the template, which SAM builds.
 var built = regexp.MustCompile(`(?m)^  (\w+)Function:[^\n]*\n    Type: AWS::Serverless::Function\n` +
 	`    Metadata: \{BuildMethod: makefile\}\n    Properties:\n`)
 
 // literal is a Sub with a variable of a policy, which LocalStack takes for one of the template.
 var literal = regexp.MustCompile(`!Sub "\$\{(\w+)\.Arn\}([^"$]*)\$\{!([^}]*)\}([^"]*)"`)
 
-// packaged is the template as sam package makes it: each function is an archive in the bucket.
+// packaged returns the template as sam package writes it: each function is an archive in the bucket.
 func packaged(text []byte, bucket string) []byte {
 	text = bytes.Replace(text, []byte("    CodeUri: .\n"), nil, 1)
 	text = literal.ReplaceAll(text, []byte(`!Join ["", [!GetAtt $1.Arn, "$2$${$3}$4"]]`))
@@ -148,7 +148,7 @@ func packaged(text []byte, bucket string) []byte {
 	})
 }
 
-// parameters are those of the stack.
+// parameters returns the parameters of the stack.
 func (s *Stack) parameters(more map[string]string) []types.Parameter {
 	all := map[string]string{"PublicUrl": s.URL, "RetainData": "false", "Stage": "dev"}
 	for _, of := range []map[string]string{s.opt.Parameters, more} {
@@ -205,7 +205,7 @@ func (s *Stack) Update(ctx context.Context, parameters map[string]string) error 
 	return s.settle(ctx)
 }
 
-// settle waits until CloudFormation has done what it was asked to.
+// settle waits until CloudFormation has completed the operation.
 func (s *Stack) settle(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, perStack)
 	defer cancel()
@@ -230,7 +230,7 @@ func (s *Stack) settle(ctx context.Context) error {
 	}
 }
 
-// A function is one of the stack, as the gateway invokes it.
+// A function is a function of the stack, which the gateway invokes.
 type function struct {
 	of   *Stack
 	name string
@@ -248,7 +248,7 @@ func (f function) Invoke(ctx context.Context, event []byte) ([]byte, error) {
 	return out.Payload, nil
 }
 
-// gateway is in front of the functions, for LocalStack has no HTTP API.
+// gateway starts a gateway in front of the functions, because LocalStack has no HTTP API.
 func (s *Stack) gateway() (http.Handler, error) {
 	cat, err := tool.NewCatalogue(hosted.Tools(nil, nil), tool.Options{})
 	if err != nil {
@@ -271,7 +271,7 @@ func (s *Stack) gateway() (http.Handler, error) {
 	return lambdahost.NewGateway(routes)
 }
 
-// Token makes the first API token of a tenant, by invoking the function mcp.
+// Token creates the first API token of a tenant, by invoking the function mcp.
 func (s *Stack) Token(ctx context.Context, tenant string) (string, error) {
 	event, err := json.Marshal(map[string]string{
 		"rookery": "token-create", "tenant": tenant, "name": "first", "role": "admin",
@@ -290,7 +290,7 @@ func (s *Stack) Token(ctx context.Context, tenant string) (string, error) {
 	return made.Token, nil
 }
 
-// Close ends the gateway and deletes the stack. Its table and bucket stay, as the template has it.
+// Close stops the gateway and deletes the stack. Its table and bucket remain, as the template says.
 func (s *Stack) Close(ctx context.Context) error {
 	err := s.server.Close()
 	_, deleted := s.stacks.DeleteStack(ctx, &cloudformation.DeleteStackInput{StackName: &s.opt.Name})

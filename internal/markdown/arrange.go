@@ -170,18 +170,9 @@ func RenameSection(text []byte, slug, title string) (out []byte, renamed Heading
 	return out, renamed, nil
 }
 
-// SetHeading changes the text of a heading, which may be the title of the note. The slugs of other
-// sections may change. It returns NOT_FOUND if the note has no section with the slug, and
-// INVALID_VALUE for a text with markup or a heading in a quote or a list.
-func SetHeading(text []byte, slug, title string) ([]byte, error) {
-	k, err := Parse(text).headingOf(slug)
-	if err != nil {
-		return nil, err
-	}
-	return SetHeadingAt(text, k, title)
-}
-
-// SetHeadingAt is SetHeading for a heading that is named as for SetArgumentsAt.
+// SetHeadingAt changes the text of a heading, which is named as for SetArgumentsAt and may be the
+// title of the note. The slugs of other sections may change. It returns INVALID_VALUE for a text
+// with markup or a heading in a quote or a list.
 func SetHeadingAt(text []byte, k int, title string) ([]byte, error) {
 	d := Parse(text)
 	if k < 0 || k >= len(d.Headings) {

@@ -40,18 +40,10 @@ func SetArgumentsAt(text []byte, heading int, fields []Field) ([]byte, error) {
 	return e.text, nil
 }
 
-// UnsetArguments removes fields from a section's declaration, and returns the new note. A
-// declaration of type section without fields is removed with its line; any other becomes its bare
-// name. Keys that the declaration does not have are ignored. The errors are those of SetArguments.
-func UnsetArguments(text []byte, slug string, keys []string) ([]byte, error) {
-	at, err := Parse(text).headingOf(slug)
-	if err != nil {
-		return nil, err
-	}
-	return UnsetArgumentsAt(text, at, keys)
-}
-
-// UnsetArgumentsAt is UnsetArguments for a section that is named as for SetArgumentsAt.
+// UnsetArgumentsAt removes fields from the declaration of a section, which is named as for
+// SetArgumentsAt, and returns the new note. A declaration of type section without fields is removed
+// with its line; any other becomes its bare name. Keys that the declaration does not have are
+// ignored. The errors are those of SetArgumentsAt.
 func UnsetArgumentsAt(text []byte, heading int, keys []string) ([]byte, error) {
 	e, err := newDeclarationEditor(text, heading)
 	if err != nil {

@@ -29,7 +29,7 @@
 // Notes come from users, so every input must be parsed in bounded time and memory. A body that
 // exceeds MaxOpen, maxBlocks, maxFound or maxInline is parsed up to that point, and the Doc is
 // Crowded. Containers that are nested deeper than maxDepth are text, and a frontmatter that exceeds
-// maxYAML is a Problem. large.go limits how many large notes are parsed at once.
+// maxYAML is a Problem. The number of large notes that are parsed at once is limited.
 //
 // # Editing
 //
@@ -38,8 +38,8 @@
 // differs except the intended change, the edit returns INVALID_VALUE and no text. An edit that
 // computes a wrong position can therefore fail, but it cannot damage a note. Edits of fields are in
 // edit.go, of declarations in declare.go, of annotations in annotate.go, of tasks in settask.go,
-// and of sections in arrange.go (by slug) and reorder.go (by position). append.go and setbody.go
-// add and replace text, and do not parse the result.
+// and of sections in arrange.go (by slug) and reorder.go (by position). append.go adds text, and
+// SetBody replaces it; they do not parse the result.
 //
 // A value is written so that it reads back as the same value. write.go writes YAML and spell.go the
 // notation of declarations and annotations; value.go and argument.go parse them.
@@ -214,4 +214,36 @@ func lineEnd(text []byte, at int) int {
 		}
 	}
 	return end
+}
+
+// Notes of more than mediumNote and of more than largeNote bytes are limited separately.
+const (
+	largeNote  = 128 << 10
+	mediumNote = 16 << 10
+)
+
+// These channels limit how many notes of each size are parsed at once. In the worst case, parsing
+// takes about three hundred times the length of a note in memory, so without a limit a few dozen
+// calls would use all of it. Parsing is bound by the processors, so the limit does not slow it
+// down.
+var (
+	largeNotes  = make(chan struct{}, 2)
+	mediumNotes = make(chan struct{}, 16)
+)
+
+// acquire waits until a note of the length, in bytes, may be parsed. The caller must call leave
+// afterwards. A short note never waits. A caller must not parse another note before it calls leave,
+// because both could wait for the same place.
+func acquire(length int) (leave func()) {
+	var at chan struct{}
+	switch {
+	case length > largeNote:
+		at = largeNotes
+	case length > mediumNote:
+		at = mediumNotes
+	default:
+		return func() {}
+	}
+	at <- struct{}{}
+	return func() { <-at }
 }

@@ -43,3 +43,13 @@ func (r *stepReader) AdvanceLine() {
 	r.steps++
 	r.Reader.AdvanceLine()
 }
+
+// UnsetArguments removes fields from a section's declaration, and returns the new note. The
+// errors are those of SetArguments.
+func UnsetArguments(text []byte, slug string, keys []string) ([]byte, error) {
+	at, err := Parse(text).headingOf(slug)
+	if err != nil {
+		return nil, err
+	}
+	return UnsetArgumentsAt(text, at, keys)
+}

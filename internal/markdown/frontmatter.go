@@ -203,7 +203,7 @@ func checkHead(x *extent, root *yaml.Node) *Problem {
 	for i := 0; root.Kind == yaml.MappingNode && i < len(root.Content); i += 2 {
 		key, value := root.Content[i], root.Content[i+1]
 		if key.Kind == yaml.ScalarNode && seen[key.Value] {
-			return x.problem(key, "a key stands in the frontmatter twice; keep one of them")
+			return x.problem(key, "a key occurs twice in the frontmatter; keep one of them")
 		}
 		seen[key.Value] = true
 		if p := checkValue(x, value, 0, &left, false); p != nil {
@@ -226,7 +226,7 @@ func checkValue(x *extent, n *yaml.Node, depth int, left *int, repeated bool) *P
 	}
 	switch {
 	case *left < 0:
-		return x.problem(n, "the aliases of the frontmatter stand for too many values; write fewer")
+		return x.problem(n, "the aliases of the frontmatter expand to too many values; use fewer")
 	case depth > maxDepth:
 		return x.problem(n, "the lists of a field are nested too deep")
 	case n.Kind == yaml.AliasNode:
@@ -237,8 +237,8 @@ func checkValue(x *extent, n *yaml.Node, depth int, left *int, repeated bool) *P
 	case n.Kind == yaml.MappingNode:
 		r := headReader{left: *left}
 		if _, ok := r.value(n, depth); !ok {
-			return x.problem(n, "a field has a mapping with a key that stands twice or is no text, "+
-				"or with too many values")
+			return x.problem(n, "a field has a mapping with too many values, "+
+				"or with a key that occurs twice or is not a text")
 		}
 		*left = r.left
 		return nil

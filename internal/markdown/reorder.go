@@ -43,9 +43,9 @@ type ReorderResult struct {
 // Existing sections that are not in order are removed. parent is a position as in SubtreeAt.
 //
 // A new section gets the highest level of the existing sections in order. If there are none, it
-// gets the level below the parent; for the note itself that is 2. See also Sibling.Keep. The sections under it are shifted
-// by the same number of levels. A section that would become a subsection of one before it gets the
-// level of that one. Sections that were not neighbours before are separated by one blank line. All
+// gets the level below the parent; for the note itself that is 2. See also Sibling.Keep. The
+// sections under it are shifted by the same number of levels. A section that would become a
+// subsection of one before it gets the level of that one. Sections that were not neighbours before are separated by one blank line. All
 // other bytes stay, and line breaks are those of the note. Definitions that a new section uses are
 // copied with it; definitions in removed sections that the rest of the note uses are copied to the
 // end.
@@ -365,7 +365,8 @@ func (r *reordering) end(last int, rest []byte) {
 func (r *reordering) result() (ReorderResult, error) {
 	r.orphans()
 	after := r.d.Reparse(r.out)
-	if after.Body != r.d.Body || !bytes.Equal(r.out[:after.Body], r.text[:r.d.Body]) || !sameStructure(r.want, after.Headings) {
+	if after.Body != r.d.Body || !bytes.Equal(r.out[:after.Body], r.text[:r.d.Body]) ||
+		!sameStructure(r.want, after.Headings) {
 		return ReorderResult{}, malformed("the text around the section would be parsed differently; close its fences")
 	}
 	r.Text, r.Doc = r.out, after

@@ -2,8 +2,12 @@ package markdown
 
 import (
 	"bytes"
+	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // A change is the replacement of the value of one field. It contains the positions of the old
@@ -88,4 +92,94 @@ func (w writer) replaceByList(c change, list []any) patch {
 	}
 	comment := bytes.TrimRight(c.text[c.entry.Text.End:c.rest], " \t")
 	return patch{Span{c.entry.colon, c.rest}, append(bytes.Clone(comment), lines...)}
+}
+
+// SetType sets the type of a note, and returns the new note. Nothing else changes. If the note has
+// no type, the type becomes its first field. It returns INVALID_VALUE if the frontmatter does not
+// parse.
+//
+// A new type is written first because SetFields would add it at the end. If that is not possible,
+// such as in a frontmatter in braces, SetFields is the fallback.
+func SetType(text []byte, typ string) ([]byte, error) {
+	d := Parse(text)
+	if _, says := d.Frontmatter.Get("type"); says || d.Frontmatter == nil || d.Problem != nil {
+		return SetFields(text, []Field{{Key: "type", Value: typ}})
+	}
+	at := d.Frontmatter.Inner.Start
+	line := writer{}.key("type") + ": " + typ + lineBreak(text)
+	out := splice(text, Span{at, at}, []byte(line))
+	after := Parse(out)
+	if got, _ := after.Frontmatter.Get("type"); after.Problem == nil && got.Value == typ &&
+		len(after.Frontmatter.Entries) == len(d.Frontmatter.Entries)+1 {
+		return out, nil
+	}
+	return SetFields(text, []Field{{Key: "type", Value: typ}})
+}
+
+// SetDeclaredTypeAt sets the type in the declaration of a section, which is named as for
+// SetArgumentsAt, and returns the new note. It returns INVALID_VALUE for a section without
+// declaration, and VALIDATION_FAILED if the slug of the section would change.
+func SetDeclaredTypeAt(text []byte, heading int, typ string) ([]byte, error) {
+	d := Parse(text)
+	if heading < 0 || heading >= len(d.Headings) {
+		return nil, noHeading()
+	}
+	h := d.Headings[heading]
+	slug := h.Slug
+	if h.Declaration == nil {
+		return nil, fault.New(fault.InvalidValue, "the section %q has no declaration", slug).With("line", h.Line)
+	}
+	old := []byte("::" + h.Declaration.Type)
+	i := bytes.Index(text[h.Declaration.Span.Start:h.Declaration.Span.End], old)
+	if i < 0 {
+		return nil, fault.New(fault.InvalidValue, "the declaration of %q cannot be changed; edit the text", slug).
+			With("line", h.Declaration.Line)
+	}
+	at := h.Declaration.Span.Start + i + len("::")
+	out := splice(text, Span{at, at + len(h.Declaration.Type)}, []byte(typ))
+	for _, now := range Parse(out).Headings {
+		if now.Own.Start == h.Own.Start && now.Declaration != nil && now.Declaration.Type == typ && now.Slug == h.Slug {
+			return out, nil
+		}
+	}
+	return nil, fault.New(fault.ValidationFailed, "the id of the section %q would change, because it is derived "+
+		"from its type; give its declaration an id first", slug).With("reason", "slug").With("section", slug)
+}
+
+// SetBody replaces the text after the frontmatter, and returns the new note. The line breaks of
+// body become those of the note, and a line break is added at its end if it has none. Otherwise
+// body and the frontmatter keep their bytes, even if the frontmatter has a Problem. A blank line is
+// added before a body that would otherwise be parsed as a frontmatter. Unlike ReplaceBody, it never
+// fails and adds no other blank line.
+func SetBody(text []byte, body string) []byte {
+	h := readHead(text)
+	head, eol := text[:h.end], lineBreak(text)
+	if body != "" && !strings.HasSuffix(body, "\n") {
+		body += "\n"
+	}
+	added := []byte(withBreaks(body, eol))
+	switch fenced := len(bytes.TrimPrefix(head, []byte(bom))) > 0; {
+	case fenced && len(added) > 0 && !bytes.HasSuffix(head, []byte{'\n'}):
+		added = slices.Concat([]byte(eol), added)
+	case !fenced && isHead(head, added):
+		added = slices.Concat([]byte(eol), added)
+	}
+	return slices.Concat(head, added)
+}
+
+// isHead reports whether a text after before would be parsed as a frontmatter. before has none.
+func isHead(before, text []byte) bool {
+	whole := slices.Concat(before, text)
+	return readHead(whole).end > len(before)
+}
+
+// AddBytes appends a text to a note without changing its bytes. It adds a line break before the
+// text only if the note ends with its frontmatter and without a line break, because the text would
+// change the frontmatter.
+func AddBytes(text []byte, more string) []byte {
+	h := readHead(text)
+	if fenced := h.end > len(bom); fenced && h.end == len(text) && !bytes.HasSuffix(text, []byte{'\n'}) {
+		return slices.Concat(text, []byte(lineBreak(text)), []byte(more))
+	}
+	return slices.Concat(text, []byte(more))
 }

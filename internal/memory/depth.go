@@ -46,29 +46,32 @@ func (d Depth) Below() []Depth {
 }
 
 // A Retrieved is a memory as answers contain it. Its fields depend on the depth
-// (reference/memory.md §A4.9).
+// (reference/memory.md §A4.9). Links is set if the caller asks for it. SupersededBy lists the
+// memories that replace this one.
 type Retrieved struct {
 	// These fields are present at every depth.
-	ID         string  `json:"id"`
-	AgentID    string  `json:"agent_id"`
-	CreatedAt  int64   `json:"created_at" format:"unix-ms"`
-	Confidence float64 `json:"confidence" jsonschema:"how well it fits what was asked, from 0 to 1"`
-	Fuzzy      bool    `json:"fuzzy,omitempty" jsonschema:"found by words or meaning alone"`
-	Depth      Depth   `json:"depth,omitempty" jsonschema:"where it is less than was asked for, to keep within max_tokens"`
+
+	ID        string `json:"id"`
+	AgentID   string `json:"agent_id"`
+	CreatedAt int64  `json:"created_at" format:"unix-ms"`
+	// how well it fits what was asked, from 0 to 1
+	Confidence float64 `json:"confidence"`
+	// found by words or meaning alone
+	Fuzzy bool `json:"fuzzy,omitempty"`
+	// where it is less than was asked for, to keep within max_tokens
+	Depth Depth `json:"depth,omitempty"`
 
 	Intent  RetrievedIntent  `json:"intent"`
 	Outcome RetrievedOutcome `json:"outcome"`
 
 	// These are present from DepthOutcome, DepthReasoning and DepthFull on; see there.
-	Learnings  []string    `json:"learnings,omitempty"`
-	Reasoning  *Reasoning  `json:"reasoning,omitempty"`
-	Perception *Perception `json:"perception,omitempty"`
-	Actions    []Action    `json:"actions,omitempty"`
 
-	// Links is set if the caller asks for it. SupersededBy lists the memories that replace this
-	// one.
-	Links        *LinkView `json:"links,omitempty"`
-	SupersededBy []string  `json:"superseded_by,omitempty"`
+	Learnings    []string    `json:"learnings,omitempty"`
+	Reasoning    *Reasoning  `json:"reasoning,omitempty"`
+	Perception   *Perception `json:"perception,omitempty"`
+	Actions      []Action    `json:"actions,omitempty"`
+	Links        *LinkView   `json:"links,omitempty"`
+	SupersededBy []string    `json:"superseded_by,omitempty"`
 
 	*Whole
 	Explanation *Explanation `json:"explanation,omitempty"`
@@ -93,9 +96,9 @@ type RetrievedOutcome struct {
 	FollowUpNeeded  []string      `json:"follow_up_needed,omitempty"`
 }
 
-// Whole contains the fields that only DepthComplete includes.
+// Whole contains the fields that only DepthComplete includes. SessionID is NoSession for a memory
+// without a session. LastAccessed is nil for a memory that was never read.
 type Whole struct {
-	// SessionID is NoSession for a memory without a session.
 	SessionID  string   `json:"session_id"`
 	WrittenBy  string   `json:"written_by,omitempty"`
 	UpdatedAt  int64    `json:"updated_at,omitempty" format:"unix-ms"`
@@ -103,24 +106,33 @@ type Whole struct {
 	Importance float64  `json:"importance"`
 	Files      []string `json:"files"`
 	Key        string   `json:"key,omitempty"`
-	Times      int      `json:"times,omitempty" jsonschema:"how often it was stored under its key"`
-	// The reads of the memory; LastAccessed is nil if there are none.
+	// how often it was stored under its key
+	Times        int    `json:"times,omitempty"`
 	AccessCount  int    `json:"access_count"`
 	LastAccessed *int64 `json:"last_accessed" format:"unix-ms"`
 }
 
 // An Explanation reports why a memory was found.
 type Explanation struct {
-	Level    string   `json:"level" jsonschema:"direct, file, query, pattern or semantic"`
-	Match    string   `json:"match" jsonschema:"exact, structural, fuzzy or semantic"`
-	File     string   `json:"file,omitempty" jsonschema:"the path that matched"`
-	Coverage *float64 `json:"coverage,omitempty" jsonschema:"share of the words asked for that it has, each by how rare it is"`
-	Matched  []string `json:"matched,omitempty" jsonschema:"words asked for that it has"`
-	Missing  []string `json:"missing,omitempty" jsonschema:"words asked for that it has not"`
-	Score    *float64 `json:"score,omitempty" jsonschema:"of the search by words"`
+	// direct, file, query, pattern or semantic
+	Level string `json:"level"`
+	// exact, structural, fuzzy or semantic
+	Match string `json:"match"`
+	// the path that matched
+	File string `json:"file,omitempty"`
+	// share of the words asked for that it has, each by how rare it is
+	Coverage *float64 `json:"coverage,omitempty"`
+	// words asked for that it has
+	Matched []string `json:"matched,omitempty"`
+	// words asked for that it has not
+	Missing []string `json:"missing,omitempty"`
+	// of the search by words
+	Score *float64 `json:"score,omitempty"`
 
-	Parts *search.Parts `json:"parts,omitempty" jsonschema:"what the score is the sum of"`
-	Fit   string        `json:"fit" jsonschema:"by what the confidence is reckoned"`
+	// what the score is the sum of
+	Parts *search.Parts `json:"parts,omitempty"`
+	// by what the confidence is reckoned
+	Fit string `json:"fit"`
 }
 
 // Retrieve returns the memory at a depth. m is its whole value; it is used, and must not be nil,

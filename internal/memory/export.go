@@ -53,7 +53,7 @@ type ImportLine struct {
 func ReadLine(line []byte) (ImportLine, error) {
 	b := ImportLine{Kind: KindMemory, Value: bytes.Clone(line)}
 	if err := json.Unmarshal(line, &b); err != nil {
-		return b, fmt.Errorf("the line is no JSON object of an export: %w", err)
+		return b, fmt.Errorf("the line is not a JSON object of an export: %w", err)
 	}
 	return b, nil
 }
@@ -143,7 +143,7 @@ func FromMarkdown(text string) (line []byte, ok bool, err error) {
 	}
 	var members map[string]any
 	if err := yaml.Unmarshal([]byte(head), &members); err != nil {
-		return nil, false, fmt.Errorf("the frontmatter is no YAML: %w", err)
+		return nil, false, fmt.Errorf("the frontmatter is not valid YAML: %w", err)
 	}
 	id, ok := members["rookery_memory"].(string)
 	if !ok {

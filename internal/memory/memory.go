@@ -79,88 +79,134 @@ type Memory struct {
 
 // An Intent is the goal of the work.
 type Intent struct {
-	Goal        string   `json:"goal" size:"passage" jsonschema:"the goal"`
-	TaskType    string   `json:"task_type" enum:"bug_fix,feature_add,refactor,investigation,test_write,documentation,optimization,security_fix,dependency_update,configuration,other" jsonschema:"kind of work"`
-	Context     string   `json:"context,omitempty" size:"passage" jsonschema:"background of the goal"`
-	Constraints []string `json:"constraints,omitempty" size:"passage" jsonschema:"conditions that the work had to meet"`
+	// the goal
+	Goal string `json:"goal" size:"passage"`
+	// kind of work
+	TaskType string `json:"task_type" enum:"bug_fix,feature_add,refactor,investigation,test_write,documentation,optimization,security_fix,dependency_update,configuration,other"`
+	// background of the goal
+	Context string `json:"context,omitempty" size:"passage"`
+	// conditions that the work had to meet
+	Constraints []string `json:"constraints,omitempty" size:"passage"`
 }
 
 // A Perception contains the observations made during the work.
 type Perception struct {
-	Observations    []Observation  `json:"observations,omitempty" jsonschema:"observations with their places"`
-	RelevantFiles   []RelevantFile `json:"relevant_files,omitempty" jsonschema:"relevant files; recall finds the memory by them"`
-	PatternsNoticed []string       `json:"patterns_noticed,omitempty" size:"passage" jsonschema:"recurring patterns"`
-	Anomalies       []string       `json:"anomalies,omitempty" size:"passage" jsonschema:"unexpected findings"`
+	// observations with their places
+	Observations []Observation `json:"observations,omitempty"`
+	// relevant files; recall finds the memory by them
+	RelevantFiles []RelevantFile `json:"relevant_files,omitempty"`
+	// recurring patterns
+	PatternsNoticed []string `json:"patterns_noticed,omitempty" size:"passage"`
+	// unexpected findings
+	Anomalies []string `json:"anomalies,omitempty" size:"passage"`
 }
 
 // An Observation is one observation.
 type Observation struct {
-	What         string `json:"what" size:"passage" jsonschema:"the observation"`
-	Where        string `json:"where" size:"id" jsonschema:"a file, a function, a place"`
-	Significance string `json:"significance" size:"passage" jsonschema:"the conclusion"`
+	// the observation
+	What string `json:"what" size:"passage"`
+	// a file, a function, a place
+	Where string `json:"where" size:"id"`
+	// the conclusion
+	Significance string `json:"significance" size:"passage"`
 }
 
 // A RelevantFile is a file that is relevant to the work.
 type RelevantFile struct {
-	Path         string `json:"path" size:"id" jsonschema:"path of the file"`
-	Relevance    string `json:"relevance" size:"passage" jsonschema:"why it is relevant"`
-	StateSummary string `json:"state_summary,omitempty" size:"passage" jsonschema:"its state"`
+	// path of the file
+	Path string `json:"path" size:"id"`
+	// why it is relevant
+	Relevance string `json:"relevance" size:"passage"`
+	// its state
+	StateSummary string `json:"state_summary,omitempty" size:"passage"`
 }
 
 // A Reasoning contains the decision for an approach, and its reasons.
 type Reasoning struct {
-	ApproachChosen         string        `json:"approach_chosen" size:"passage" jsonschema:"the decision"`
-	WhyChosen              string        `json:"why_chosen" size:"passage" jsonschema:"why"`
-	AlternativesConsidered []Alternative `json:"alternatives_considered,omitempty" jsonschema:"other approaches"`
-	Assumptions            []string      `json:"assumptions,omitempty" size:"passage" jsonschema:"assumptions"`
-	RisksIdentified        []string      `json:"risks_identified,omitempty" size:"passage" jsonschema:"risks"`
+	// the decision
+	ApproachChosen string `json:"approach_chosen" size:"passage"`
+	// why
+	WhyChosen string `json:"why_chosen" size:"passage"`
+	// other approaches
+	AlternativesConsidered []Alternative `json:"alternatives_considered,omitempty"`
+	// assumptions
+	Assumptions []string `json:"assumptions,omitempty" size:"passage"`
+	// risks
+	RisksIdentified []string `json:"risks_identified,omitempty" size:"passage"`
 }
 
 // An Alternative is an approach that was considered and rejected.
 type Alternative struct {
-	Approach    string `json:"approach" size:"passage" jsonschema:"the other approach"`
-	WhyRejected string `json:"why_rejected" size:"passage" jsonschema:"why it was rejected"`
+	// the other approach
+	Approach string `json:"approach" size:"passage"`
+	// why it was rejected
+	WhyRejected string `json:"why_rejected" size:"passage"`
 }
 
 // An Action is one step of the work.
 type Action struct {
-	Type             string  `json:"type" enum:"file_read,file_edit,file_create,file_delete,command_run,search,external_query" jsonschema:"kind of step"`
-	Timestamp        *int64  `json:"timestamp,omitempty" jsonschema:"time of the step, in Unix milliseconds"`
-	FilePath         string  `json:"file_path,omitempty" size:"id" jsonschema:"the file; recall finds the memory by it"`
-	LinesAffected    string  `json:"lines_affected,omitempty" jsonschema:"such as 45-89"`
-	DiffHash         string  `json:"diff_hash,omitempty" jsonschema:"id of the change"`
-	DiffSummary      string  `json:"diff_summary,omitempty" size:"passage" jsonschema:"the changes"`
-	Command          string  `json:"command,omitempty" size:"passage" jsonschema:"the command"`
-	WorkingDirectory string  `json:"working_directory,omitempty" size:"id" jsonschema:"the working directory"`
-	Query            string  `json:"query,omitempty" size:"passage" jsonschema:"the search query"`
-	Scope            string  `json:"scope,omitempty" size:"passage" jsonschema:"the scope of the search"`
-	Result           *Result `json:"result,omitempty" jsonschema:"the result"`
+	// kind of step
+	Type string `json:"type" enum:"file_read,file_edit,file_create,file_delete,command_run,search,external_query"`
+	// time of the step, in Unix milliseconds
+	Timestamp *int64 `json:"timestamp,omitempty"`
+	// the file; recall finds the memory by it
+	FilePath string `json:"file_path,omitempty" size:"id"`
+	// such as 45-89
+	LinesAffected string `json:"lines_affected,omitempty"`
+	// id of the change
+	DiffHash string `json:"diff_hash,omitempty"`
+	// the changes
+	DiffSummary string `json:"diff_summary,omitempty" size:"passage"`
+	// the command
+	Command string `json:"command,omitempty" size:"passage"`
+	// the working directory
+	WorkingDirectory string `json:"working_directory,omitempty" size:"id"`
+	// the search query
+	Query string `json:"query,omitempty" size:"passage"`
+	// the scope of the search
+	Scope string `json:"scope,omitempty" size:"passage"`
+	// the result
+	Result *Result `json:"result,omitempty"`
 }
 
 // A Result is the result of an Action.
 type Result struct {
-	Success       bool   `json:"success" jsonschema:"whether it succeeded"`
-	OutputSummary string `json:"output_summary,omitempty" size:"output" jsonschema:"the output"`
-	Error         string `json:"error,omitempty" size:"output" jsonschema:"the error"`
-	DurationMS    *int64 `json:"duration_ms,omitempty" jsonschema:"duration in milliseconds"`
+	// whether it succeeded
+	Success bool `json:"success"`
+	// the output
+	OutputSummary string `json:"output_summary,omitempty" size:"output"`
+	// the error
+	Error string `json:"error,omitempty" size:"output"`
+	// duration in milliseconds
+	DurationMS *int64 `json:"duration_ms,omitempty"`
 }
 
 // An Outcome is the result of the work.
 type Outcome struct {
-	Success         bool          `json:"success" jsonschema:"whether the goal was reached"`
-	Summary         string        `json:"summary" size:"passage" jsonschema:"the result"`
-	Learnings       []string      `json:"learnings,omitempty" size:"passage" jsonschema:"lessons for later work"`
-	FailureReason   string        `json:"failure_reason,omitempty" size:"passage" jsonschema:"reason of the failure"`
-	FailureCategory string        `json:"failure_category,omitempty" enum:"incorrect_assumption,unexpected_side_effect,missing_dependency,race_condition,type_error,test_failure,build_failure,runtime_error,logic_error,other" jsonschema:"kind of failure"`
-	VerifiedBy      *Verification `json:"verified_by,omitempty" jsonschema:"how it was verified"`
-	FollowUpNeeded  []string      `json:"follow_up_needed,omitempty" size:"passage" jsonschema:"remaining work"`
+	// whether the goal was reached
+	Success bool `json:"success"`
+	// the result
+	Summary string `json:"summary" size:"passage"`
+	// lessons for later work
+	Learnings []string `json:"learnings,omitempty" size:"passage"`
+	// reason of the failure
+	FailureReason string `json:"failure_reason,omitempty" size:"passage"`
+	// kind of failure
+	FailureCategory string `json:"failure_category,omitempty" enum:"incorrect_assumption,unexpected_side_effect,missing_dependency,race_condition,type_error,test_failure,build_failure,runtime_error,logic_error,other"`
+	// how it was verified
+	VerifiedBy *Verification `json:"verified_by,omitempty"`
+	// remaining work
+	FollowUpNeeded []string `json:"follow_up_needed,omitempty" size:"passage"`
 }
 
 // Verification reports how an outcome was verified.
 type Verification struct {
-	Type    string `json:"type" enum:"test,build,manual,lint,typecheck" jsonschema:"kind of check"`
-	Command string `json:"command,omitempty" size:"passage" jsonschema:"the command"`
-	Result  string `json:"result" size:"output" jsonschema:"the output"`
+	// kind of check
+	Type string `json:"type" enum:"test,build,manual,lint,typecheck"`
+	// the command
+	Command string `json:"command,omitempty" size:"passage"`
+	// the output
+	Result string `json:"result" size:"output"`
 }
 
 // Links is the value of an item of KindLinks: the outgoing links of a memory as they were stored,
@@ -197,7 +243,8 @@ const (
 
 // A Chapter is the value of an item of KindChapter: a summary of related memories. Start and End
 // are the times of the first and the last of them; Learnings are those of all of them. Times are
-// in Unix milliseconds.
+// in Unix milliseconds. Cluster and Digest identify the cluster of an automatic chapter, so that the
+// same chapter is not created twice.
 type Chapter struct {
 	V         int      `json:"v"`
 	Agent     string   `json:"agent"` // the agent that created it
@@ -212,11 +259,8 @@ type Chapter struct {
 	Tags      []string `json:"tags,omitempty"`
 	Topics    []string `json:"topics,omitempty"`
 	Origin    string   `json:"origin"` // manual or auto
-
-	// Cluster and Digest identify the cluster of an automatic chapter, so that the same chapter
-	// is not created twice.
-	Cluster string `json:"cluster,omitempty"`
-	Digest  string `json:"digest,omitempty"`
+	Cluster   string   `json:"cluster,omitempty"`
+	Digest    string   `json:"digest,omitempty"`
 }
 
 // The origins of chapters.

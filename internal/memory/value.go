@@ -70,17 +70,6 @@ var useNames = []string{
 	"relevant", "file_read", "file_edit", "file_create", "file_delete", "command_run", "search", "external_query",
 }
 
-// Names returns the names of the uses in the set.
-func (u Uses) Names() []string {
-	var all []string
-	for i, name := range useNames {
-		if u&(1<<i) != 0 {
-			all = append(all, name)
-		}
-	}
-	return all
-}
-
 // Files returns the files that a memory is about, in the order of their first occurrence: the
 // files of its actions, then those listed as relevant.
 //

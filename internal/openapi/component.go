@@ -95,14 +95,13 @@ func headers() object {
 		return object{"description": doc, "schema": object{"type": kind}}
 	}
 	return object{
-		"ETag":               header("The version that the answer is true of.", "string"),
-		"RateLimitLimit":     header("How many calls at once the caller's rate allows.", "integer"),
-		"RateLimitRemaining": header("How many of them are left now.", "integer"),
-		"RateLimitReset":     header("In how many seconds all of them are there again.", "integer"),
-		"RequestId":          header("Names the call in the log.", "string"),
-		"RetryAfter":         header("After how many seconds the same call may succeed.", "integer"),
-		"WWWAuthenticate": header("How to say who you are, or, with 403, what the token lacks.",
-			"string"),
+		"ETag":               header("The version of the state that was read.", "string"),
+		"RateLimitLimit":     header("The number of calls that the rate of the caller allows at once.", "integer"),
+		"RateLimitRemaining": header("The number of calls that remain now.", "integer"),
+		"RateLimitReset":     header("Seconds until the whole number is available again.", "integer"),
+		"RequestId":          header("The id of the call in the log.", "string"),
+		"RetryAfter":         header("Seconds after which the same call can succeed.", "integer"),
+		"WWWAuthenticate":    header("How to authenticate or, with 403, what the token lacks.", "string"),
 	}
 }
 
@@ -162,9 +161,9 @@ func warnings() object {
 func meta() object {
 	return object{
 		"type":        "object",
-		"description": "What is known of the answer. Other keys may stand beside these.",
+		"description": "Metadata of the answer. It can have other keys too.",
 		"properties": object{
-			"version":         object{"type": "string", "description": "what the answer is true of"},
+			"version":         object{"type": "string", "description": "the version of the state that was read"},
 			"count":           object{"type": "integer", "description": "items in this answer"},
 			"total":           object{"type": "integer", "description": "items in all"},
 			"has_more":        object{"type": "boolean"},
@@ -181,7 +180,7 @@ func failure() object {
 		"properties": object{
 			"ok":       object{"const": false},
 			"error":    ref("schemas", "Error"),
-			"data":     object{"description": "of a call that did a part, or tells what is wrong: what there is to say of it"},
+			"data":     object{"description": "the partial result, or details of the failure"},
 			"warnings": ref("schemas", "Warnings"),
 			"meta":     ref("schemas", "Meta"),
 		},

@@ -145,7 +145,9 @@ func (c *checker) wrongValue(t *Test, v Value, wants string, allowed ...string) 
 
 // openTimeFixes lists the comparisons with an unbounded time that are always or never true, with the
 // comparison that was meant.
-var openTimeFixes = map[string]string{"<past": "==past", ">=past": "!=past", ">future": "==future", "<=future": "!=future"}
+var openTimeFixes = map[string]string{
+	"<past": "==past", ">=past": "!=past", ">future": "==future", "<=future": "!=future",
+}
 
 // moment checks a value of a field with class moment.
 //

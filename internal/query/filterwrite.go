@@ -17,7 +17,7 @@ func (q Query) JSON() []byte {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(filterOf(q.Branches)); err != nil {
-		panic("query: a filter that is no JSON: " + err.Error()) // impossible: maps and texts
+		panic("query: a filter is not valid JSON: " + err.Error()) // impossible: maps and texts
 	}
 	return bytes.TrimSpace(b.Bytes())
 }

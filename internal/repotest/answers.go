@@ -56,7 +56,8 @@ func (c *chronicle) traces(
 	r := rand.New(rand.NewPCG(x.Version(), 0)) // the same paths whenever the version is asked of
 	for range 4 {
 		path := NewAuthor(r).Path()
-		was, seq, err := v.Trace(ctx, x.Version(), []string{path}, func(n *eventlog.Note) bool { return n.Path == path })
+		was, seq, err := v.Trace(ctx, x.Version(), []string{path},
+			func(n *eventlog.Note) bool { return n.Path == path })
 		require.NoError(c.t, err)
 		fmt.Fprintf(b, "%s was last changed by v%d\n", cmp.Or(was, path), seq)
 		for revision, err := range v.Revisions(ctx, path, seq) {

@@ -146,11 +146,14 @@ func check(ctx context.Context, key string) error {
 	return blob.CheckKey(key)
 }
 
+// notAllowed is the problem of a request that the role does not permit.
+const notAllowed = "the role may not do this (403: is s3:ListBucket allowed? Without it a missing object is 403)"
+
 // deployment maps error codes of S3 to problems of the deployment. A response to HEAD has no
 // body; its code is the text of its status.
 var deployment = map[string]string{
-	"AccessDenied":          "the role may not do this (403: is s3:ListBucket allowed? Without it a missing object is 403)",
-	"Forbidden":             "the role may not do this (403: is s3:ListBucket allowed? Without it a missing object is 403)",
+	"AccessDenied":          notAllowed,
+	"Forbidden":             notAllowed,
 	"ExpiredToken":          "the credentials have expired",
 	"InvalidAccessKeyId":    "the credentials are not known",
 	"NoSuchBucket":          "the bucket is not there",

@@ -17,11 +17,16 @@ const (
 
 // Parts are the summands of a score.
 type Parts struct {
-	Text       float64 `json:"text" jsonschema:"own words"`
-	Neighbours float64 `json:"neighbours,omitempty" jsonschema:"words of what is next to it in its thread"`
-	Thread     float64 `json:"thread,omitempty" jsonschema:"a share of the best of its thread"`
-	Person     float64 `json:"person,omitempty" jsonschema:"it is of the person whom the query names"`
-	Name       float64 `json:"name,omitempty" jsonschema:"its name is the query"`
+	// own words
+	Text float64 `json:"text"`
+	// words of what is next to it in its thread
+	Neighbours float64 `json:"neighbours,omitempty"`
+	// a share of the best of its thread
+	Thread float64 `json:"thread,omitempty"`
+	// it is of the person whom the query names
+	Person float64 `json:"person,omitempty"`
+	// its name is the query
+	Name float64 `json:"name,omitempty"`
 }
 
 // text returns the score by words.
@@ -42,13 +47,21 @@ func (p Parts) rounded() Parts {
 //
 // Matched and Missing are never nil.
 type Why struct {
-	Match      Match    `json:"match" jsonschema:"exact: the name, the phrases or all words asked for; structural: some of the words, and it fits the filters; fuzzy: some of the words, or similar ones"`
-	Coverage   float64  `json:"coverage" jsonschema:"share of the words asked for that it has, from 0 to 1, each by how rare it is"`
-	Matched    []string `json:"matched" jsonschema:"words asked for that it has"`
-	Missing    []string `json:"missing" jsonschema:"words asked for that it does not have"`
-	Parts      Parts    `json:"parts" jsonschema:"what the score is the sum of"`
-	Confidence float64  `json:"confidence" jsonschema:"from 0 to 1: how often such a result was the right one in an evaluation"`
-	Fit        string   `json:"fit" jsonschema:"name of that evaluation"`
+	// exact: the name, the phrases or all words asked for; structural: some of the words, and it
+	// fits the filters; fuzzy: some of the words, or similar ones
+	Match Match `json:"match"`
+	// share of the words asked for that it has, from 0 to 1, each by how rare it is
+	Coverage float64 `json:"coverage"`
+	// words asked for that it has
+	Matched []string `json:"matched"`
+	// words asked for that it does not have
+	Missing []string `json:"missing"`
+	// what the score is the sum of
+	Parts Parts `json:"parts"`
+	// from 0 to 1: how often such a result was the right one in an evaluation
+	Confidence float64 `json:"confidence"`
+	// name of that evaluation
+	Fit string `json:"fit"`
 }
 
 // explain sets Why of the hits of a page. first is the best score of all pages, and behind the

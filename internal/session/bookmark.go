@@ -12,19 +12,19 @@ import (
 	"github.com/rookeryhq/rookery/internal/table"
 )
 
-// MaxBookmarks is how many bookmarks an agent has at most in a vault.
+// MaxBookmarks is the maximum number of bookmarks of an agent in a vault.
 const MaxBookmarks = 1000
 
-// A Bookmark is a node under a name of an agent's own.
+// A Bookmark is a label that an agent gave to a node.
 type Bookmark struct {
 	Label     string    `json:"label"`
 	UID       string    `json:"uid"` // of the node
 	NodeID    string    `json:"nodeId"`
-	Name      string    `json:"name"` // as both were when it was made
+	Name      string    `json:"name"` // at the creation of the bookmark, like NodeID
 	CreatedAt time.Time `json:"createdAt"`
 }
 
-// A BookmarkItem is a bookmark, and the item that holds it.
+// A BookmarkItem is a bookmark with the item that contains it.
 type BookmarkItem struct {
 	Bookmark
 	item table.Item
@@ -34,13 +34,13 @@ func bookmarkKey(o Owner, label string) string {
 	return prefixBookmarks + o.key() + "/" + hashed(label)
 }
 
-// Bookmark reads a bookmark, and reports whether there is one.
+// Bookmark reads a bookmark. found is false if the agent has none with the label.
 func (s Store) Bookmark(ctx context.Context, o Owner, label string) (b BookmarkItem, found bool, err error) {
 	b.item, found, err = s.get(ctx, bookmarkKey(o, label), &b.Bookmark)
 	return b, found, err
 }
 
-// Bookmarks are those of an agent, oldest first. They cost one Query.
+// Bookmarks returns the bookmarks of an agent, the oldest first. It costs one Query.
 func (s Store) Bookmarks(ctx context.Context, o Owner) ([]Bookmark, error) {
 	from := prefixBookmarks + o.key() + "/"
 	all := []Bookmark{}
@@ -60,7 +60,8 @@ func (s Store) Bookmarks(ctx context.Context, o Owner) ([]Bookmark, error) {
 	return all, nil
 }
 
-// AddBookmark drafts a new bookmark. It costs a Get: one more than MaxBookmarks is QUOTA_EXCEEDED.
+// AddBookmark drafts a new bookmark. It returns QUOTA_EXCEEDED if the agent has MaxBookmarks. It
+// costs one Get.
 func (s Store) AddBookmark(ctx context.Context, d *Draft, o Owner, b Bookmark) error {
 	count, err := s.Table.Get(ctx, s.countKey(o))
 	switch {
@@ -78,7 +79,7 @@ func (s Store) AddBookmark(ctx context.Context, d *Draft, o Owner, b Bookmark) e
 	return nil
 }
 
-// SetBookmark drafts that a bookmark is of another node.
+// SetBookmark drafts another node for a bookmark.
 func (s Store) SetBookmark(d *Draft, old BookmarkItem, b Bookmark) error {
 	it, err := s.item(old.item.Sort, b)
 	if err != nil {
@@ -88,14 +89,15 @@ func (s Store) SetBookmark(d *Draft, old BookmarkItem, b Bookmark) error {
 	return nil
 }
 
-// RemoveBookmark drafts that a bookmark goes. Its item expires, for a table removes without a condition: whoever removes
-// the same bookmark at the same time makes the commit fail, and it is counted once.
+// RemoveBookmark drafts the removal of a bookmark. The item is replaced by an expired one, because a
+// table has no conditional delete: if two calls remove the same bookmark, the commit of one fails,
+// so that the bookmark is counted once.
 func (s Store) RemoveBookmark(d *Draft, o Owner, b BookmarkItem) {
 	gone := table.Item{Key: b.item.Key, Data: []byte("{}"), Expires: time.Unix(1, 0)}
 	d.Do(table.Replace(b.item, gone), table.Add(table.Item{Key: s.countKey(o)}, -1, MaxBookmarks))
 }
 
-// countKey is the key of the item that counts the bookmarks of an agent.
+// countKey returns the key of the item that counts the bookmarks of an agent.
 func (s Store) countKey(o Owner) table.Key {
 	return table.Key{Part: s.Part, Sort: prefixCounts + o.key()}
 }

@@ -15,35 +15,36 @@ import (
 	"github.com/rookeryhq/rookery/internal/table"
 )
 
-// MaxSnapshots is how many snapshots a vault has at most, automatic ones aside.
+// MaxSnapshots is the maximum number of snapshots of a vault, without automatic ones.
 const MaxSnapshots = 1000
 
-// safetyLife is how long an automatic snapshot is kept.
+// safetyLife is the time for which an automatic snapshot is kept.
 const safetyLife = 30 * 24 * time.Hour
 
-// A Snapshot is a label of a version of a node and all below it. The text of the node is in the log.
+// A Snapshot is a label of a version of a subtree. The texts of its nodes are in the log.
 type Snapshot struct {
 	ID        string    `json:"id"`
 	Label     string    `json:"label"`
 	Seq       uint64    `json:"seq"` // the version of the vault
 	UID       string    `json:"uid"` // of the node
 	NodeID    string    `json:"nodeId"`
-	Name      string    `json:"name"` // as both were at the version
+	Name      string    `json:"name"` // at the version, like NodeID
 	NodeCount int       `json:"nodes"`
 	CreatedAt time.Time `json:"createdAt"`
 	Owner     Owner     `json:"owner"`
 
-	// Automatic says that a restore made it. It is kept for 30 days, and does not count against MaxSnapshots.
+	// Automatic reports that a restore created the snapshot. It is kept for 30 days, and does not
+	// count towards MaxSnapshots.
 	Automatic bool `json:"automatic,omitempty"`
 }
 
-// A SnapshotItem is a snapshot, and the item that holds it.
+// A SnapshotItem is a snapshot with the item that contains it.
 type SnapshotItem struct {
 	Snapshot
 	item table.Item
 }
 
-// The ids of snapshots: a time, a version and a hash, so that they sort as they were made.
+// The id of a snapshot consists of a time, a version and a hash, so ids sort by creation.
 const (
 	idPrefix = "s_"
 	timeSize = 6 // milliseconds
@@ -52,18 +53,19 @@ const (
 
 var idCode = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
 
-// SnapshotID is an id for a snapshot that is not made yet. It follows from the time and from what the snapshot is; of
-// several that are alike in one millisecond, the attempts tell them apart.
+// SnapshotID returns an id for a new snapshot. It is derived from the time and the content of the
+// snapshot. attempt distinguishes equal snapshots of one millisecond.
 func (s Store) SnapshotID(n Snapshot, attempt int) string {
-	head := binary.BigEndian.AppendUint64(nil, uint64(max(0, s.Now().UnixMilli())))[8-timeSize:] //nolint:gosec // not negative
-	head = binary.BigEndian.AppendUint32(head, uint32(n.Seq))                                    //nolint:gosec // it only sorts
+	now := uint64(max(0, s.Now().UnixMilli())) //nolint:gosec // not negative
+	head := binary.BigEndian.AppendUint64(nil, now)[8-timeSize:]
+	head = binary.BigEndian.AppendUint32(head, uint32(n.Seq)) //nolint:gosec // it only sorts
 	sum := sha256.Sum256([]byte(hashed(n.Owner.Principal, n.Owner.Agent, n.Label, n.UID, strconv.Itoa(attempt))))
 	id := make([]byte, idSize)
 	copy(id[copy(id, head):], sum[:])
 	return idPrefix + idCode.EncodeToString(id)
 }
 
-// FreeSnapshotID is the SnapshotID of the first attempt that no snapshot has. It costs a Get.
+// FreeSnapshotID returns the first SnapshotID that no snapshot has. It usually costs one Get.
 func (s Store) FreeSnapshotID(ctx context.Context, n Snapshot) (string, error) {
 	for attempt := 0; ; attempt++ {
 		id := s.SnapshotID(n, attempt)
@@ -73,7 +75,8 @@ func (s Store) FreeSnapshotID(ctx context.Context, n Snapshot) (string, error) {
 	}
 }
 
-// snapshotKey is the key of a snapshot; ok is false if the id is that of none. The newest comes first.
+// snapshotKey returns the key of a snapshot. ok is false if the id is malformed. The keys of newer
+// snapshots sort first.
 func snapshotKey(id string) (key string, ok bool) {
 	rest, ok := strings.CutPrefix(id, idPrefix)
 	data, err := idCode.DecodeString(rest)
@@ -86,7 +89,7 @@ func snapshotKey(id string) (key string, ok bool) {
 	return prefixSnapshots + hex.EncodeToString(data), true
 }
 
-// Snapshot reads a snapshot, and reports whether there is one.
+// Snapshot reads a snapshot. found is false if there is none with the id.
 func (s Store) Snapshot(ctx context.Context, id string) (n SnapshotItem, found bool, err error) {
 	key, ok := snapshotKey(id)
 	if !ok {
@@ -96,8 +99,8 @@ func (s Store) Snapshot(ctx context.Context, id string) (n SnapshotItem, found b
 	return n, found, err
 }
 
-// EachSnapshot calls a function with the snapshots of the vault, newest first, behind one with an id, or all of them,
-// until it returns false.
+// EachSnapshot calls a function with the snapshots of the vault, the newest first, until it returns
+// false. It begins after the snapshot with the id after, or with the newest if after is empty.
 func (s Store) EachSnapshot(ctx context.Context, after string, do func(Snapshot) bool) error {
 	from := prefixSnapshots
 	if key, ok := snapshotKey(after); ok {
@@ -118,7 +121,8 @@ func (s Store) EachSnapshot(ctx context.Context, after string, do func(Snapshot)
 	return nil
 }
 
-// AddSnapshot drafts a new snapshot. It costs a Get: one more than MaxSnapshots is QUOTA_EXCEEDED.
+// AddSnapshot drafts a new snapshot. It returns QUOTA_EXCEEDED if the vault has MaxSnapshots. It
+// costs one Get.
 func (s Store) AddSnapshot(ctx context.Context, d *Draft, n Snapshot) error {
 	count, err := s.Table.Get(ctx, s.snapshotsKey())
 	switch {
@@ -136,7 +140,7 @@ func (s Store) AddSnapshot(ctx context.Context, d *Draft, n Snapshot) error {
 	return nil
 }
 
-// RemoveSnapshot drafts that a snapshot goes. Its item expires, as that of a bookmark does.
+// RemoveSnapshot drafts the removal of a snapshot; see RemoveBookmark.
 func (s Store) RemoveSnapshot(d *Draft, n SnapshotItem) {
 	d.Do(table.Replace(n.item, table.Item{Key: n.item.Key, Data: []byte("{}"), Expires: time.Unix(1, 0)}))
 	if !n.Automatic {
@@ -144,7 +148,7 @@ func (s Store) RemoveSnapshot(d *Draft, n SnapshotItem) {
 	}
 }
 
-// KeepAutomatic writes an automatic snapshot, in place of one with its id.
+// KeepAutomatic writes an automatic snapshot, and replaces one with the same id.
 func (s Store) KeepAutomatic(ctx context.Context, n Snapshot) error {
 	n.Automatic = true
 	it, err := s.snapshotItem(n)
@@ -155,7 +159,8 @@ func (s Store) KeepAutomatic(ctx context.Context, n Snapshot) error {
 	return written(s.Table.Commit(ctx, table.Set(it)))
 }
 
-// DropAutomatic removes an automatic snapshot that nobody was told of. That it cannot be removed does no harm.
+// DropAutomatic removes an automatic snapshot that no answer named. An error is ignored: the
+// snapshot then expires.
 func (s Store) DropAutomatic(ctx context.Context, id string) {
 	if key, ok := snapshotKey(id); ok {
 		gone := table.Item{Key: table.Key{Part: s.Part, Sort: key}, Data: []byte("{}"), Expires: time.Unix(1, 0)}
@@ -171,5 +176,5 @@ func (s Store) snapshotItem(n Snapshot) (table.Item, error) {
 	return s.item(key, n)
 }
 
-// snapshotsKey is the key of the item that counts the snapshots.
+// snapshotsKey returns the key of the item that counts the snapshots.
 func (s Store) snapshotsKey() table.Key { return table.Key{Part: s.Part, Sort: keySnapshots} }

@@ -1,7 +1,8 @@
-// Package sqsqueue is the queue of jobs on a standard queue of SQS.
+// Package sqsqueue implements the queue of jobs with a standard queue of SQS.
 //
-// A message is the JSON of a job.Message. It may come twice and in any order; what it asks for follows from the state
-// of what it names, so a request that was not answered is sent again, and its message may be there twice.
+// A message is the JSON of a job.Message. It may arrive more than once and in any order; its effect
+// follows from the state of the job. So a request without an answer is sent again, and its message
+// may then be in the queue twice.
 package sqsqueue
 
 import (
@@ -20,25 +21,26 @@ import (
 	"github.com/rookeryhq/rookery/internal/job"
 )
 
-// MaxDelay is how long SQS keeps a message back at most. One that is to come later comes by then, finds nothing to do
-// yet, and is sent again.
+// MaxDelay is the maximum delay of a message in SQS. A message with a longer delay arrives after
+// MaxDelay, finds nothing to do yet, and is sent again.
 const MaxDelay = 15 * time.Minute
 
-// attemptTime is how long an attempt of a request may take.
+// attemptTime is the default timeout of an attempt of a request.
 const attemptTime = 3 * time.Second
 
-// Options are what a Queue may be given. The zero value works.
+// Options are the optional settings of a Queue. The zero value works.
 type Options struct {
-	// Dead is the URL of the queue of messages that no release could work on. Empty: Bury fails.
+	// Dead is the URL of the queue of messages that no release could process. Empty: Bury fails.
 	Dead string
 
-	// Now is the time by which errors about the deployment are logged once a minute. Nil is time.Now.
+	// Now is the clock by which errors of the deployment are logged once a minute. Nil is time.Now.
 	Now func() time.Time
 
-	// Log gets an error about the deployment, such as a queue that is not there, once a minute. Nil is slog.Default.
+	// Log receives an error of the deployment, such as a missing queue, once a minute. Nil is
+	// slog.Default.
 	Log *slog.Logger
 
-	// Attempt is how long an attempt of a request may take; 0 is 3 s.
+	// Attempt is the timeout of an attempt of a request; 0 means 3 s.
 	Attempt time.Duration
 }
 
@@ -51,7 +53,7 @@ type Queue struct {
 
 var _ job.Queue = (*Queue)(nil)
 
-// deployment is what is wrong with the deployment, by the code of an answer.
+// deployment maps error codes of SQS to problems of the deployment.
 var deployment = map[string]string{
 	"AWS.SimpleQueueService.NonExistentQueue": "the queue of jobs is not there",
 	"QueueDoesNotExist":                       "the queue of jobs is not there",
@@ -59,7 +61,7 @@ var deployment = map[string]string{
 	"AccessDeniedException":                   "the function may not use the queue of jobs",
 }
 
-// New returns the queue at a URL, which has to be there.
+// New returns the queue at a URL. The queue must exist.
 func New(cfg aws.Config, url string, o Options) *Queue {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -71,7 +73,7 @@ func New(cfg aws.Config, url string, o Options) *Queue {
 		url: url, dead: o.Dead,
 		failures: awsclient.Failures{Service: "SQS", Deployment: deployment, Now: o.Now, Log: o.Log},
 		client: sqs.NewFromConfig(cfg, func(s *sqs.Options) {
-			s.Retryer = awsclient.Reads() // a message may come twice
+			s.Retryer = awsclient.Reads() // a message may be sent twice
 			s.Logger = logging.Nop{}
 			s.APIOptions = append(s.APIOptions, awsclient.Within(cmp.Or(o.Attempt, attemptTime)))
 		}),
@@ -81,7 +83,8 @@ func New(cfg aws.Config, url string, o Options) *Queue {
 // URL returns the address of the queue.
 func (q *Queue) URL() string { return q.url }
 
-// Send implements job.Queue. A message is kept back for m.After, rounded up to seconds, and at most for MaxDelay.
+// Send implements job.Queue. A message is delayed by m.After, rounded up to seconds, and at most by
+// MaxDelay.
 func (q *Queue) Send(ctx context.Context, m job.Message) error {
 	body, err := json.Marshal(m)
 	if err != nil {
@@ -91,7 +94,7 @@ func (q *Queue) Send(ctx context.Context, m job.Message) error {
 	return q.send(ctx, q.url, body, int32((after+time.Second-1)/time.Second))
 }
 
-// Bury puts the body of a message that cannot be worked on among the dead letters.
+// Bury moves the body of a message that cannot be processed to the dead letters.
 func (q *Queue) Bury(ctx context.Context, body []byte) error {
 	if q.dead == "" {
 		return fmt.Errorf("bury a message: there is no queue of dead letters")
@@ -109,8 +112,8 @@ func (q *Queue) send(ctx context.Context, url string, body []byte, delay int32) 
 	return nil
 }
 
-// Again makes a message that was received come again after a time of at most twelve hours, and not when the time is
-// over for which the queue hides a message that was received.
+// Again makes a received message visible again after a time of at most twelve hours, in place of
+// the visibility timeout of the queue.
 func (q *Queue) Again(ctx context.Context, receipt string, after time.Duration) error {
 	_, err := q.client.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{
 		QueueUrl: &q.url, ReceiptHandle: &receipt,

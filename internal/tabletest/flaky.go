@@ -10,21 +10,21 @@ import (
 	"github.com/rookeryhq/rookery/internal/table"
 )
 
-// ErrInjected is the error of every fault of a Flaky. It is none of the definite answers of a
-// table: who gets it does not know the outcome.
+// ErrInjected is the error of every fault of a Flaky. It is not one of the definite answers of a
+// table: the caller does not know the outcome.
 var ErrInjected = errors.New("an injected fault")
 
-// A Fault is what a Flaky does with a call.
+// A Fault is the effect of a Flaky on a call.
 type Fault int
 
 // The faults. A read has nothing to be done: any of them is the error at once, but After lets a
 // Query yield everything before it.
 const (
 	None     Fault = iota
-	Before         // an error, and nothing is done
-	After          // it is done, and then an error all the same, whatever the answer was
-	Late           // an error, and it is done when the test calls Deliver
-	LateNext       // an error, and it is done just before the next call of any kind
+	Before         // an error, without any effect
+	After          // it is executed, and an error is returned in place of the answer
+	Late           // an error, and it is executed when the test calls Deliver
+	LateNext       // an error, and it is executed just before the next call of any kind
 )
 
 // A Method is one of the methods of a table.
@@ -37,7 +37,7 @@ const (
 	Commit Method = "Commit"
 )
 
-// A Call is what a plan is asked about.
+// A Call describes a call to a plan.
 type Call struct {
 	N      int // from 1, over the calls of all methods since the Flaky was made
 	Method Method
@@ -45,7 +45,7 @@ type Call struct {
 	Ops    []table.Op
 }
 
-// Counts are how often a table was asked, in what AWS counts.
+// Counts are numbers of requests, in the units that AWS counts.
 type Counts struct {
 	Gets, Queries, Commits int
 	Pages                  int // requests of the Queries: one, and one more for each full 1 MB
@@ -63,7 +63,7 @@ type Flaky struct {
 	late   []lateCommit
 }
 
-// lateCommit is a Commit that failed and is still to be done.
+// lateCommit is a Commit that returned an error and has not been executed yet.
 type lateCommit struct {
 	ops  []table.Op
 	next bool // before the next call
@@ -71,8 +71,8 @@ type lateCommit struct {
 
 var _ table.Table = (*Flaky)(nil)
 
-// NewFlaky wraps a table. The plan is asked once about each call, one after the other, and must not
-// use the Flaky; nil plans no fault.
+// NewFlaky wraps a table. It calls plan once for each call, one after the other; plan must not use
+// the Flaky. With a nil plan there are no faults.
 func NewFlaky(t table.Table, plan func(Call) Fault) *Flaky {
 	if plan == nil {
 		plan = func(Call) Fault { return None }
@@ -80,7 +80,7 @@ func NewFlaky(t table.Table, plan func(Call) Fault) *Flaky {
 	return &Flaky{table: t, plan: plan}
 }
 
-// At is a plan: this fault at the n-th call, from 1, and none elsewhere.
+// At returns a plan with one fault, at the n-th call, from 1.
 func At(n int, fault Fault) func(Call) Fault {
 	return func(c Call) Fault {
 		if c.N == n {
@@ -90,34 +90,34 @@ func At(n int, fault Fault) func(Call) Fault {
 	}
 }
 
-// Counts are the calls since the Flaky was made, or since Reset.
+// Counts returns the numbers of calls since the Flaky was created or Reset was called.
 func (f *Flaky) Counts() Counts {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.counts
 }
 
-// Reset begins a new count. The numbers that the plan sees go on.
+// Reset sets the counts to 0. The numbers of the calls that the plan receives continue.
 func (f *Flaky) Reset() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.counts = Counts{}
 }
 
-// Calls is the number of the last call.
+// Calls returns the number of the last call.
 func (f *Flaky) Calls() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.calls
 }
 
-// Deliver does the late Commits that are still to be done, in their order, and returns their
-// answers: a late one may well be refused.
+// Deliver executes the late Commits in their order, and returns their answers, which may be
+// refusals.
 func (f *Flaky) Deliver(ctx context.Context) []error {
 	return f.deliver(ctx, func(lateCommit) bool { return true })
 }
 
-// deliver does the late Commits that are due.
+// deliver executes the late Commits that are due.
 func (f *Flaky) deliver(ctx context.Context, due func(lateCommit) bool) []error {
 	var answers []error
 	for _, c := range f.takeLate(due) {
@@ -139,7 +139,7 @@ func (f *Flaky) takeLate(due func(lateCommit) bool) []lateCommit {
 	return taken
 }
 
-// begin delivers what the call makes due, counts it, and asks the plan.
+// begin executes the Commits that the call makes due, counts the call, and asks the plan.
 func (f *Flaky) begin(ctx context.Context, c Call) Fault {
 	f.deliver(ctx, func(c lateCommit) bool { return c.next })
 	f.mu.Lock()
@@ -167,7 +167,8 @@ func (f *Flaky) Get(ctx context.Context, k table.Key) (table.Item, error) {
 	return f.table.Get(ctx, k)
 }
 
-// Query implements table.Table. The call is the loop, not the making of the sequence.
+// Query implements table.Table. The call is counted when the loop begins, not when the sequence is
+// created.
 func (f *Flaky) Query(ctx context.Context, part, from, to string) iter.Seq2[table.Item, error] {
 	return func(yield func(table.Item, error) bool) {
 		fault := f.begin(ctx, Call{Method: Query, Part: part})
@@ -181,7 +182,7 @@ func (f *Flaky) Query(ctx context.Context, part, from, to string) iter.Seq2[tabl
 	}
 }
 
-// yieldAll passes a Query on and counts its pages. It reports whether the loop wants more.
+// yieldAll passes on a Query and counts its pages. It reports whether the loop continues.
 func (f *Flaky) yieldAll(
 	items iter.Seq2[table.Item, error], yield func(table.Item, error) bool,
 ) bool {
@@ -212,7 +213,7 @@ func (f *Flaky) Commit(ctx context.Context, ops ...table.Op) error {
 	case None:
 		return f.table.Commit(ctx, ops...)
 	case After:
-		// Whatever the answer was, it was lost on the way.
+		// The answer is lost.
 		_ = f.table.Commit(ctx, ops...)
 	case Late, LateNext:
 		f.postpone(lateCommit{table.Clone(ops), fault == LateNext})

@@ -11,7 +11,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/table"
 )
 
-// limitCases are the limits that every engine keeps, from both sides.
+// limitCases are the limits of every engine, tested from both sides.
 func limitCases() []testCase {
 	return []testCase{
 		{"operations of a commit", limitOps},
@@ -124,7 +124,7 @@ func limitMalformed(t *testing.T, s *suite) {
 	s.absent(t, at("a"))
 }
 
-// contextEnded asks only that the call fails: what became of the Commit is not known.
+// contextEnded requires only that the call fails: the outcome of the Commit is unknown.
 func contextEnded(t *testing.T, s *suite) {
 	s.must(t, table.Create(item("a", "one")))
 	ctx, cancel := context.WithCancel(t.Context())

@@ -11,7 +11,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/table"
 )
 
-// opCases are the promises of each kind of operation, and of several in one Commit.
+// opCases test each kind of operation, and several in one Commit.
 func opCases() []testCase {
 	return []testCase{
 		{"create", create},
@@ -242,7 +242,7 @@ func expiry(t *testing.T, s *suite) {
 	s.absent(t, at("a"))
 	require.Equal(t, []string{"b"}, sorts(s.query(t, "part", "a", "c")))
 
-	// Whatever tidying a write does, it takes away nothing else and brings nothing back.
+	// A clean-up by a write removes no other item and restores none.
 	s.must(t, table.Set(item("d", "x")))
 	s.must(t, table.Remove(at("a")))
 	require.Equal(t, []string{"b", "d"}, sorts(s.query(t, "part", "a", "d")))

@@ -10,7 +10,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/table"
 )
 
-// queryCases are the promises of Query.
+// queryCases test Query.
 func queryCases() []testCase {
 	return []testCase{
 		{"query has two ends", queryEnds},

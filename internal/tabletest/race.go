@@ -13,10 +13,10 @@ import (
 	"github.com/rookeryhq/rookery/internal/table"
 )
 
-// racers is how many goroutines race.
+// racers is the number of goroutines of a race.
 const racers = 8
 
-// raceCases are the promises to callers who work at the same time.
+// raceCases test concurrent callers.
 func raceCases() []testCase {
 	return []testCase{
 		{"of racing creators one wins", raceCreate},
@@ -106,8 +106,8 @@ func raceReplace(t *testing.T, s *suite) {
 	require.Equal(t, strconv.Itoa(racers*rounds), string(s.get(t, at("n")).Data))
 }
 
-// increment replaces a number by the next one, however often it takes. It goes on from the item
-// that a conflict brings.
+// increment replaces a number by the next one, and repeats that after a conflict with the item that
+// the conflict contains.
 func (s *suite) increment(ctx context.Context, k table.Key) error {
 	it, err := s.Get(ctx, k)
 	if err != nil {

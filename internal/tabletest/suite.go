@@ -1,6 +1,6 @@
-// Package tabletest is what every table must pass, and a table that fails as planned.
+// Package tabletest has a suite that every table must pass, and a table that fails as planned.
 //
-// The suite asks for what the port promises, which is what AWS promises and nothing more: no case
+// The suite tests what the port promises, which is what AWS promises and nothing more: no case
 // needs several items to be read at one moment, or a Query to be a snapshot.
 package tabletest
 
@@ -15,22 +15,21 @@ import (
 	"github.com/rookeryhq/rookery/internal/table"
 )
 
-// suite is what a case works on.
+// suite is the state of a case.
 type suite struct {
 	table.Table
 	clock  *clock
 	prefix int // bytes that the table puts before every Part, for tests of limits
 }
 
-// A testCase is one promise of the port.
+// A testCase tests one promise of the port.
 type testCase struct {
 	name string
 	run  func(t *testing.T, s *suite)
 }
 
-// Run runs the suite on tables that open makes, once as they are and again through Sub. Each call
-// of open returns an empty table that asks now for the time; what has to be closed is closed with
-// t.Cleanup.
+// Run runs the suite on tables that open returns, once directly and once through Sub. Each call of
+// open returns an empty table, which calls now for the time; open closes it with t.Cleanup.
 func Run(t *testing.T, open func(t *testing.T, now func() time.Time) table.Table) {
 	ways := []struct {
 		name   string

@@ -269,7 +269,8 @@ func (s *State) names() int {
 func beingErased(e Entry, now time.Time) error {
 	left := eventlog.SweepAgain
 	if !e.Erasure.Swept.IsZero() {
-		left = max(e.Erasure.Swept.Add(eventlog.SweepAgain).Sub(now), 0) + time.Minute // plus the delay until the job runs
+		left = max(e.Erasure.Swept.Add(eventlog.SweepAgain).Sub(now), 0)
+		left += time.Minute // the delay until the job runs
 	}
 	return fault.New(fault.DuplicateID, "the vault %q is being erased: its name is not free yet",
 		e.Name).With("id", e.Name).After(left).Fix("choose another name, or try again later")

@@ -255,7 +255,7 @@ func (t *Tenant) followErasure(ctx context.Context, r *job.Run, o *openVault) er
 	notes := t.notes(target.Vault)
 	for _, prefix := range []string{target.Path, vault.Trash + strings.TrimSuffix(target.Path, ".md")} {
 		if _, err := blob.EraseKept(ctx, notes, prefix); err != nil {
-			return fmt.Errorf("erase what the bucket keeps of a note: %w", err)
+			return fmt.Errorf("erase the objects of a note: %w", err)
 		}
 	}
 	return nil

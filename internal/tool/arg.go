@@ -80,7 +80,7 @@ func argsOfType(t reflect.Type, made map[reflect.Type][]Arg) []Arg {
 		if !field.IsExported() || name == "" || name == "-" {
 			continue
 		}
-		args = append(args, argOf(field, name, !strings.Contains(options, "omit")))
+		args = append(args, argOf(t, field, name, !strings.Contains(options, "omit")))
 	}
 	return args
 }
@@ -124,15 +124,16 @@ func fieldsOf(t reflect.Type) []reflect.StructField {
 	return all
 }
 
-// argOf returns the argument that a field declares with its tags. Its schema is built on first use.
-// name is its name in JSON.
-func argOf(field reflect.StructField, name string, required bool) Arg {
+// argOf returns the argument that a field of t declares with its comment and its tags. Its schema is
+// built on first use. name is its name in JSON.
+func argOf(t reflect.Type, field reflect.StructField, name string, required bool) Arg {
+	doc := docOf(t, field)
 	a := Arg{
 		Name:     name,
 		Flag:     Kebab(name),
-		Doc:      field.Tag.Get("jsonschema"),
+		Doc:      doc,
 		Required: required,
-		form:     &form{of: field.Type, tag: field.Tag, name: name, required: required},
+		form:     &form{of: field.Type, doc: doc, tag: field.Tag, name: name, required: required},
 	}
 	if alias := field.Tag.Get("alias"); alias != "" {
 		a.Aliases = strings.Split(alias, ",")
@@ -213,14 +214,15 @@ func loosenFields(s *jsonschema.Schema, t reflect.Type, maybe bool) {
 		}
 		if property != nil {
 			loosen(property, field.Type)
-			annotate(property, field.Tag)
+			annotate(property, docOf(t, field), field.Tag)
 		}
 	}
 }
 
-// annotate sets the parts of a member's schema that its Go type cannot express: the title, which
-// people see in place of its name, and the format of a text.
-func annotate(s *jsonschema.Schema, tag reflect.StructTag) {
+// annotate sets the parts of a member's schema that its Go type cannot express: its description, the
+// title, which people see in place of its name, and the format of a text.
+func annotate(s *jsonschema.Schema, doc string, tag reflect.StructTag) {
+	s.Description = cmp.Or(doc, s.Description)
 	s.Title = tag.Get("title")
 	s.Format = cmp.Or(tag.Get("format"), s.Format)
 }

@@ -17,6 +17,7 @@ import (
 // the program.
 type form struct {
 	of       reflect.Type // of the field that it describes
+	doc      string       // its description
 	tag      reflect.StructTag
 	name     string
 	required bool
@@ -48,9 +49,9 @@ func (f *form) made() *form {
 func (f *form) make() {
 	s := schemaFor(f.of)
 	if len(s.Defs) > 0 {
-		panic(fmt.Sprintf("tool: argument %s: what is recursive is no argument", f.name))
+		panic(fmt.Sprintf("tool: argument %s has a recursive type", f.name))
 	}
-	s.Description = f.tag.Get("jsonschema")
+	s.Description = f.doc
 	narrow(s, f.tag, f.required)
 	narrowInside(s, f.of)
 	f.stated, f.defaults = s.CloneSchemas(), hasDefaults(s)
@@ -108,7 +109,7 @@ func bound(tag reflect.StructTag, key string) *float64 {
 	}
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil {
-		panic(fmt.Sprintf("tool: %s:%q is no number", key, text))
+		panic(fmt.Sprintf("tool: %s:%q is not a number", key, text))
 	}
 	return &f
 }

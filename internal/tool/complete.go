@@ -15,7 +15,8 @@ const MaxValues = 100
 // tool also takes `kind`, one of its Spec's Completes; `vault`, if the suggestions come from a
 // vault; and `of`, if they depend on another argument's value.
 type CompletionIn struct {
-	Prefix string `json:"prefix,omitempty" max:"1024" jsonschema:"the text typed so far"`
+	// the text typed so far
+	Prefix string `json:"prefix,omitempty" max:"1024"`
 	Page
 }
 
@@ -25,8 +26,9 @@ type CompletionIn struct {
 // counting costs as much as listing.
 type Values struct {
 	Aside `json:"-"`
-	Items []string          `json:"items"`
-	About map[string]string `json:"about,omitempty" jsonschema:"labels of some of the items"`
+	Items []string `json:"items"`
+	// labels of some of the items
+	About map[string]string `json:"about,omitempty"`
 }
 
 // More records in the meta that more values follow this page. last is the key of the last value.

@@ -88,7 +88,7 @@ func (f *Files) Filled() (list, key string) {
 func (t *Tool) checkFiles(out reflect.Type) error {
 	if in := t.Input; in != nil {
 		if _, ok := t.Arg(in.Arg); !ok || in.Fill != "" {
-			return fmt.Errorf("the files that come in are no argument")
+			return fmt.Errorf("the input files are not an argument")
 		}
 	}
 	o := t.Output

@@ -9,7 +9,8 @@ import (
 
 // Vault is embedded in the input of every tool that works on one vault.
 type Vault struct {
-	Vault string `json:"vault,omitempty" complete:"vault" jsonschema:"name of the vault; optional if you see exactly one"`
+	// name of the vault; optional if you see exactly one
+	Vault string `json:"vault,omitempty" complete:"vault"`
 }
 
 // VaultName returns the name of the vault.
@@ -18,7 +19,8 @@ func (v Vault) VaultName() string { return v.Vault }
 // AsOf is embedded in the input of every tool that can read an earlier state of a vault. The zero
 // value means the newest state.
 type AsOf struct {
-	AsOf string `json:"as_of,omitempty" rare:"true" jsonschema:"the state at a version (v42) or a time"`
+	// the state at a version (v42) or a time
+	AsOf string `json:"as_of,omitempty" rare:"true"`
 }
 
 // State returns a, so that code for all inputs that embed it can read it.
@@ -26,8 +28,10 @@ func (a AsOf) State() AsOf { return a }
 
 // Page is embedded in the input of every tool that answers with a paged list.
 type Page struct {
-	Limit     int    `json:"limit,omitempty" default:"50" min:"1" max:"200" means:"limit" jsonschema:"items of a page"`
-	PageToken string `json:"page_token,omitempty" size:"token" means:"token" jsonschema:"meta.next_page_token of the page before"`
+	// items of a page
+	Limit int `json:"limit,omitempty" default:"50" min:"1" max:"200" means:"limit"`
+	// meta.next_page_token of the page before
+	PageToken string `json:"page_token,omitempty" size:"token" means:"token"`
 }
 
 // Requested returns p, so that code for all inputs that embed it can read it.
@@ -36,9 +40,12 @@ func (p Page) Requested() Page { return p }
 // Mutation is embedded in the input of every tool that changes a vault or the tenant. A family that
 // spells these arguments differently uses a struct of its own; see Marked.
 type Mutation struct {
-	IfVersion      string `json:"if_version,omitempty" means:"version" jsonschema:"CONFLICT if an affected note changed after this version (v42)"`
-	IdempotencyKey string `json:"idempotency_key,omitempty" means:"key" rare:"true" max:"255" jsonschema:"any text; a repeated call has one effect"`
-	DryRun         bool   `json:"dry_run,omitempty" means:"dry" rare:"true" jsonschema:"show the plan, change nothing"`
+	// CONFLICT if an affected note changed after this version (v42)
+	IfVersion string `json:"if_version,omitempty" means:"version"`
+	// any text; a repeated call has one effect
+	IdempotencyKey string `json:"idempotency_key,omitempty" means:"key" rare:"true" max:"255"`
+	// show the plan, change nothing
+	DryRun bool `json:"dry_run,omitempty" means:"dry" rare:"true"`
 
 	Marked
 }
@@ -62,7 +69,8 @@ type Marked struct {
 // Brief is embedded in the input of every mutation whose answer can omit the full content of the
 // changed object (CONTRACT §1).
 type Brief struct {
-	Slim bool `json:"slim,omitempty" digest:"-" rare:"true" jsonschema:"omit the whole object or trait from the answer"`
+	// omit the whole object or trait from the answer
+	Slim bool `json:"slim,omitempty" digest:"-" rare:"true"`
 }
 
 // SlimArg is the name of Brief's argument.
@@ -110,10 +118,14 @@ func (t *Tool) digest(values map[string]any) Digest {
 // A shared contains the arguments that every tool accepts (CONTRACT §3). The catalogue handles
 // them; tools do not see them.
 type shared struct {
-	AgentID  string   `json:"agent_id,omitempty" max:"128" jsonschema:"id of the acting agent"`
-	Session  string   `json:"session,omitempty" max:"128" jsonschema:"id of the session, for tree views"`
-	Only     []string `json:"only,omitempty" jsonschema:"fields of each item to keep"`
-	Envelope *bool    `json:"envelope,omitempty" default:"true" jsonschema:"false: answer the bare data"`
+	// id of the acting agent
+	AgentID string `json:"agent_id,omitempty" max:"128"`
+	// id of the session, for tree views
+	Session string `json:"session,omitempty" max:"128"`
+	// fields of each item to keep
+	Only []string `json:"only,omitempty"`
+	// false: answer the bare data
+	Envelope *bool `json:"envelope,omitempty" default:"true"`
 }
 
 // Fields is an argument that maps names to values. Its JSON is an object, whose values keep their

@@ -18,23 +18,26 @@ const defs = "#/$defs/"
 func schemaFor(t reflect.Type) *jsonschema.Schema {
 	types := recursive(t)
 	if len(types) == 0 {
-		return plainSchema(t, schemaTypes)
+		return plainSchema(t, nil, schemaTypes)
 	}
 	known := maps.Clone(schemaTypes)
 	for name, inner := range types {
 		known[inner] = &jsonschema.Schema{Ref: defs + name}
 	}
-	s := plainSchema(unnamed(t, types), known)
+	s := plainSchema(t, types, known)
 	s.Defs = map[string]*jsonschema.Schema{}
 	for name, inner := range types {
-		s.Defs[name] = plainSchema(unnamed(inner, types), known)
+		s.Defs[name] = plainSchema(inner, types, known)
 	}
 	return s
 }
 
-// plainSchema returns the schema of a type, using the schemas in known for those types.
-func plainSchema(t reflect.Type, known map[reflect.Type]*jsonschema.Schema) *jsonschema.Schema {
-	s, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: known})
+// plainSchema returns the schema of a type, using the schemas in known for those types. recursive
+// contains the types of which known has references.
+func plainSchema(
+	t reflect.Type, recursive map[string]reflect.Type, known map[reflect.Type]*jsonschema.Schema,
+) *jsonschema.Schema {
+	s, err := jsonschema.ForType(unnamed(t, recursive), &jsonschema.ForOptions{TypeSchemas: known})
 	if err != nil {
 		panic(fmt.Sprintf("tool: %s has no schema: %v", t, err))
 	}

@@ -26,11 +26,11 @@ type Tool struct {
 	call   func(context.Context, auth.Caller, checked) (Reply, error)
 }
 
-// New returns a tool with a function. In is a struct whose fields are the arguments. It uses these
-// tags:
+// New returns a tool with a function. In is a struct whose fields are the arguments. The comment
+// above a field is its description, written for a model that has seen nothing else (see docOf). New
+// uses these tags:
 //
 //   - `json`: the name; without omitempty the argument is required.
-//   - `jsonschema`: the description, written for a model that has seen nothing else.
 //   - `enum`, `default`, `min`, `max`: constraints; min and max apply to a number or the length of
 //     a text.
 //   - `alias`: other names, separated by commas.
@@ -225,14 +225,14 @@ func (t *Tool) check() error {
 	case t.Role != auth.Anyone && !t.Role.Valid():
 		return fmt.Errorf("there is no role %q", t.Role)
 	case t.Kind.Mutates() && !t.Role.Allows(auth.Editor):
-		return fmt.Errorf("a mutation needs editor at least")
+		return fmt.Errorf("a mutation needs at least the role editor")
 	case t.Tenant && t.Subject != "":
-		return fmt.Errorf("a tool of the tenant is about no one vault")
+		return fmt.Errorf("a tool of the tenant has no vault as its subject")
 	case t.Makes && t.Subject == "":
-		return fmt.Errorf("a tool that makes a vault names it")
+		return fmt.Errorf("a tool that creates a vault names it")
 	}
 	if _, ok := t.Arg("as_of"); ok && t.Unversioned {
-		return fmt.Errorf("what has no versions is read as of none")
+		return fmt.Errorf("a tool of data without versions has no as_of")
 	}
 	for name, r := range t.Raises {
 		if !r.Role.Valid() {
@@ -241,12 +241,12 @@ func (t *Tool) check() error {
 	}
 	for _, r := range t.Resources {
 		if r.Each && len(r.Vars()) != 1 {
-			return fmt.Errorf("there is one %s for each value of a variable: it has one", r.URI)
+			return fmt.Errorf("%s has one resource for each value of a variable, so it must have one variable", r.URI)
 		}
 	}
 	for _, name := range t.named() {
 		if a, ok := t.Arg(name); !ok || a.Name != name {
-			return fmt.Errorf("the spec names %q, which is no argument", name)
+			return fmt.Errorf("the spec names %q, which is not an argument", name)
 		}
 	}
 	return t.checkArgs()

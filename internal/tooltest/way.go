@@ -157,7 +157,8 @@ var differing = []struct {
 	{regexp.MustCompile(`job-[0-9a-z]{26}`), `job-`},
 	{regexp.MustCompile(`"bytes":\d+,"left":`), `"bytes":0,"left":`}, // with ids of requests among them
 	{regexp.MustCompile(`"indexFreshness":"\w+"`), `"indexFreshness":""`},
-	{regexp.MustCompile(`\{"code":"INDEX_(STALE|PENDING|UPDATING|UNKNOWN)","message":"[^"]*"(,"fixes":\[[^][]*\])?,"state":[^{}]*\},?`), ""},
+	{regexp.MustCompile(`\{"code":"INDEX_(STALE|PENDING|UPDATING|UNKNOWN)","message":"[^"]*"` +
+		`(,"fixes":\[[^][]*\])?,"state":[^{}]*\},?`), ""},
 	{regexp.MustCompile(`,"pendingChangeCount":\d+,"heldChangeCount":\d+(,"sweptAt":"[^"]*","sweptVersion":"v\d+")?`),
 		""},
 	{regexp.MustCompile(`,"cursors":\{[^{}]*\}`), ""},

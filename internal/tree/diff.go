@@ -11,19 +11,25 @@ type Diff struct {
 	Structure []StructureChange `json:"structure"`
 	Payload   []PayloadChange   `json:"payload"`
 	Metadata  []PayloadChange   `json:"metadata"`
-	Summary   DiffSummary       `json:"summary" jsonschema:"counts of all changes"`
-	Truncated bool              `json:"truncated,omitempty" jsonschema:"there are more changes than the lists have"`
+	// counts of all changes
+	Summary DiffSummary `json:"summary"`
+	// there are more changes than the lists have
+	Truncated bool `json:"truncated,omitempty"`
 }
 
 // A StructureChange is a node that was added, removed, renamed, moved or reordered.
 type StructureChange struct {
-	Op       string `json:"op" jsonschema:"added, removed, moved, reordered or renamed"`
+	// added, removed, moved, reordered or renamed
+	Op       string `json:"op"`
 	NodeID   string `json:"nodeId"`
 	UID      string `json:"uid,omitempty"`
 	ParentID string `json:"parentId"`
-	Index    int    `json:"index" jsonschema:"among the children of its parent, from 0"`
-	From     string `json:"from,omitempty" jsonschema:"of renamed: the address in the first subtree"`
-	To       string `json:"to,omitempty" jsonschema:"of renamed: the address in the second one"`
+	// among the children of its parent, from 0
+	Index int `json:"index"`
+	// of renamed: the address in the first subtree
+	From string `json:"from,omitempty"`
+	// of renamed: the address in the second one
+	To string `json:"to,omitempty"`
 }
 
 // A PayloadChange is a property with different values.
@@ -32,7 +38,8 @@ type PayloadChange struct {
 	Property string `json:"property"`
 	Before   any    `json:"before,omitempty"`
 	After    any    `json:"after,omitempty"`
-	Diff     string `json:"diff,omitempty" jsonschema:"of body: in the unified format"`
+	// of body: in the unified format
+	Diff string `json:"diff,omitempty"`
 }
 
 // A DiffSummary is the numbers of changes of each kind. They include changes that are not in the
@@ -262,7 +269,9 @@ func (d *Differ) payload(a, b Node) {
 			continue
 		}
 		if old, now := was[f.Name], is[f.Name]; Text(old) != Text(now) {
-			d.addPayload(PayloadChange{NodeID: b.ID(), Property: f.Name, Before: AnswerValue(old), After: AnswerValue(now)})
+			d.addPayload(PayloadChange{
+				NodeID: b.ID(), Property: f.Name, Before: AnswerValue(old), After: AnswerValue(now),
+			})
 		}
 	}
 	if d.Body != nil {

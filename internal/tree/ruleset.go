@@ -18,11 +18,13 @@ import (
 // The severity error means that the vault does not have the form that its schema and rules require;
 // a warning can be intended.
 type Violation struct {
-	RuleID   string `json:"ruleId"` // such as broken-reference
-	Severity string `json:"severity" jsonschema:"error or warning"`
+	RuleID string `json:"ruleId"` // such as broken-reference
+	// error or warning
+	Severity string `json:"severity"`
 	NodeID   string `json:"nodeId"`
-	Path     string `json:"path,omitempty" jsonschema:"the property, or the lines of the file: 12 or 12-14"`
-	Message  string `json:"message"`
+	// the property, or the lines of the file: 12 or 12-14
+	Path    string `json:"path,omitempty"`
+	Message string `json:"message"`
 }
 
 // The values of Violation.Severity.

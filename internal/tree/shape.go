@@ -11,31 +11,45 @@ import (
 // Numbers and texts that can be zero are pointers, because a shown zero value differs from an
 // omitted one.
 type Shape struct {
-	NodeID        string     `json:"nodeId"`
-	UID           string     `json:"uid,omitempty" jsonschema:"the identity of the node, which it keeps when its address changes"`
-	Kind          Kind       `json:"kind,omitempty" jsonschema:"vault, folder, note or section"`
-	PayloadType   string     `json:"payloadType,omitempty"`
-	Name          *string    `json:"name,omitempty"`
-	Path          string     `json:"path,omitempty" jsonschema:"of the file, or of the folder with a slash at the end"`
-	Depth         *int       `json:"depth,omitempty" jsonschema:"how many nodes are above"`
-	Level         int        `json:"level,omitempty" jsonschema:"of the heading of a section"`
-	ChildrenCount *int       `json:"childrenCount,omitempty"`
-	IsExpanded    *bool      `json:"isExpanded,omitempty" jsonschema:"in the view of the session"`
-	Tags          []string   `json:"tags,omitempty"`
-	Title         *string    `json:"title,omitempty"`
-	Payload       *Payload   `json:"payload,omitempty"`
-	Body          *string    `json:"body,omitempty" jsonschema:"its own Markdown, without that of the nodes below"`
-	Content       *string    `json:"content,omitempty" jsonschema:"its Markdown with that of all nodes below"`
-	BodyBytes     *int       `json:"bodyBytes,omitempty"`
-	Version       string     `json:"version,omitempty" jsonschema:"with which it changed last"`
-	CreatedAt     *time.Time `json:"createdAt,omitempty"`
-	UpdatedAt     *time.Time `json:"updatedAt,omitempty"`
-	Reference     *Reference `json:"reference,omitempty" jsonschema:"of a node that stands for another one: its fields, its text and its children are the other's"`
-	ViaReference  bool       `json:"viaReference,omitempty" jsonschema:"the node is shown below one that stands for the node above it"`
-	Ancestors     []NodeName `json:"ancestors,omitempty" jsonschema:"the vault first"`
-	Source        string     `json:"source,omitempty" jsonschema:"explicit: the tag is one of its field tags; inline: it is #tag in its text"`
-	Skeleton      bool       `json:"skeleton,omitempty" jsonschema:"the node was on a page before, and is here for what is below it"`
-	Children      []*Shape   `json:"children,omitempty"`
+	NodeID string `json:"nodeId"`
+	// the identity of the node, which it keeps when its address changes
+	UID string `json:"uid,omitempty"`
+	// vault, folder, note or section
+	Kind        Kind    `json:"kind,omitempty"`
+	PayloadType string  `json:"payloadType,omitempty"`
+	Name        *string `json:"name,omitempty"`
+	// of the file, or of the folder with a slash at the end
+	Path string `json:"path,omitempty"`
+	// how many nodes are above
+	Depth *int `json:"depth,omitempty"`
+	// of the heading of a section
+	Level         int  `json:"level,omitempty"`
+	ChildrenCount *int `json:"childrenCount,omitempty"`
+	// in the view of the session
+	IsExpanded *bool    `json:"isExpanded,omitempty"`
+	Tags       []string `json:"tags,omitempty"`
+	Title      *string  `json:"title,omitempty"`
+	Payload    *Payload `json:"payload,omitempty"`
+	// its own Markdown, without that of the nodes below
+	Body *string `json:"body,omitempty"`
+	// its Markdown with that of all nodes below
+	Content   *string `json:"content,omitempty"`
+	BodyBytes *int    `json:"bodyBytes,omitempty"`
+	// with which it changed last
+	Version   string     `json:"version,omitempty"`
+	CreatedAt *time.Time `json:"createdAt,omitempty"`
+	UpdatedAt *time.Time `json:"updatedAt,omitempty"`
+	// of a node that stands for another one: its fields, its text and its children are the other's
+	Reference *Reference `json:"reference,omitempty"`
+	// the node is shown below one that stands for the node above it
+	ViaReference bool `json:"viaReference,omitempty"`
+	// the vault first
+	Ancestors []NodeName `json:"ancestors,omitempty"`
+	// explicit: the tag is one of its field tags; inline: it is #tag in its text
+	Source string `json:"source,omitempty"`
+	// the node was on a page before, and is here for what is below it
+	Skeleton bool     `json:"skeleton,omitempty"`
+	Children []*Shape `json:"children,omitempty"`
 }
 
 // A NodeName is the address and the name of a node.

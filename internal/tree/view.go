@@ -4,14 +4,14 @@ import "slices"
 
 // A Rule says whether a node is expanded in the view of a session; a recursive one, also everything
 // below it.
+//
+// MaxDepth is the number of levels to which a recursive rule applies, including that of the node.
+// Deeper nodes are collapsed. 0 means no limit.
 type Rule struct {
 	UID       string `json:"uid"`                 // of the node
 	Expanded  bool   `json:"expanded"`            // whether the view shows the children of the node
 	Recursive bool   `json:"recursive,omitempty"` // whether the rule applies to the nodes below, too
-
-	// MaxDepth is the number of levels to which a recursive rule applies, including that of the
-	// node. Deeper nodes are collapsed. 0 means no limit.
-	MaxDepth int `json:"maxDepth,omitempty"`
+	MaxDepth  int    `json:"maxDepth,omitempty"`
 }
 
 // Rules are the rules of a view, the oldest first. The newest rule that applies to a node counts.

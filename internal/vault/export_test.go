@@ -8,3 +8,13 @@ import "github.com/rookeryhq/rookery/internal/fault"
 func (t *Type) CheckObject(fields map[string]any, c Clock) []*fault.Fault {
 	return append(t.Missing(fields), t.Check(fields, c).Problems...)
 }
+
+// Ruleset returns the set of rules with this id.
+func (t Tree) Ruleset(id string) (Ruleset, bool) {
+	for _, s := range t.Rulesets {
+		if s.ID == id {
+			return s, true
+		}
+	}
+	return Ruleset{}, false
+}

@@ -14,18 +14,23 @@ type SchemaDraft struct {
 
 // A TypeDraft is a type of a SchemaDraft.
 type TypeDraft struct {
-	Name        string       `json:"name"`
-	Notes       int          `json:"notes" jsonschema:"how many notes it is derived from"`
-	DefaultPath string       `json:"default_path,omitempty" jsonschema:"the folder of most of them"`
+	Name string `json:"name"`
+	// how many notes it is derived from
+	Notes int `json:"notes"`
+	// the folder of most of them
+	DefaultPath string       `json:"default_path,omitempty"`
 	Fields      []FieldDraft `json:"fields"`
 }
 
 // A FieldDraft is a field or a trait of a SchemaDraft.
 type FieldDraft struct {
-	Name   string   `json:"name"`
-	Type   string   `json:"type" jsonschema:"one of the value types of a schema"`
-	Values []string `json:"values,omitempty" jsonschema:"of an enum"`
-	Count  int      `json:"count" jsonschema:"how many notes have it; of a trait, how often it is there"`
+	Name string `json:"name"`
+	// one of the value types of a schema
+	Type string `json:"type"`
+	// of an enum
+	Values []string `json:"values,omitempty"`
+	// how many notes have it; of a trait, how often it is there
+	Count int `json:"count"`
 }
 
 // Text returns the draft as a schema.yaml, which ParseSchema accepts if the names and value types

@@ -48,16 +48,6 @@ type Pattern struct {
 	Expression *regexp.Regexp
 }
 
-// Ruleset returns the set of rules with this id.
-func (t Tree) Ruleset(id string) (Ruleset, bool) {
-	for _, s := range t.Rulesets {
-		if s.ID == id {
-			return s, true
-		}
-	}
-	return Ruleset{}, false
-}
-
 // Limits of the rules of a vault.
 const (
 	maxRulesets   = 100

@@ -15,9 +15,9 @@
 //
 // The files are grouped by subject: path.go, segment.go and slug.go define names;
 // schema.go and its neighbours define types, parse schema.yaml, and compare schemas; value.go,
-// object.go and typed.go validate values; config.go, exclude.go, tree.go, obsidian.go and daily.go
-// parse and apply settings; date.go and times.go define time; yaml.go is the strict reader of both
-// YAML files. The frontmatter of notes is parsed by package markdown.
+// object.go and typed.go validate values; config.go, exclude.go, tree.go and obsidian.go parse and
+// apply settings; date.go and times.go define time and daily notes; yaml.go is the strict reader of
+// both YAML files. The frontmatter of notes is parsed by package markdown.
 package vault
 
 import (

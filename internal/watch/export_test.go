@@ -19,3 +19,7 @@ func OpenWith(dir string, enter func(string) bool, r Rules) (*Tree, error) {
 	own.below = !r.RootOnly
 	return new(Hub).open(dir, enter, own)
 }
+
+// Whole reports whether every change will be reported. It can become true again, when a folder
+// that could not be watched is removed, or can be watched.
+func (t *Tree) Whole() bool { return t.Reason() == "" }

@@ -89,10 +89,6 @@ func (t *Tree) C() <-chan struct{} { return t.changes.signal }
 // Take returns the changes since the last call.
 func (t *Tree) Take() Changes { return t.changes.take() }
 
-// Whole reports whether every change will be reported. It can become true again, when a folder
-// that could not be watched is removed, or can be watched.
-func (t *Tree) Whole() bool { return t.Reason() == "" }
-
 // Reason returns the reason why the tree is not Whole, as text for people; "" if it is Whole.
 func (t *Tree) Reason() string {
 	if reason := t.root.lost(); reason != "" {

@@ -4,7 +4,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// insertFlow makes the text with an entry more in a mapping in braces, before the brace that closes it.
+// insertFlow returns the text with a new entry at the end of a flow mapping ({…}).
 func (d *doc) insertFlow(n *yaml.Node, key string, value any) ([]byte, error) {
 	begin := d.brace(n)
 	end := d.valueEnd(begin)
@@ -24,10 +24,11 @@ func (d *doc) insertFlow(n *yaml.Node, key string, value any) ([]byte, error) {
 	return d.splice(at, at, entry), nil
 }
 
-// brace is where the brace is that opens a mapping; see opening.
+// brace returns the offset of the opening brace of a flow mapping; see opening.
 func (d *doc) brace(n *yaml.Node) int { return d.opening(n, '{') }
 
-// opening is where the bracket is that opens a mapping or a list, behind its anchor and its tag; -1: it is not there.
+// opening returns the offset of the opening bracket of a flow mapping or sequence, after its anchor
+// and tag, or -1 if it is not found.
 func (d *doc) opening(n *yaml.Node, bracket byte) int {
 	at := d.offset(n)
 	for at < len(d.text) && d.text[at] != bracket {
@@ -44,8 +45,8 @@ func (d *doc) opening(n *yaml.Node, bracket byte) int {
 
 func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
 
-// valueEnd is where a value in one line or in brackets ends that begins at an offset, without the blanks
-// behind it; -1: it does not end.
+// valueEnd returns the end of the flow value that begins at an offset, without white space after
+// it, or -1 if the value does not end.
 func (d *doc) valueEnd(at int) int {
 	if at < 0 || at >= len(d.text) {
 		return -1
@@ -82,7 +83,7 @@ func (d *doc) valueEnd(at int) int {
 	return -1
 }
 
-// trimEnd is where a stretch ends without the blanks at its end.
+// trimEnd returns the end of a range of the text without the white space at its end.
 func (d *doc) trimEnd(from, to int) int {
 	for to > from && isBlank(d.text[to-1]) {
 		to--
@@ -90,7 +91,7 @@ func (d *doc) trimEnd(from, to int) int {
 	return to
 }
 
-// replaceFlow makes the text with another value of an entry in braces.
+// replaceFlow returns the text with a new value of an entry of a flow mapping.
 func (d *doc) replaceFlow(k, v *yaml.Node, value any) ([]byte, error) {
 	colon := d.colon(k)
 	if colon < 0 {
@@ -111,13 +112,13 @@ func (d *doc) replaceFlow(k, v *yaml.Node, value any) ([]byte, error) {
 	return d.splice(from, end, with), nil
 }
 
-// removeFlow makes the text without an entry in braces, and without one comma beside it.
+// removeFlow returns the text without an entry of a flow mapping and one adjacent comma.
 func (d *doc) removeFlow(n, k *yaml.Node) ([]byte, error) {
 	return d.removeIn(d.brace(n), d.offset(k))
 }
 
-// removeIn makes the text without what begins at an offset in brackets that open at another, and without one comma
-// beside it.
+// removeIn returns the text without the element at the offset from of the flow collection that
+// opens at begin, and without one adjacent comma.
 func (d *doc) removeIn(begin, from int) ([]byte, error) {
 	end := d.valueEnd(from)
 	if begin < 0 || end < 0 {

@@ -7,14 +7,15 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// IsMapping reports whether a text has a mapping at a path of keys, also an empty one.
+// IsMapping reports whether a text has a mapping, which may be empty, at a path of keys.
 func IsMapping(text []byte, path []string) bool {
 	d, err := read(text)
 	return err == nil && d.mapping(path) != nil
 }
 
-// SetList returns the text with a list of texts at a path of keys. Items that stay keep their lines and comments where
-// the new list is the old one without some items, and with more at its end. Any other list replaces the whole value.
+// SetList returns the text with a list of texts at a path of keys. If the new list is the old one
+// with some items removed and others appended, the remaining items keep their lines and comments.
+// Otherwise the whole value is replaced.
 func SetList(text []byte, path []string, items []string) ([]byte, error) {
 	d, err := read(text)
 	if err != nil {
@@ -43,8 +44,9 @@ func SetList(text []byte, path []string, items []string) ([]byte, error) {
 	return text, nil
 }
 
-// listDiff returns which items a list loses, and which it gets at its end, to become another. It returns false if
-// it would lose all, or if these steps do not lead there.
+// listDiff returns the indexes of the items to remove from a list, and the items to append, so that
+// it becomes another list. ok is false if all items would be removed, or if these two steps are not
+// enough.
 func listDiff(n *yaml.Node, items []string) (gone []int, more []string, ok bool) {
 	at := 0
 	for i, item := range n.Content {
@@ -60,7 +62,7 @@ func listDiff(n *yaml.Node, items []string) (gone []int, more []string, ok bool)
 	return gone, items[at:], len(gone) < len(n.Content)
 }
 
-// list is the list at a path; nil if there is none.
+// list returns the list at a path, or nil if there is none.
 func (d *doc) list(path []string) *yaml.Node {
 	if len(path) == 0 {
 		return nil
@@ -72,7 +74,7 @@ func (d *doc) list(path []string) *yaml.Node {
 	return v
 }
 
-// editItem edits a list, as edit does.
+// editItem edits a list as edit does.
 func editItem(
 	text []byte, path []string, splice func(*doc, *yaml.Node) ([]byte, error), change func(*yaml.Node),
 ) ([]byte, error) {
@@ -81,7 +83,7 @@ func editItem(
 		func(root *yaml.Node) { change((&doc{root: root}).list(path)) })
 }
 
-// removeItem makes the text without an item of a list.
+// removeItem returns the text without an item of a list.
 func (d *doc) removeItem(n *yaml.Node, i int) ([]byte, error) {
 	item := n.Content[i]
 	if n.Style&yaml.FlowStyle != 0 {
@@ -94,7 +96,7 @@ func (d *doc) removeItem(n *yaml.Node, i int) ([]byte, error) {
 	return d.splice(from, to, ""), nil
 }
 
-// addItem makes the text with an item more at the end of a list that has one.
+// addItem returns the text with an item appended to a list that is not empty.
 func (d *doc) addItem(n *yaml.Node, item string) ([]byte, error) {
 	last := n.Content[len(n.Content)-1]
 	if n.Style&yaml.FlowStyle != 0 {
@@ -117,7 +119,8 @@ func (d *doc) addItem(n *yaml.Node, item string) ([]byte, error) {
 	return d.splice(end, end, head+scalar(item)+d.line()), nil
 }
 
-// Line returns the line in which the key at the end of a path is, from 1; 0: the text has none.
+// Line returns the line, from 1, of the key at the end of a path, or 0 if the text does not have
+// the key.
 func Line(text []byte, path []string) int {
 	d, err := read(text)
 	if err != nil || len(path) == 0 {

@@ -6,7 +6,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// nodeOf is a value as a node.
+// nodeOf returns a value as a node.
 func nodeOf(value any) *yaml.Node {
 	switch v := value.(type) {
 	case Map:
@@ -40,7 +40,7 @@ func nodeOf(value any) *yaml.Node {
 
 func textNode(s string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s} }
 
-// setPath changes what a mapping says: a value at a path.
+// setPath sets the value at a path of a mapping.
 func setPath(n *yaml.Node, path []string, value any) {
 	if n == nil {
 		return
@@ -63,7 +63,7 @@ func setPath(n *yaml.Node, path []string, value any) {
 	}
 }
 
-// removePath changes what a mapping says: nothing at a path.
+// removePath removes the entry at a path of a mapping.
 func removePath(n *yaml.Node, path []string) {
 	for i := 0; n != nil && i+1 < len(n.Content); i += 2 {
 		if n.Content[i].Value != path[0] {
@@ -78,7 +78,7 @@ func removePath(n *yaml.Node, path []string) {
 	}
 }
 
-// flow is a value in one line.
+// flow returns a value in flow style, on one line.
 func flow(value any) string {
 	switch v := value.(type) {
 	case Map:
@@ -109,7 +109,8 @@ func flow(value any) string {
 	return strings.TrimSpace(string(text))
 }
 
-// scalar is a text as a scalar: as it is where that reads as itself, else in double quotes.
+// scalar returns a text as a scalar: plain if that reads back as the same text, and otherwise in
+// double quotes.
 func scalar(s string) string {
 	if isPlain(s) {
 		return s
@@ -142,7 +143,8 @@ func escaped(r rune) string {
 	return `\u` + string([]byte{digits[r>>12&15], digits[r>>8&15], digits[r>>4&15], digits[r&15]})
 }
 
-// isPlain reports whether a text reads as itself wherever it is written, also in a list in one line.
+// isPlain reports whether a text reads back as the same text without quotes in every position, also
+// in a flow sequence.
 func isPlain(s string) bool {
 	if s == "" || strings.TrimSpace(s) != s || strings.ContainsAny(s, "\"'{}[],&*#!|>%@`\\\n\r\t:?") ||
 		strings.ContainsAny(s[:1], "-=~.<") {

@@ -9,7 +9,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// set makes the text with a value at a path.
+// set returns the text with a value at a path.
 func (d *doc) set(path []string, value any) ([]byte, error) {
 	if d.root == nil {
 		return d.append(path, value), nil
@@ -23,7 +23,7 @@ func (d *doc) set(path []string, value any) ([]byte, error) {
 		n = v
 		at++
 	}
-	for i := len(path) - 1; i > at; i-- { // what is not there is made with the value
+	for i := len(path) - 1; i > at; i-- { // missing mappings are created with the value
 		value = Map{{path[i], value}}
 	}
 	k, v := member(n, path[at])
@@ -39,7 +39,7 @@ func (d *doc) set(path []string, value any) ([]byte, error) {
 	return d.replaceBlock(n, k, v, value)
 }
 
-// append makes the text with a first entry, behind all of it.
+// append returns the text with a first entry at its end.
 func (d *doc) append(path []string, value any) []byte {
 	for i := len(path) - 1; i > 0; i-- {
 		value = Map{{path[i], value}}
@@ -51,7 +51,7 @@ func (d *doc) append(path []string, value any) []byte {
 	return append(text, d.block(path[0], value, 0)...)
 }
 
-// line is how lines end.
+// line returns the line break of the text.
 func (d *doc) line() string {
 	if d.crlf {
 		return "\r\n"
@@ -59,7 +59,7 @@ func (d *doc) line() string {
 	return "\n"
 }
 
-// block is an entry in lines of its own, each indented by some spaces.
+// block returns an entry in block style, with its lines indented by a number of spaces.
 func (d *doc) block(key string, value any, indent int) string {
 	head := strings.Repeat(" ", indent) + scalar(key) + ":"
 	m, isMap := value.(Map)
@@ -74,12 +74,12 @@ func (d *doc) block(key string, value any, indent int) string {
 	return b.String()
 }
 
-// splice makes the text with other bytes in the place of some.
+// splice returns the text with the bytes of a range replaced.
 func (d *doc) splice(from, to int, with string) []byte {
 	return slices.Concat(d.text[:from], []byte(with), d.text[to:])
 }
 
-// offset is where a node begins.
+// offset returns the offset at which a node begins.
 func (d *doc) offset(n *yaml.Node) int {
 	at := d.lines[min(n.Line-1, len(d.lines)-1)]
 	for range n.Column - 1 {
@@ -89,10 +89,10 @@ func (d *doc) offset(n *yaml.Node) int {
 	return min(at, len(d.text))
 }
 
-// indentOf is how many spaces are before the keys of a mapping in lines.
+// indentOf returns the number of spaces before the keys of a block mapping.
 func indentOf(n *yaml.Node) int { return n.Content[0].Column - 1 }
 
-// insertBlock makes the text with an entry more, behind the last one of a mapping in lines.
+// insertBlock returns the text with a new entry after the last one of a block mapping.
 func (d *doc) insertBlock(n *yaml.Node, key string, value any) []byte {
 	last := n.Content[len(n.Content)-2:]
 	end := d.entryEnd(last[0], last[1])
@@ -103,7 +103,7 @@ func (d *doc) insertBlock(n *yaml.Node, key string, value any) []byte {
 	return d.splice(end, end, entry)
 }
 
-// entryEnd is where the lines of an entry end: behind the last one that has something of its value.
+// entryEnd returns the end of the lines of an entry: after the last line with a part of its value.
 func (d *doc) entryEnd(k, v *yaml.Node) int {
 	indent, last := k.Column-1, k.Line-1
 	literal := v.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0
@@ -134,7 +134,7 @@ func isMarker(text []byte) bool {
 
 func (d *doc) lineText(i int) []byte { return d.text[d.lines[i]:d.lineAfter(i)] }
 
-// lineAfter is where the line behind another begins.
+// lineAfter returns the offset of the line after another.
 func (d *doc) lineAfter(i int) int {
 	if i+1 < len(d.lines) {
 		return d.lines[i+1]
@@ -142,8 +142,8 @@ func (d *doc) lineAfter(i int) int {
 	return len(d.text)
 }
 
-// replaceBlock makes the text with another value of an entry in lines. A comment behind a value in one line
-// stays.
+// replaceBlock returns the text with a new value of an entry of a block mapping. A comment after a
+// value on one line is kept.
 func (d *doc) replaceBlock(n, k, v *yaml.Node, value any) ([]byte, error) {
 	colon := d.colon(k)
 	if colon < 0 {
@@ -169,12 +169,12 @@ func (d *doc) replaceBlock(n, k, v *yaml.Node, value any) ([]byte, error) {
 	return d.splice(colon+1, end, now), nil
 }
 
-// keyText is what block writes before the value of an entry.
+// keyText returns the text that block writes before the value of an entry.
 func (d *doc) keyText(k, n *yaml.Node) string {
 	return strings.Repeat(" ", indentOf(n)) + scalar(k.Value) + ":"
 }
 
-// colon is where the colon behind a key is; -1: it is not where it is looked for.
+// colon returns the offset of the colon after a key, or -1 if it does not follow the key directly.
 func (d *doc) colon(k *yaml.Node) int {
 	at := d.scalarEnd(d.offset(k), k)
 	for at < len(d.text) && d.text[at] == ' ' {
@@ -186,7 +186,7 @@ func (d *doc) colon(k *yaml.Node) int {
 	return -1
 }
 
-// scalarEnd is where a scalar in one line ends that begins at an offset.
+// scalarEnd returns the end of the scalar on one line that begins at an offset.
 func (d *doc) scalarEnd(at int, n *yaml.Node) int {
 	if at >= len(d.text) {
 		return at
@@ -194,7 +194,7 @@ func (d *doc) scalarEnd(at int, n *yaml.Node) int {
 	switch d.text[at] {
 	case '"', '\'':
 		return d.quoteEnd(at)
-	case '&', '!': // an anchor or a tag is before it
+	case '&', '!': // after an anchor or a tag
 		for at < len(d.text) && d.text[at] != ' ' && d.text[at] != '\n' {
 			at++
 		}
@@ -206,7 +206,7 @@ func (d *doc) scalarEnd(at int, n *yaml.Node) int {
 	return at + len(n.Value)
 }
 
-// quoteEnd is where a text in quotes ends that begins at an offset.
+// quoteEnd returns the end of the quoted text that begins at an offset.
 func (d *doc) quoteEnd(at int) int {
 	quote := d.text[at]
 	for i := at + 1; i < len(d.text); i++ {
@@ -222,7 +222,7 @@ func (d *doc) quoteEnd(at int) int {
 	return len(d.text)
 }
 
-// commentIn is the comment in a line, from an offset on.
+// commentIn returns the comment of a line, from an offset on.
 func (d *doc) commentIn(from, to int) string {
 	for i := from; i < to; i++ {
 		switch c := d.text[i]; {
@@ -237,7 +237,7 @@ func (d *doc) commentIn(from, to int) string {
 	return ""
 }
 
-// remove makes the text without an entry.
+// remove returns the text without an entry.
 func (d *doc) remove(path []string) ([]byte, error) {
 	n := d.mapping(path[:len(path)-1])
 	k, v := member(n, path[len(path)-1])

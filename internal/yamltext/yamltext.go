@@ -1,8 +1,9 @@
-// Package yamltext edits texts of YAML by splicing bytes: what an edit does not change keeps its comments,
-// its order and its quotes.
+// Package yamltext edits YAML by splicing bytes, so that everything that an edit does not change
+// keeps its comments, its order and its quotes.
 //
-// Every edit is proved: the new text is read again, and must say what was meant, and nothing else. What
-// cannot be edited so, such as an entry of an alias, is ErrNotEditable, and the text stays as it is.
+// Every edit is verified: the new text is parsed, and its content must be the old content with
+// exactly the requested change. An edit for which this is impossible, such as one in an alias,
+// returns ErrNotEditable and no text.
 package yamltext
 
 import (
@@ -15,25 +16,25 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// ErrNotEditable is the error of an edit that would change more than it should.
+// ErrNotEditable is the error of an edit that would change more than was requested.
 var ErrNotEditable = errors.New("the text cannot be edited without changing more of it")
 
-// A Map is a mapping with its keys in order. Values are texts, numbers, booleans, nil, []string, []any of these,
-// and Maps.
+// A Map is a mapping with its keys in order. A value is a string, a number, a bool, nil, a
+// []string, a []any of these, or a Map.
 type Map []Entry
 
-// An Entry is one key of a mapping.
+// An Entry is one key of a mapping with its value.
 type Entry struct {
 	Key   string
 	Value any
 }
 
-// maxBytes is how long a text may be that is edited.
+// maxBytes is the maximum length of a text that can be edited.
 const maxBytes = 1 << 20
 
-// Set returns the text with a value at a path of keys. Mappings on the way that are not there are made, at
-// the end of the one that is. An entry that is there keeps its place. A Map in the place of a mapping is
-// merged into it key by key: keys beyond stay.
+// Set returns the text with a value at a path of keys. Missing mappings on the path are created at
+// the end of the existing one. An existing entry keeps its place. A Map is merged into an existing
+// mapping key by key: its other keys are kept.
 func Set(text []byte, path []string, value any) ([]byte, error) {
 	if len(path) == 0 {
 		return nil, fmt.Errorf("%w: no key is named", ErrNotEditable)
@@ -60,8 +61,8 @@ func setEach(text []byte, path []string, m Map) ([]byte, error) {
 	return text, nil
 }
 
-// Remove returns the text without the entry at a path of keys. Without such an entry it is the text as it
-// is. A mapping that becomes empty stays, as {}.
+// Remove returns the text without the entry at a path of keys, or the same text if there is no such
+// entry. A mapping that becomes empty is kept as {}.
 func Remove(text []byte, path []string) ([]byte, error) {
 	d, err := read(text)
 	if err != nil {
@@ -78,7 +79,8 @@ func Remove(text []byte, path []string) ([]byte, error) {
 		func(root *yaml.Node) { removePath(root, path) })
 }
 
-// edit makes a change of the text and the same change of what it says, and compares what comes out.
+// edit changes the text and its parsed content in the same way, and compares the new text with the
+// new content.
 func edit(
 	text []byte, path []string, splice func(*doc) ([]byte, error), change func(root *yaml.Node),
 ) ([]byte, error) {
@@ -105,7 +107,7 @@ func edit(
 	return now, nil
 }
 
-// orEmpty is a mapping, an empty one for none.
+// orEmpty returns a mapping, or an empty one for nil.
 func orEmpty(n *yaml.Node) *yaml.Node {
 	if n == nil {
 		return &yaml.Node{Kind: yaml.MappingNode}
@@ -113,15 +115,15 @@ func orEmpty(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// A doc is a text with what it says.
+// A doc is a text with its parsed content.
 type doc struct {
 	text  []byte
-	lines []int      // where each line begins
-	root  *yaml.Node // a mapping; nil: the text says nothing
+	lines []int      // the offset of each line
+	root  *yaml.Node // a mapping; nil: the text has no content
 	crlf  bool
 }
 
-// read reads a text: a mapping, or nothing.
+// read parses a text, which must be a mapping or have no content.
 func read(text []byte) (*doc, error) {
 	if len(text) > maxBytes {
 		return nil, fmt.Errorf("%w: it is too long", ErrNotEditable)
@@ -144,12 +146,12 @@ func read(text []byte) (*doc, error) {
 		return d, nil
 	}
 	if d.root = n.Content[0]; d.root.Kind != yaml.MappingNode {
-		return nil, fmt.Errorf("%w: it is no mapping", ErrNotEditable)
+		return nil, fmt.Errorf("%w: it is not a mapping", ErrNotEditable)
 	}
 	return d, nil
 }
 
-// isBare reports whether a text has nothing but blank lines and comments.
+// isBare reports whether a text consists of blank lines and comments.
 func isBare(text []byte) bool {
 	for line := range bytes.Lines(text) {
 		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' {
@@ -159,7 +161,8 @@ func isBare(text []byte) bool {
 	return true
 }
 
-// editable is an error if the way to a path leads through what is not written there, or is twice there.
+// editable returns an error if the path leads through an alias or a merge key, or if one of its
+// keys occurs twice.
 func (d *doc) editable(path []string) error {
 	n := d.root
 	for _, key := range path {
@@ -182,14 +185,14 @@ func (d *doc) editable(path []string) error {
 			}
 		}
 		if found > 1 {
-			return fmt.Errorf("%w: a key is there twice", ErrNotEditable)
+			return fmt.Errorf("%w: a key occurs twice", ErrNotEditable)
 		}
 		_, n = member(n, key)
 	}
 	return nil
 }
 
-// member is an entry of a mapping: its key and its value; nil if there is none.
+// member returns the key and the value of an entry of a mapping, or nil if there is none.
 func member(n *yaml.Node, key string) (k, v *yaml.Node) {
 	for i := 0; n != nil && n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
 		if n.Content[i].Value == key {
@@ -199,7 +202,7 @@ func member(n *yaml.Node, key string) (k, v *yaml.Node) {
 	return nil, nil
 }
 
-// mapping is the mapping at a path; nil if there is none.
+// mapping returns the mapping at a path, or nil if there is none.
 func (d *doc) mapping(path []string) *yaml.Node {
 	n := d.root
 	for _, key := range path {
@@ -217,14 +220,14 @@ func (d *doc) has(path []string) bool {
 	return k != nil
 }
 
-// canonical is what a node says, as one text: without places, styles and comments.
+// canonical returns the content of a node as a text, without positions, styles and comments.
 func canonical(n *yaml.Node) string {
 	var b strings.Builder
 	write(&b, n, 0)
 	return b.String()
 }
 
-// maxDepth is how deep a node is read; aliases lead no deeper.
+// maxDepth is the maximum depth to which canonical reads a node; aliases cannot lead deeper.
 const maxDepth = 100
 
 func write(b *strings.Builder, n *yaml.Node, depth int) {

@@ -23,15 +23,24 @@ import (
 // chapter of the call.
 type createChapterIn struct {
 	tool.Vault
-	MemoryIDs   []string     `json:"memory_ids,omitempty" names:"target" jsonschema:"a chapter of these"`
-	Title       string       `json:"title,omitempty" jsonschema:"of the chapter"`
-	Tags        []string     `json:"tags,omitempty" size:"tag" jsonschema:"without memory_ids: all memories with these tags; otherwise tags of the chapter"`
-	Topics      []string     `json:"topics,omitempty" size:"tag" jsonschema:"topics of the chapter, besides those of its tags"`
-	MinMemories int          `json:"min_memories,omitempty" default:"3" min:"1" max:"200" jsonschema:"the minimum number of memories of a chapter"`
-	AutoDetect  bool         `json:"auto_detect,omitempty" jsonschema:"a chapter for each tag that enough of the newest memories share"`
-	Since       tool.Instant `json:"since,omitzero" jsonschema:"tags, auto_detect: no memories before"`
-	Before      tool.Instant `json:"before,omitzero" jsonschema:"tags, auto_detect: no memories after"`
-	Limit       int          `json:"limit,omitempty" default:"200" min:"1" max:"200" jsonschema:"auto_detect: memories to look at"`
+	// a chapter of these
+	MemoryIDs []string `json:"memory_ids,omitempty" names:"target"`
+	// of the chapter
+	Title string `json:"title,omitempty"`
+	// without memory_ids: all memories with these tags; otherwise tags of the chapter
+	Tags []string `json:"tags,omitempty" size:"tag"`
+	// topics of the chapter, besides those of its tags
+	Topics []string `json:"topics,omitempty" size:"tag"`
+	// the minimum number of memories of a chapter
+	MinMemories int `json:"min_memories,omitempty" default:"3" min:"1" max:"200"`
+	// a chapter for each tag that enough of the newest memories share
+	AutoDetect bool `json:"auto_detect,omitempty"`
+	// tags, auto_detect: no memories before
+	Since tool.Instant `json:"since,omitzero"`
+	// tags, auto_detect: no memories after
+	Before tool.Instant `json:"before,omitzero"`
+	// auto_detect: memories to look at
+	Limit int `json:"limit,omitempty" default:"200" min:"1" max:"200"`
 	tool.Mutation
 }
 
@@ -49,12 +58,15 @@ type createChapterOut struct {
 	Learnings   []string `json:"learnings"`
 	StartTS     int64    `json:"start_ts" format:"unix-ms"`
 	EndTS       int64    `json:"end_ts" format:"unix-ms"`
-	Origin      string   `json:"origin" jsonschema:"manual or auto"`
+	// manual or auto
+	Origin string `json:"origin"`
 
-	Chapters     []chapter `json:"chapters" jsonschema:"all chapters that the call created or found"`
+	// all chapters that the call created or found
+	Chapters     []chapter `json:"chapters"`
 	TotalCreated int       `json:"total_created"`
-	SkippedIDs   []string  `json:"skipped_ids,omitempty" jsonschema:"of no memory"`
-	DryRun       bool      `json:"dry_run,omitempty"`
+	// of no memory
+	SkippedIDs []string `json:"skipped_ids,omitempty"`
+	DryRun     bool     `json:"dry_run,omitempty"`
 }
 
 // A chapter is a chapter as answers show it. Times are Unix milliseconds: StartTS and EndTS are the
@@ -76,8 +88,8 @@ type chapter struct {
 	AgentID     string   `json:"agent_id"`
 }
 
-// chapterOf converts a stored chapter for an answer. Its count includes only the memories that still
-// exist.
+// chapterOf converts a stored chapter for an answer. Its count includes only the memories that
+// still exist.
 func chapterOf(x *memory.Index, k *memory.Item[memory.Chapter]) chapter {
 	c := &k.Value
 	return chapter{
@@ -97,7 +109,7 @@ func (f tools) createChapter() *tool.Tool {
 		Route:    tool.Route{Method: "POST", Path: "/chapters"},
 		Commands: []tool.Command{{Words: "chapter create", Args: []string{"memory_ids..."}}},
 	}, func(ctx context.Context, c auth.Caller, in createChapterIn) (createChapterOut, error) {
-		since, before, err := between(in.Since, in.Before)
+		since, before, err := timeRange(in.Since, in.Before)
 		if err != nil {
 			return createChapterOut{}, err
 		}
@@ -154,7 +166,7 @@ func (in *createChapterIn) manual(a author, out *createChapterOut) error {
 		}
 	}
 	if len(cards) == 0 {
-		return missing(a.index(), in.MemoryIDs, "memory_ids")
+		return checkExist(a.index(), in.MemoryIDs, "memory_ids")
 	}
 	made := memory.NewChapter(cards, in.Title, in.Tags, in.Topics)
 	made.Origin = memory.OriginManual
@@ -228,7 +240,7 @@ func (in *createChapterIn) auto(
 // add stages a chapter and records the caller's agent. It returns PERMISSION_DENIED if that agent
 // belongs to another principal.
 func (in *createChapterIn) add(a author, c memory.Chapter, out *createChapterOut) error {
-	if err := a.acts(); err != nil {
+	if err := a.checkAgent(); err != nil {
 		return err
 	}
 	c.Agent, c.Principal, c.Created = a.Agent, a.Principal, a.now()
@@ -256,12 +268,18 @@ func joined(texts []string) string {
 // chapters, or start, by their oldest memory.
 type listChaptersIn struct {
 	tool.Vault
-	ChapterIDs []string     `json:"chapter_ids,omitempty" complete:"chapter" jsonschema:"only these"`
-	Tags       []string     `json:"tags,omitempty" size:"tag" jsonschema:"with all of these"`
-	Since      tool.Instant `json:"since,omitzero" jsonschema:"only chapters that begin since"`
-	Before     tool.Instant `json:"before,omitzero" jsonschema:"only chapters that end before"`
-	Limit      int          `json:"limit,omitempty" default:"10" min:"1" max:"200" means:"limit" jsonschema:"chapters at most"`
-	Sort       string       `json:"sort,omitempty" enum:"recent,start" default:"recent" jsonschema:"newest first, by creation or by begin"`
+	// only these
+	ChapterIDs []string `json:"chapter_ids,omitempty" complete:"chapter"`
+	// with all of these
+	Tags []string `json:"tags,omitempty" size:"tag"`
+	// only chapters that begin since
+	Since tool.Instant `json:"since,omitzero"`
+	// only chapters that end before
+	Before tool.Instant `json:"before,omitzero"`
+	// chapters at most
+	Limit int `json:"limit,omitempty" default:"10" min:"1" max:"200" means:"limit"`
+	// newest first, by creation or by begin
+	Sort string `json:"sort,omitempty" enum:"recent,start" default:"recent"`
 	tool.AsOf
 }
 
@@ -270,7 +288,8 @@ type listChaptersIn struct {
 type listChaptersOut struct {
 	tool.Aside `json:"-"`
 	Chapters   []chapter `json:"chapters"`
-	Total      int       `json:"total" jsonschema:"before limit"`
+	// before limit
+	Total int `json:"total"`
 }
 
 // listChapters returns the tool that lists chapters. It has no pages: limit bounds the list.
@@ -291,7 +310,7 @@ func (f tools) listChapters() *tool.Tool {
 // becomes too large, the list ends earlier, and the metadata reports has_more.
 func (f tools) chapters(ctx context.Context, c auth.Caller, in listChaptersIn) (listChaptersOut, error) {
 	out := listChaptersOut{Chapters: []chapter{}}
-	since, before, err := between(in.Since, in.Before)
+	since, before, err := timeRange(in.Since, in.Before)
 	if err != nil {
 		return out, err
 	}
@@ -327,13 +346,13 @@ func (f tools) chapters(ctx context.Context, c auth.Caller, in listChaptersIn) (
 		}
 		out.Chapters = append(out.Chapters, item)
 	}
-	counted(&out.Aside, v, len(out.Chapters), out.Total)
+	noteCounts(&out.Aside, v, len(out.Chapters), out.Total)
 	return out, nil
 }
 
-// counted adds the metadata of a list to an answer: the number of entries in it, and the total. An
-// empty list gets the warning NO_RESULTS.
-func counted(a *tool.Aside, v view, count, total int) {
+// noteCounts adds the metadata of a list to an answer: the number of entries in it, and the total.
+// An empty list gets the warning NO_RESULTS.
+func noteCounts(a *tool.Aside, v view, count, total int) {
 	a.Note("version", v.Version())
 	a.Note("count", count)
 	a.Note("total", total)

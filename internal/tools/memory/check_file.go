@@ -23,8 +23,10 @@ const (
 // sentence that is compared with the goals of failures; it is optional.
 type checkFileIn struct {
 	tool.Vault
-	File           string `json:"file" size:"id" alias:"path" jsonschema:"the file that you will change"`
-	IntendedAction string `json:"intended_action,omitempty" size:"query" jsonschema:"the planned action; reports whether a similar one failed before"`
+	// the file that you will change
+	File string `json:"file" size:"id" alias:"path"`
+	// the planned action; reports whether a similar one failed before
+	IntendedAction string `json:"intended_action,omitempty" size:"query"`
 	tool.AsOf
 }
 
@@ -33,15 +35,21 @@ type checkFileIn struct {
 // the number of all memories of the file. Message is a sentence that an agent can print as it is,
 // and RecallHint the call that returns more; it is empty if there are no memories.
 type checkFileOut struct {
-	tool.Aside   `json:"-"`
-	File         string             `json:"file"`
-	MemoryCount  int                `json:"memory_count" jsonschema:"of the ten newest"`
-	FailureCount int                `json:"failure_count" jsonschema:"likewise"`
-	Total        int                `json:"total" jsonschema:"memories of the file"`
-	Message      string             `json:"message"`
-	Memories     []memory.Retrieved `json:"memories" jsonschema:"the three newest, as summaries"`
-	RecallHint   string             `json:"recall_hint,omitempty" jsonschema:"a call that returns more"`
-	Conflict     *conflict          `json:"conflict,omitempty" jsonschema:"a failure similar to the intended action"`
+	tool.Aside `json:"-"`
+	File       string `json:"file"`
+	// of the ten newest
+	MemoryCount int `json:"memory_count"`
+	// likewise
+	FailureCount int `json:"failure_count"`
+	// memories of the file
+	Total   int    `json:"total"`
+	Message string `json:"message"`
+	// the three newest, as summaries
+	Memories []memory.Retrieved `json:"memories"`
+	// a call that returns more
+	RecallHint string `json:"recall_hint,omitempty"`
+	// a failure similar to the intended action
+	Conflict *conflict `json:"conflict,omitempty"`
 }
 
 // A conflict is an earlier failure that is similar to the intended action. Similarity is from 0 to

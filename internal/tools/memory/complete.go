@@ -21,7 +21,8 @@ const (
 // A completeIn is the input of the tool that completes ids. Kind is one of the kinds above.
 type completeIn struct {
 	tool.Vault
-	Kind string `json:"kind" enum:"memory,agent,chapter,wisdom" jsonschema:"the kind of suggestions"`
+	// the kind of suggestions
+	Kind string `json:"kind" enum:"memory,agent,chapter,wisdom"`
 	tool.CompletionIn
 }
 

@@ -17,22 +17,26 @@ import (
 // version.
 type deleteMemoryIn struct {
 	tool.Vault
-	MemoryID string `json:"memory_id" complete:"memory" names:"target" jsonschema:"mem_…"`
-	Erase    bool   `json:"erase,omitempty" jsonschema:"permanently destroy its history too, and the chapters and wisdom that quote it"`
+	// mem_…
+	MemoryID string `json:"memory_id" complete:"memory" names:"target"`
+	// permanently destroy its history too, and the chapters and wisdom that quote it
+	Erase bool `json:"erase,omitempty"`
 	tool.Mutation
 }
 
 // A deleteChapterIn is the input of memory_delete_chapter.
 type deleteChapterIn struct {
 	tool.Vault
-	ChapterID string `json:"chapter_id" complete:"chapter" names:"target" jsonschema:"chapter_…"`
+	// chapter_…
+	ChapterID string `json:"chapter_id" complete:"chapter" names:"target"`
 	tool.Mutation
 }
 
 // A deleteWisdomIn is the input of memory_delete_wisdom.
 type deleteWisdomIn struct {
 	tool.Vault
-	WisdomID string `json:"wisdom_id" complete:"wisdom" names:"target" jsonschema:"wisdom_…"`
+	// wisdom_…
+	WisdomID string `json:"wisdom_id" complete:"wisdom" names:"target"`
 	tool.Mutation
 }
 
@@ -40,15 +44,18 @@ type deleteWisdomIn struct {
 // delete. Erased and Job are set by an erasure only.
 type deletedOut struct {
 	tool.Aside `json:"-"`
-	Deleted    bool       `json:"deleted" jsonschema:"false: it did not exist"`
-	DryRun     bool       `json:"dry_run,omitempty"`
-	Erased     *erased    `json:"erased,omitempty"`
-	Job        *job.Brief `json:"job,omitempty" jsonschema:"the job of the erasure, while it runs"`
+	// false: it did not exist
+	Deleted bool    `json:"deleted"`
+	DryRun  bool    `json:"dry_run,omitempty"`
+	Erased  *erased `json:"erased,omitempty"`
+	// the job of the erasure, while it runs
+	Job *job.Brief `json:"job,omitempty"`
 }
 
 // erased counts the parts that an erasure removed.
 type erased struct {
-	Parts int `json:"parts" jsonschema:"of the log: values and answers"`
+	// of the log: values and answers
+	Parts int `json:"parts"`
 }
 
 // deleteMemory returns the tool that deletes a memory with its links, or erases it with its

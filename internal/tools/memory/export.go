@@ -25,10 +25,14 @@ const (
 // as_of.
 type exportIn struct {
 	tool.Vault
-	Format    string   `json:"format,omitempty" enum:"jsonl,markdown" default:"jsonl" jsonschema:"JSON Lines of everything, or a file of Markdown for each memory"`
-	AgentID   string   `json:"agent_id,omitempty" max:"512" complete:"agent" jsonschema:"only memories of this agent"`
-	Tags      []string `json:"tags,omitempty" size:"tag" jsonschema:"only memories with all of these"`
-	PageToken string   `json:"page_token,omitempty" means:"token" size:"token" jsonschema:"meta.next_page_token of the page before"`
+	// JSON Lines of everything, or a file of Markdown for each memory
+	Format string `json:"format,omitempty" enum:"jsonl,markdown" default:"jsonl"`
+	// only memories of this agent
+	AgentID string `json:"agent_id,omitempty" max:"512" complete:"agent"`
+	// only memories with all of these
+	Tags []string `json:"tags,omitempty" size:"tag"`
+	// meta.next_page_token of the page before
+	PageToken string `json:"page_token,omitempty" means:"token" size:"token"`
 	tool.AsOf
 }
 
@@ -36,9 +40,11 @@ type exportIn struct {
 // page; the other items are not counted.
 type exportOut struct {
 	tool.Aside `json:"-"`
-	Format     string       `json:"format"`
-	Memories   int          `json:"memories" jsonschema:"on this page"`
-	Files      []exportFile `json:"files" jsonschema:"the command line writes them instead"`
+	Format     string `json:"format"`
+	// on this page
+	Memories int `json:"memories"`
+	// the command line writes them instead
+	Files []exportFile `json:"files"`
 }
 
 // An exportFile is one file of an export, or one part of a file. Part is the number of the part,
@@ -47,7 +53,8 @@ type exportOut struct {
 type exportFile struct {
 	Path    string `json:"path"`
 	Content string `json:"content"`
-	Part    int    `json:"part,omitempty" jsonschema:"for a file in several pieces: the number of this piece, from 1; concatenate them"`
+	// for a file in several pieces: the number of this piece, from 1; concatenate them
+	Part int `json:"part,omitempty"`
 }
 
 // export returns the tool that exports memories, as JSON lines or as one Markdown file for each
@@ -71,7 +78,7 @@ const mostExported = 1 << 20
 // in it can be a number of items: their order is the same for every page.
 func (f tools) exportMemories(ctx context.Context, c auth.Caller, in exportIn) (exportOut, error) {
 	out := exportOut{Format: in.Format, Files: []exportFile{}}
-	at, err := readExportPlace(in.PageToken)
+	at, err := readExportPosition(in.PageToken)
 	if err != nil {
 		return out, err
 	}
@@ -97,23 +104,23 @@ func (f tools) exportMemories(ctx context.Context, c auth.Caller, in exportIn) (
 	return out, nil
 }
 
-// An exportPlace is the position at which a page begins: the version of all pages, the number of
+// An exportPosition is the position at which a page begins: the version of all pages, the number of
 // items in the earlier pages, and the number of the last part of memories.jsonl. The zero value is
 // the start of an export of the newest version.
-type exportPlace struct {
+type exportPosition struct {
 	version uint64 // 0: not chosen yet
 	skip    int    // items in the earlier pages
 	part    int    // number of the last part of memories.jsonl
 }
 
 // String returns the position as the key of a page token: "version:skip:part", in decimal.
-func (p exportPlace) String() string {
+func (p exportPosition) String() string {
 	return fmt.Sprintf("%d:%d:%d", p.version, p.skip, p.part)
 }
 
-// readExportPlace parses a page token. An empty token is the zero exportPlace, the start. A token
-// of another list is INVALID_QUERY.
-func readExportPlace(token string) (p exportPlace, err error) {
+// readExportPosition parses a page token. An empty token is the zero exportPosition, the start. A
+// token of another list is INVALID_QUERY.
+func readExportPosition(token string) (p exportPosition, err error) {
 	key, err := tool.ReadToken("page_token", token, Family)
 	if err != nil || key == "" {
 		return p, err
@@ -131,7 +138,7 @@ type exporter struct {
 	view
 	out *exportOut
 	in  *exportIn
-	at  exportPlace // the position, which moves with each item
+	at  exportPosition // the position, which moves with each item
 
 	size  int    // bytes of the items on the page
 	lines []byte // the part of memories.jsonl on the page
@@ -142,7 +149,7 @@ type exporter struct {
 // mostExported, because otherwise the export would never end.
 func (e *exporter) page(ctx context.Context) (more bool, err error) {
 	n, first := 0, e.at.skip
-	for thing, err := range e.things(ctx) {
+	for thing, err := range e.items(ctx) {
 		if err != nil {
 			return false, err
 		}
@@ -169,12 +176,12 @@ func (e *exporter) page(ctx context.Context) (more bool, err error) {
 	return more, nil
 }
 
-// A thing encodes one exported item and returns its size in bytes. The result is a file or, for an
-// item that it adds as a line of memories.jsonl, the zero exportFile. It is a function, so that the
-// items of earlier pages can be skipped without being encoded.
-type thing func() (exportFile, int, error)
+// An encodeItem encodes one exported item and returns its size in bytes. The result is a file or,
+// for an item that it adds as a line of memories.jsonl, the zero exportFile. It is a function, so
+// that the items of earlier pages can be skipped without being encoded.
+type encodeItem func() (exportFile, int, error)
 
-// things yields the exported items in an order that an import accepts: agents, memories by age,
+// items yields the exported items in an order that an import accepts: agents, memories by age,
 // links, chapters, wisdom. The format markdown has only the memories. With a filter, agents,
 // chapters and wisdom are omitted, because they can contain more than the filter selects.
 //
@@ -182,10 +189,10 @@ type thing func() (exportFile, int, error)
 //
 // The context is checked before each memory and its links, but not for the other kinds, of which a
 // vault has few items.
-func (e *exporter) things(ctx context.Context) iter.Seq2[thing, error] {
+func (e *exporter) items(ctx context.Context) iter.Seq2[encodeItem, error] {
 	filter := memory.Filter{Agent: e.in.AgentID, Tags: e.in.Tags}
 	whole := filter.Agent == "" && len(filter.Tags) == 0
-	return func(yield func(thing, error) bool) {
+	return func(yield func(encodeItem, error) bool) {
 		lines, going := e.in.Format == formatLines, state.KeepGoing(ctx)
 		if lines && whole && !each(e, yield, memory.KindAgent, e.memories.Agents()) {
 			return
@@ -222,7 +229,7 @@ func (e *exporter) things(ctx context.Context) iter.Seq2[thing, error] {
 // each yields items that are stored as one value. It reports whether the consumer wants more. The
 // index contains their values, so it reads nothing from the log.
 func each[T any](
-	e *exporter, yield func(thing, error) bool, kind string, all iter.Seq[*memory.Item[T]],
+	e *exporter, yield func(encodeItem, error) bool, kind string, all iter.Seq[*memory.Item[T]],
 ) bool {
 	for k := range all {
 		if !yield(func() (exportFile, int, error) { return e.line(kind, k.ID, k.Value) }, nil) {

@@ -21,7 +21,8 @@ import (
 // given.
 type historyIn struct {
 	tool.Vault
-	MemoryID string `json:"memory_id" complete:"memory" names:"target" jsonschema:"mem_…; also of a deleted memory"`
+	// mem_…; also of a deleted memory
+	MemoryID string `json:"memory_id" complete:"memory" names:"target"`
 	tool.AsOf
 	tool.Page
 }
@@ -29,8 +30,9 @@ type historyIn struct {
 // A historyOut is the output of memory_history: one page of the changes, newest first.
 type historyOut struct {
 	tool.Aside `json:"-"`
-	MemoryID   string     `json:"memory_id"`
-	Items      []revision `json:"items" jsonschema:"the newest first"`
+	MemoryID   string `json:"memory_id"`
+	// the newest first
+	Items []revision `json:"items"`
 }
 
 // A revision is one change of a memory, or of its outgoing links. Op is create, update, delete, or
@@ -39,13 +41,17 @@ type historyOut struct {
 //
 // Version is the commit; Tool, Principal and Agent are those of the call that made it.
 type revision struct {
-	Version   string   `json:"version"`
-	TS        int64    `json:"ts" format:"unix-ms" title:"when" jsonschema:"Unix milliseconds"`
-	Op        string   `json:"op" title:"change" jsonschema:"create, update, link or delete"`
-	Tool      string   `json:"tool" jsonschema:"the tool that made the change"`
-	Principal string   `json:"principal" title:"who"`
-	Agent     string   `json:"agent"`
-	Changed   []string `json:"changed,omitempty" jsonschema:"members that changed: outcome.summary"`
+	Version string `json:"version"`
+	// Unix milliseconds
+	TS int64 `json:"ts" format:"unix-ms" title:"when"`
+	// create, update, link or delete
+	Op string `json:"op" title:"change"`
+	// the tool that made the change
+	Tool      string `json:"tool"`
+	Principal string `json:"principal" title:"who"`
+	Agent     string `json:"agent"`
+	// members that changed: outcome.summary
+	Changed []string `json:"changed,omitempty"`
 }
 
 // history returns the tool that lists the changes of a memory, newest first.
@@ -146,67 +152,67 @@ func (v view) last(ctx context.Context, kind, id string, upTo uint64) (uint64, e
 	return v.Vault.LastOfItem(ctx, kind, id, upTo)
 }
 
-// A changeIter iterates over the changes of an item, newest first. It reads one change ahead, because a
-// change is described by comparison with the older one. If that read fails, err is set, and the
-// current change must not be used.
+// A changeIter iterates over the changes of an item, newest first. It reads one change ahead,
+// because a change is described by comparison with the older one. If that read fails, err is set,
+// and the current change must not be used.
 type changeIter struct {
-	next  func() (repo.ItemRevision, error, bool)
-	stop  func()
-	now   repo.ItemRevision // the current change, if here is set
-	older repo.ItemRevision // the one before now
-	err   error
-	here  bool // now is valid
-	goes  bool // older is valid: there is an older change
+	next       func() (repo.ItemRevision, error, bool)
+	stop       func()
+	now        repo.ItemRevision // the current change, if hasCurrent
+	older      repo.ItemRevision // the one before now
+	err        error
+	hasCurrent bool // now is valid
+	hasOlder   bool // older is valid: there is an older change
 }
 
-// newChangeIter returns a chain at the first change of all. The caller must call stop, which releases
-// the iterator. A chain of no changes is not on.
+// newChangeIter returns a chain at the first change of all. The caller must call stop, which
+// releases the iterator. A chain of no changes is not on.
 func newChangeIter(all iter.Seq2[repo.ItemRevision, error]) *changeIter {
 	c := &changeIter{}
 	c.next, c.stop = iter.Pull2(all)
-	c.older, c.err, c.goes = c.next()
-	c.move()
+	c.older, c.err, c.hasOlder = c.next()
+	c.advance()
 	return c
 }
 
-// move advances to the next older change, and reads the one after it. Without an older change, or
-// after an error, the chain has no current change.
-func (c *changeIter) move() {
-	c.now, c.here = c.older, c.goes && c.err == nil
-	if c.here {
-		c.older, c.err, c.goes = c.next()
+// advance advances to the next older change, and reads the one after it. Without an older change,
+// or after an error, the chain has no current change.
+func (c *changeIter) advance() {
+	c.now, c.hasCurrent = c.older, c.hasOlder && c.err == nil
+	if c.hasCurrent {
+		c.older, c.err, c.hasOlder = c.next()
 	}
 }
 
-// valid reports whether the chain has a current change or failed. The caller checks err before it uses
-// the change.
-func (c *changeIter) valid() bool { return c.here || c.err != nil }
+// valid reports whether the chain has a current change or failed. The caller checks err before it
+// uses the change.
+func (c *changeIter) valid() bool { return c.hasCurrent || c.err != nil }
 
-// nextRevision returns the newest change of two chains and advances past it. If both chains have a change
-// in that commit, it describes both. a is the chain of the memory, b that of its links; one of them
-// must have a current change.
+// nextRevision returns the newest change of two chains and advances past it. If both chains have a
+// change in that commit, it describes both. a is the chain of the memory, b that of its links; one
+// of them must have a current change.
 func nextRevision(a, b *changeIter) revision {
 	var of *eventlog.Commit
-	if a.here {
+	if a.hasCurrent {
 		of = a.now.Commit
 	}
-	if b.here && (of == nil || b.now.Seq > of.Seq) {
+	if b.hasCurrent && (of == nil || b.now.Seq > of.Seq) {
 		of = b.now.Commit
 	}
 	r := revision{
 		Version: eventlog.Version(of.Seq), TS: of.Time.UnixMilli(), Op: "link", Tool: of.Tool,
 		Principal: of.Who.Principal, Agent: of.Who.Agent,
 	}
-	if a.here && a.now.Seq == of.Seq {
+	if a.hasCurrent && a.now.Seq == of.Seq {
 		r.Op = opOf(a)
-		r.Changed = append(r.Changed, differing(a)...)
-		a.move()
+		r.Changed = append(r.Changed, changedPaths(a)...)
+		a.advance()
 	}
-	if b.here && b.now.Seq == of.Seq {
+	if b.hasCurrent && b.now.Seq == of.Seq {
 		if r.Op == "link" || r.Op == "update" {
 			r.Changed = append(r.Changed, "links")
 		}
-		b.move()
+		b.advance()
 	}
 	return r
 }
@@ -217,20 +223,20 @@ func opOf(c *changeIter) string {
 	switch {
 	case c.now.Item.Gone:
 		return "delete"
-	case !c.goes || c.older.Item.Gone:
+	case !c.hasOlder || c.older.Item.Gone:
 		return "create"
 	}
 	return "update"
 }
 
-// differing returns the sorted paths of the members that an update changed; nil for other
+// changedPaths returns the sorted paths of the members that an update changed; nil for other
 // operations. The time of the update is not listed, because every update changes it. A member that
 // was added or removed is listed too: its text differs from the empty one.
-func differing(c *changeIter) []string {
+func changedPaths(c *changeIter) []string {
 	if opOf(c) != "update" {
 		return nil
 	}
-	was, now := flattened(c.older.Item.Value), flattened(c.now.Item.Value)
+	was, now := flatten(c.older.Item.Value), flatten(c.now.Item.Value)
 	var names []string
 	for name := range maps.Keys(merge(was, now)) {
 		if name != "updated" && was[name] != now[name] {
@@ -249,10 +255,10 @@ func merge(a, b map[string]string) map[string]string {
 	return all
 }
 
-// flattened returns the members of a JSON object, and those of the objects in it, as JSON texts by
+// flatten returns the members of a JSON object, and those of the objects in it, as JSON texts by
 // path: "intent.goal". It returns an empty map if the value is not an object. Deeper objects and
 // lists stay one text, so a change in them is reported for the member as a whole.
-func flattened(value []byte) map[string]string {
+func flatten(value []byte) map[string]string {
 	all := map[string]string{}
 	var members map[string]json.RawMessage
 	if json.Unmarshal(value, &members) != nil {

@@ -24,12 +24,18 @@ const (
 // reads, although the input has the arguments of a mutation.
 type identityIn struct {
 	tool.Vault
-	Action         string   `json:"action" enum:"register,resume,info" jsonschema:"register: a new agent; resume: continue as an agent; info: only show it"`
-	Type           string   `json:"type,omitempty" enum:"main,subagent" default:"main" jsonschema:"of an agent that is registered"`
-	ParentID       string   `json:"parent_id,omitempty" complete:"agent" jsonschema:"the parent agent; required for a subagent"`
-	AgentID        string   `json:"agent_id,omitempty" max:"128" complete:"agent" jsonschema:"resume, info: the agent; default: your agent that was active last, or the acting agent"`
-	Specialization string   `json:"specialization,omitempty" size:"query" jsonschema:"register: its strengths"`
-	Capabilities   []string `json:"capabilities,omitempty" jsonschema:"register: its capabilities"`
+	// register: a new agent; resume: continue as an agent; info: only show it
+	Action string `json:"action" enum:"register,resume,info"`
+	// of an agent that is registered
+	Type string `json:"type,omitempty" enum:"main,subagent" default:"main"`
+	// the parent agent; required for a subagent
+	ParentID string `json:"parent_id,omitempty" complete:"agent"`
+	// resume, info: the agent; default: your agent that was active last, or the acting agent
+	AgentID string `json:"agent_id,omitempty" max:"128" complete:"agent"`
+	// register: its strengths
+	Specialization string `json:"specialization,omitempty" size:"query"`
+	// register: its capabilities
+	Capabilities []string `json:"capabilities,omitempty"`
 	tool.Mutation
 	tool.AsOf
 }
@@ -38,15 +44,19 @@ type identityIn struct {
 // milliseconds. CreatedAt is 0 for an agent without a record, and SuccessRate, from 0 to 1, is 0
 // for one without memories.
 type identityOut struct {
-	tool.Aside   `json:"-"`
-	AgentID      string  `json:"agent_id"`
-	Type         string  `json:"type" jsonschema:"main or subagent"`
-	ParentID     string  `json:"parent_id,omitempty"`
-	CreatedAt    int64   `json:"created_at" format:"unix-ms" jsonschema:"Unix milliseconds; 0: never active"`
-	MemoryCount  int     `json:"memory_count"`
-	LastActive   int64   `json:"last_active" format:"unix-ms"`
-	SessionCount int     `json:"session_count" jsonschema:"number of times it was registered or resumed"`
-	SuccessRate  float64 `json:"success_rate" jsonschema:"share of its memories with a successful outcome"`
+	tool.Aside `json:"-"`
+	AgentID    string `json:"agent_id"`
+	// main or subagent
+	Type     string `json:"type"`
+	ParentID string `json:"parent_id,omitempty"`
+	// Unix milliseconds; 0: never active
+	CreatedAt   int64 `json:"created_at" format:"unix-ms"`
+	MemoryCount int   `json:"memory_count"`
+	LastActive  int64 `json:"last_active" format:"unix-ms"`
+	// number of times it was registered or resumed
+	SessionCount int `json:"session_count"`
+	// share of its memories with a successful outcome
+	SuccessRate float64 `json:"success_rate"`
 
 	Specialization string   `json:"specialization,omitempty"`
 	Capabilities   []string `json:"capabilities,omitempty"`
@@ -61,13 +71,13 @@ func (f tools) identity() *tool.Tool {
 		Reads:    &tool.When{Arg: "action", Values: []string{actInfo}},
 		Route:    tool.Route{Method: "POST", Path: "/agents"},
 		Commands: []tool.Command{{Words: "identity", Args: []string{"action"}}},
-	}, f.beAgent)
+	}, f.runIdentity)
 }
 
-// beAgent registers, resumes or describes an agent. Only the description can be of the past: as_of
-// with another action is INVALID_QUERY. The new id of register is generated before the draft,
+// runIdentity registers, resumes or describes an agent. Only the description can be of the past:
+// as_of with another action is INVALID_QUERY. The new id of register is generated before the draft,
 // because a draft can run several times and must use the same id.
-func (f tools) beAgent(ctx context.Context, c auth.Caller, in identityIn) (identityOut, error) {
+func (f tools) runIdentity(ctx context.Context, c auth.Caller, in identityIn) (identityOut, error) {
 	switch {
 	case in.Action == actInfo:
 		return f.agentInfo(ctx, c, in)
@@ -166,7 +176,8 @@ func (in identityIn) register(c auth.Caller, id string) func(context.Context, *r
 		now := a.now()
 		err := tx.PutItem(memory.KindAgent, id, memory.Agent{
 			V: memory.Format, Type: in.Type, Parent: in.ParentID, Principal: c.Principal, Created: now,
-			Sessions: 1, Active: now, Specialization: in.Specialization, Capabilities: once(in.Capabilities),
+			Sessions: 1, Active: now, Specialization: in.Specialization,
+			Capabilities: withoutDuplicates(in.Capabilities),
 		})
 		if err != nil {
 			return err

@@ -20,7 +20,8 @@ const mostImported = 1000
 // An importIn is the input of memory_import.
 type importIn struct {
 	tool.Vault
-	Files []importFile `json:"files" jsonschema:"files of JSON Lines (.jsonl) or Markdown (.md), as memory_export makes them"`
+	// files of JSON Lines (.jsonl) or Markdown (.md), as memory_export makes them
+	Files []importFile `json:"files"`
 	tool.Mutation
 }
 
@@ -31,7 +32,8 @@ type importIn struct {
 type importFile struct {
 	Path    string `json:"path" size:"id"`
 	Content string `json:"content" max:"4194304"`
-	Offset  int    `json:"offset,omitempty" min:"0" jsonschema:"lines of the file in the calls before"`
+	// lines of the file in the calls before
+	Offset int `json:"offset,omitempty" min:"0"`
 }
 
 // An importOut is the output of memory_import. Created counts the new memories, Skipped those whose
@@ -42,11 +44,15 @@ type importFile struct {
 // A dry run reports the same counts, and stores nothing.
 type importOut struct {
 	tool.Aside `json:"-"`
-	Created    int       `json:"created" jsonschema:"memories"`
-	Skipped    int       `json:"skipped" jsonschema:"existing ones"`
-	Others     int       `json:"others" jsonschema:"agents, links, chapters and wisdom"`
-	LeftOut    []leftOut `json:"left_out,omitempty" jsonschema:"lines and links that are not stored"`
-	DryRun     bool      `json:"dry_run,omitempty"`
+	// memories
+	Created int `json:"created"`
+	// existing ones
+	Skipped int `json:"skipped"`
+	// agents, links, chapters and wisdom
+	Others int `json:"others"`
+	// lines and links that are not stored
+	LeftOut []leftOut `json:"left_out,omitempty"`
+	DryRun  bool      `json:"dry_run,omitempty"`
 }
 
 // A leftOut is a line that was not imported, with the reason.
@@ -175,11 +181,11 @@ func (f importFile) lines() ([]importLine, error) {
 	if ext := strings.ToLower(path.Ext(f.Path)); ext == ".md" || ext == ".markdown" {
 		line, ok, err := memory.FromMarkdown(f.Content)
 		if err != nil || !ok {
-			return nil, f.wrong(1, "it is not a memory from memory_export")
+			return nil, f.lineFault(1, "it is not a memory from memory_export")
 		}
 		b, err := memory.ReadLine(line)
 		if err != nil {
-			return nil, f.wrong(1, "its frontmatter is not that of a memory")
+			return nil, f.lineFault(1, "its frontmatter is not that of a memory")
 		}
 		return []importLine{{b, f.Path, 1}}, nil
 	}
@@ -192,14 +198,14 @@ func (f importFile) lines() ([]importLine, error) {
 		}
 		b, err := memory.ReadLine([]byte(text))
 		if err != nil {
-			return nil, f.wrong(n, "the line is not a JSON object of an export")
+			return nil, f.lineFault(n, "the line is not a JSON object of an export")
 		}
 		all = append(all, importLine{b, f.Path, n})
 	}
 	return all, nil
 }
 
-// wrong returns the fault of a line of the file, with its path and line number, counted from 1.
-func (f importFile) wrong(line int, what string) error {
+// lineFault returns the fault of a line of the file, with its path and line number, counted from 1.
+func (f importFile) lineFault(line int, what string) error {
 	return fault.New(fault.InvalidQuery, "%s", what).At(f.Path, line).With("argument", "files")
 }

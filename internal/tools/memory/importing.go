@@ -76,7 +76,7 @@ func (j importer) agentOf(b importLine) string {
 // file cannot claim to come from another principal.
 func (j importer) addLine(b importLine) error {
 	if b.ID != "" && b.Kind != memory.KindAgent && !importedID.MatchString(b.ID) {
-		return b.wrong("an id has at most 128 letters, digits and the characters _ . : -")
+		return b.fault("an id has at most 128 letters, digits and the characters _ . : -")
 	}
 	switch b.Kind {
 	case memory.KindMemory:
@@ -100,7 +100,7 @@ func (j importer) addLine(b importLine) error {
 			return j.dated(&w.Created)
 		})
 	}
-	return b.wrong("kind must be one of memory, links, agent, chapter, wisdom")
+	return b.fault("kind must be one of memory, links, agent, chapter, wisdom")
 }
 
 // agent drafts the record of an agent. The record of another principal's agent, or one with a
@@ -132,8 +132,8 @@ func (j importer) dated(at *int64) string {
 	return ""
 }
 
-// wrong returns the fault of an imported line, with its file and line number.
-func (b importLine) wrong(what string, args ...any) error {
+// fault returns the fault of an imported line, with its file and line number.
+func (b importLine) fault(what string, args ...any) error {
 	return fault.New(fault.InvalidQuery, what, args...).At(b.file, b.line).With("argument", "files")
 }
 
@@ -148,7 +148,7 @@ func (b importLine) wrong(what string, args ...any) error {
 func (j importer) memory(b importLine) error {
 	m := memory.Memory{Importance: memory.DefaultImportance}
 	if err := b.Decode(&m); err != nil {
-		return b.wrong("the line is not a memory")
+		return b.fault("the line is not a memory")
 	}
 	if err := tool.CheckValue(Family, b.Value, checkedMemory{}); err != nil {
 		return fault.Of(err).At(b.file, b.line)
@@ -171,7 +171,7 @@ func (j importer) memory(b importLine) error {
 		}
 	}
 	m.Session = cmp.Or(b.SessionID, m.Session, j.Session)
-	m.Tags, m.Times = once(m.Tags), max(m.Times, 0)
+	m.Tags, m.Times = withoutDuplicates(m.Tags), max(m.Times, 0)
 	if m.Updated < m.Created || m.Updated > j.now() {
 		m.Updated = 0
 	}
@@ -220,12 +220,12 @@ func (j importer) date(m *memory.Memory, b importLine) error {
 	case string:
 		t, err := time.Parse(time.RFC3339Nano, at)
 		if err != nil {
-			return b.wrong("created_at is not a time: Unix time, or a string such as 2026-03-02T08:00:00Z")
+			return b.fault("created_at is not a time: Unix time, or a string such as 2026-03-02T08:00:00Z")
 		}
 		m.Created = t.UnixMilli()
 	}
 	if wrong := j.dated(&m.Created); wrong != "" {
-		return b.wrong("%s", wrong)
+		return b.fault("%s", wrong)
 	}
 	return nil
 }
@@ -238,7 +238,7 @@ func (j importer) date(m *memory.Memory, b importLine) error {
 func (j importer) links(b importLine) error {
 	var l memory.Links
 	if err := b.Decode(&l); err != nil {
-		return b.wrong("the line is not a links object")
+		return b.fault("the line is not a links object")
 	}
 	owner, there := j.owners[b.ID]
 	if source, ok := j.index().Card(b.ID); ok {
@@ -256,8 +256,8 @@ func (j importer) links(b importLine) error {
 	return j.link(b, l)
 }
 
-// link adds links to those of a memory. A link to an unknown memory or to the memory itself, and one
-// beyond memory.MaxLinks, is listed as left out. If nothing is added, it stages nothing.
+// link adds links to those of a memory. A link to an unknown memory or to the memory itself, and
+// one beyond memory.MaxLinks, is listed as left out. If nothing is added, it stages nothing.
 func (j importer) link(b importLine, l memory.Links) error {
 	all, known := j.linked[b.ID]
 	if !known {
@@ -271,7 +271,8 @@ func (j importer) link(b importLine, l memory.Links) error {
 				j.leave(b, fmt.Sprintf("%s does not name another memory", kind))
 			case slices.Contains(has, target):
 			case len(has) >= memory.MaxLinks:
-				j.leave(b, fmt.Sprintf("%s to %s: a memory has at most %d links of a type", kind, target, memory.MaxLinks))
+				j.leave(b, fmt.Sprintf("%s to %s: a memory has at most %d links of a type",
+					kind, target, memory.MaxLinks))
 			default:
 				added = all.Add(kind, target) || added
 			}
@@ -307,10 +308,10 @@ func addItem[T any](j importer, b importLine, own func(*T) (wrong string)) error
 	}
 	value := new(T)
 	if b.ID == "" || b.Decode(value) != nil {
-		return b.wrong("the line is not a %s with an id", b.Kind)
+		return b.fault("the line is not a %s with an id", b.Kind)
 	}
 	if wrong := own(value); wrong != "" {
-		return b.wrong("%s", wrong)
+		return b.fault("%s", wrong)
 	}
 	j.out.Others++
 	return j.put(b.Kind, b.ID, value)

@@ -16,9 +16,12 @@ import (
 // caller.
 type linkIn struct {
 	tool.Vault
-	SourceID string `json:"source_id" complete:"memory" names:"target" jsonschema:"mem_…, one of yours"`
-	TargetID string `json:"target_id" complete:"memory" names:"target" jsonschema:"mem_…"`
-	LinkType string `json:"link_type" enum:"caused_by,led_to,related_to,supersedes,blocked_by" jsonschema:"relation of the source to the target"`
+	// mem_…, one of yours
+	SourceID string `json:"source_id" complete:"memory" names:"target"`
+	// mem_…
+	TargetID string `json:"target_id" complete:"memory" names:"target"`
+	// relation of the source to the target
+	LinkType string `json:"link_type" enum:"caused_by,led_to,related_to,supersedes,blocked_by"`
 	tool.Mutation
 }
 
@@ -26,9 +29,10 @@ type linkIn struct {
 // LinkID is set in any case; it is derived from the two memories and the type, see memory.LinkID.
 type linkOut struct {
 	tool.Aside `json:"-"`
-	Created    bool   `json:"created" jsonschema:"false: the link existed already"`
-	LinkID     string `json:"link_id"`
-	DryRun     bool   `json:"dry_run,omitempty"`
+	// false: the link existed already
+	Created bool   `json:"created"`
+	LinkID  string `json:"link_id"`
+	DryRun  bool   `json:"dry_run,omitempty"`
 }
 
 // link returns the tool that links one memory to another. Both must exist: an unknown one is

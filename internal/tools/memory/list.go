@@ -21,11 +21,16 @@ import (
 // order.
 type listIn struct {
 	tool.Vault
-	SessionID string       `json:"session_id,omitempty" max:"128" jsonschema:"only those of this session"`
-	Since     tool.Instant `json:"since,omitzero" jsonschema:"not before: Unix time, or RFC 3339"`
-	Limit     int          `json:"limit,omitempty" default:"20" min:"1" max:"200" means:"limit" jsonschema:"memories of a page"`
-	Sort      string       `json:"sort,omitempty" enum:"recent,importance,access_count" default:"recent" jsonschema:"the order"`
-	PageToken string       `json:"page_token,omitempty" size:"token" means:"token" jsonschema:"meta.next_page_token of the page before"`
+	// only those of this session
+	SessionID string `json:"session_id,omitempty" max:"128"`
+	// not before: Unix time, or RFC 3339
+	Since tool.Instant `json:"since,omitzero"`
+	// memories of a page
+	Limit int `json:"limit,omitempty" default:"20" min:"1" max:"200" means:"limit"`
+	// the order
+	Sort string `json:"sort,omitempty" enum:"recent,importance,access_count" default:"recent"`
+	// meta.next_page_token of the page before
+	PageToken string `json:"page_token,omitempty" size:"token" means:"token"`
 	tool.AsOf
 }
 
@@ -33,11 +38,12 @@ type listIn struct {
 type listOut struct {
 	tool.Aside `json:"-"`
 	Memories   []memoryRow `json:"memories"`
-	Total      int         `json:"total" jsonschema:"on all pages"`
+	// on all pages
+	Total int `json:"total"`
 }
 
-// A memoryRow is one memory of a list. AccessCount counts the recalls that returned the memory; it can
-// be a minute late.
+// A memoryRow is one memory of a list. AccessCount counts the recalls that returned the memory; it
+// can be a minute late.
 type memoryRow struct {
 	ID             string  `json:"id"`
 	CreatedAt      int64   `json:"created_at" format:"unix-ms"`
@@ -70,7 +76,7 @@ func (f tools) list() *tool.Tool {
 // pages, or on neither.
 func (f tools) listMemories(ctx context.Context, c auth.Caller, in listIn) (listOut, error) {
 	out := listOut{Memories: []memoryRow{}}
-	since, _, err := between(in.Since, tool.Instant{})
+	since, _, err := timeRange(in.Since, tool.Instant{})
 	if err != nil {
 		return out, err
 	}

@@ -108,8 +108,8 @@ func (f tools) view(ctx context.Context, c auth.Caller, name string, at tool.AsO
 	return view{View: v, memories: v.Index.Memories()}, nil
 }
 
-// viewTool returns a tool that reads the memories of a vault; see state.NewTool. Tools that need more
-// than the view, such as their caller, use tool.New and tools.view instead.
+// viewTool returns a tool that reads the memories of a vault; see state.NewTool. Tools that need
+// more than the view, such as their caller, use tool.New and tools.view instead.
 func viewTool[In state.Input, Out any, O state.Noted[Out]](
 	f tools, spec tool.Spec, fn func(context.Context, view, In) (Out, error),
 ) *tool.Tool {
@@ -147,8 +147,8 @@ func (a author) now() int64 { return a.tx.Now().UnixMilli() }
 // isAdmin reports whether the caller can write for any agent.
 func (a author) isAdmin() bool { return a.Role(a.vault).Allows(auth.Admin) }
 
-// checkOwner returns PERMISSION_DENIED if the caller cannot change the items of an agent. It can change
-// those of its own agent and of the agents below it, and as an admin those of all agents
+// checkOwner returns PERMISSION_DENIED if the caller cannot change the items of an agent. It can
+// change those of its own agent and of the agents below it, and as an admin those of all agents
 // (reference/memory.md §A7).
 //
 // It compares agent ids only. That an id is the caller's own was checked before the call began,
@@ -178,9 +178,9 @@ func (a author) descends(agent string) bool {
 	return false
 }
 
-// acts returns PERMISSION_DENIED if the caller's agent is recorded for another principal. An agent
-// without a record is not an obstacle: its first change creates the record; see appear.
-func (a author) acts() error {
+// checkAgent returns PERMISSION_DENIED if the caller's agent is recorded for another principal. An
+// agent without a record is not an obstacle: its first change creates the record; see appear.
+func (a author) checkAgent() error {
 	k, ok := a.index().Agent(a.Agent)
 	if !ok || k.Value.Principal == a.Principal {
 		return nil
@@ -222,9 +222,9 @@ func card(x *memory.Index, id, argument string) (*memory.Card, error) {
 	return c, nil
 }
 
-// missing returns NOT_FOUND if any of the memories does not exist. The fault names the first of
+// checkExist returns NOT_FOUND if any of the memories does not exist. The fault names the first of
 // them and lists all their ids, each once, in the order of ids.
-func missing(x *memory.Index, ids []string, argument string) error {
+func checkExist(x *memory.Index, ids []string, argument string) error {
 	var gone []string
 	for _, id := range ids {
 		if _, ok := x.Card(id); !ok && !slices.Contains(gone, id) {
@@ -237,9 +237,9 @@ func missing(x *memory.Index, ids []string, argument string) error {
 	return noMemory(gone[0], argument).With("missing", gone)
 }
 
-// between returns the times of a call in Unix milliseconds. A time that is not given is 0. A
+// timeRange returns the times of a call in Unix milliseconds. A time that is not given is 0. A
 // malformed time is INVALID_QUERY and names its argument.
-func between(since, before tool.Instant) (from, to int64, err error) {
+func timeRange(since, before tool.Instant) (from, to int64, err error) {
 	if from, err = since.Milliseconds(Family, "since"); err != nil {
 		return 0, 0, err
 	}
@@ -247,9 +247,9 @@ func between(since, before tool.Instant) (from, to int64, err error) {
 	return from, to, err
 }
 
-// once returns the texts without duplicates, in the order of their first occurrence, or nil if
-// there are none.
-func once(texts []string) []string {
+// withoutDuplicates returns the texts without duplicates, in the order of their first occurrence,
+// or nil if there are none.
+func withoutDuplicates(texts []string) []string {
 	var all []string
 	for _, text := range texts {
 		if !slices.Contains(all, text) {

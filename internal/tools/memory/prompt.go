@@ -19,13 +19,15 @@ var afterFailureText string
 // optional.
 type afterFailureIn struct {
 	tool.Vault
-	File string `json:"file,omitempty" size:"id" jsonschema:"the file for which the work failed"`
+	// the file for which the work failed
+	File string `json:"file,omitempty" size:"id"`
 }
 
 // A promptOut is the output of the prompt: the text for the model.
 type promptOut struct {
 	tool.Aside `json:"-"`
-	Text       string `json:"text" jsonschema:"the instructions, for a model"`
+	// the instructions, for a model
+	Text string `json:"text"`
 }
 
 // afterFailure returns the prompt that asks a model to recall earlier work after a failure. It

@@ -18,25 +18,42 @@ import (
 // found at every level. The others determine the form of the answer.
 type recallIn struct {
 	tool.Vault
-	MemoryID string `json:"memory_id,omitempty" complete:"memory" names:"target" jsonschema:"this one"`
-	File     string `json:"file,omitempty" size:"id" jsonschema:"about this file: a path or its end, a folder that ends in /, or a pattern with * and **"`
-	Intent   string `json:"intent,omitempty" size:"query" jsonschema:"the planned work, in words"`
-	TaskType string `json:"task_type,omitempty" enum:"bug_fix,feature_add,refactor,investigation,test_write,documentation,optimization,security_fix,dependency_update,configuration,other" jsonschema:"kind of work"`
-	AgentID  string `json:"agent_id,omitempty" max:"512" complete:"agent" jsonschema:"of this agent"`
-	Query    string `json:"query,omitempty" size:"query" jsonschema:"any words"`
+	// this one
+	MemoryID string `json:"memory_id,omitempty" complete:"memory" names:"target"`
+	// about this file: a path or its end, a folder that ends in /, or a pattern with * and **
+	File string `json:"file,omitempty" size:"id"`
+	// the planned work, in words
+	Intent string `json:"intent,omitempty" size:"query"`
+	// kind of work
+	TaskType string `json:"task_type,omitempty" enum:"bug_fix,feature_add,refactor,investigation,test_write,documentation,optimization,security_fix,dependency_update,configuration,other"`
+	// of this agent
+	AgentID string `json:"agent_id,omitempty" max:"512" complete:"agent"`
+	// any words
+	Query string `json:"query,omitempty" size:"query"`
 
-	SuccessOnly  bool         `json:"success_only,omitempty" jsonschema:"only successful ones"`
-	FailuresOnly bool         `json:"failures_only,omitempty" jsonschema:"only failed ones"`
-	Since        tool.Instant `json:"since,omitzero" jsonschema:"not before: Unix time, or RFC 3339"`
-	Before       tool.Instant `json:"before,omitzero" jsonschema:"not after"`
-	Tags         []string     `json:"tags,omitempty" size:"tag" jsonschema:"with all of these"`
+	// only successful ones
+	SuccessOnly bool `json:"success_only,omitempty"`
+	// only failed ones
+	FailuresOnly bool `json:"failures_only,omitempty"`
+	// not before: Unix time, or RFC 3339
+	Since tool.Instant `json:"since,omitzero"`
+	// not after
+	Before tool.Instant `json:"before,omitzero"`
+	// with all of these
+	Tags []string `json:"tags,omitempty" size:"tag"`
 
-	Depth        string `json:"depth" enum:"summary,outcome,reasoning,full,complete" jsonschema:"level of detail"`
-	Limit        int    `json:"limit,omitempty" default:"5" min:"1" max:"100" means:"limit" jsonschema:"memories at most"`
-	IncludeLinks bool   `json:"include_links,omitempty" jsonschema:"include the ids of linked memories"`
-	Strategy     string `json:"strategy,omitempty" enum:"exact,semantic,auto" default:"auto" rare:"true" jsonschema:"exact: no search by words; semantic: by meaning only"`
-	Explain      bool   `json:"explain,omitempty" rare:"true" jsonschema:"explain why each memory matched"`
-	MaxTokens    int    `json:"max_tokens,omitempty" min:"100" max:"100000" rare:"true" jsonschema:"reduce the depth of some memories to limit the answer to about this many tokens"`
+	// level of detail
+	Depth string `json:"depth" enum:"summary,outcome,reasoning,full,complete"`
+	// memories at most
+	Limit int `json:"limit,omitempty" default:"5" min:"1" max:"100" means:"limit"`
+	// include the ids of linked memories
+	IncludeLinks bool `json:"include_links,omitempty"`
+	// exact: no search by words; semantic: by meaning only
+	Strategy string `json:"strategy,omitempty" enum:"exact,semantic,auto" default:"auto" rare:"true"`
+	// explain why each memory matched
+	Explain bool `json:"explain,omitempty" rare:"true"`
+	// reduce the depth of some memories to limit the answer to about this many tokens
+	MaxTokens int `json:"max_tokens,omitempty" min:"100" max:"100000" rare:"true"`
 	tool.AsOf
 }
 
@@ -47,10 +64,14 @@ type recallIn struct {
 type recallOut struct {
 	tool.Aside `json:"-"`
 	Memories   []memory.Retrieved `json:"memories"`
-	Strategy   string             `json:"query_strategy_used" jsonschema:"direct, file, query, pattern, semantic, joined with +"`
-	Confidence float64            `json:"confidence" jsonschema:"of the first"`
-	Total      int                `json:"total_matches" jsonschema:"before limit"`
-	Tokens     int                `json:"token_estimate" jsonschema:"bytes of this answer / 4"`
+	// direct, file, query, pattern, semantic, joined with +
+	Strategy string `json:"query_strategy_used"`
+	// of the first
+	Confidence float64 `json:"confidence"`
+	// before limit
+	Total int `json:"total_matches"`
+	// bytes of this answer / 4
+	Tokens int `json:"token_estimate"`
 }
 
 // recall returns the tool that finds memories by id, file, filters or words. It changes nothing in
@@ -75,11 +96,11 @@ type recallRun struct {
 	filter memory.Filter // the conditions that every memory must meet
 	search *search.Index // nil: no search by words
 
-	merits map[string]*merit // merits that were looked up, by id
-	found  []match           // the memories of the answer, at most Limit
-	seen   map[string]bool   // ids that were found, also those beyond the limit
-	total  int               // number of matches
-	used   []string          // levels that contributed memories
+	ranks map[string]*rank // ranks that were looked up, by id
+	found []match          // the memories of the answer, at most Limit
+	seen  map[string]bool  // ids that were found, also those beyond the limit
+	total int              // number of matches
+	used  []string         // levels that contributed memories
 }
 
 // recallMemories finds the memories that match the call, and returns them at the requested depth.
@@ -126,7 +147,7 @@ func (in *recallIn) byWords() bool {
 func (in *recallIn) check() (memory.Filter, error) {
 	f := memory.Filter{Agent: in.AgentID, TaskType: in.TaskType, Tags: in.Tags}
 	var err error
-	if f.Since, f.Before, err = between(in.Since, in.Before); err != nil {
+	if f.Since, f.Before, err = timeRange(in.Since, in.Before); err != nil {
 		return f, err
 	}
 	in.File = strings.TrimSpace(in.File)
@@ -184,5 +205,6 @@ func (r *recallRun) run(ctx context.Context) error {
 
 // filters reports whether the call has filters in addition to the words.
 func (in *recallIn) filters() bool {
-	return in.SuccessOnly || in.FailuresOnly || in.TaskType != "" || in.AgentID != "" || len(in.Tags) > 0 || !in.Since.IsZero() || !in.Before.IsZero()
+	return in.SuccessOnly || in.FailuresOnly || in.TaskType != "" || in.AgentID != "" ||
+		len(in.Tags) > 0 || !in.Since.IsZero() || !in.Before.IsZero()
 }

@@ -155,7 +155,7 @@ func (r *recallRun) structural(going func() bool) {
 func (r *recallRun) byWords(ctx context.Context) error {
 	found, again := len(r.found), 0 // again: number of search results that an earlier level found
 	o := search.Options{
-		Limit: r.in.Limit + found, Snippet: -1, Canceled: ctx.Err, Tie: r.byMerit, Explain: true,
+		Limit: r.in.Limit + found, Snippet: -1, Canceled: ctx.Err, Tie: r.compareRanks, Explain: true,
 		Constrained: r.in.filters() || r.filter.Success != nil,
 	}
 	if o.Constrained || found > 0 {
@@ -206,36 +206,36 @@ func (r *recallRun) textOf(ctx context.Context) func(id string) ([]byte, error) 
 	}
 }
 
-// byMerit compares memories with the same score: superseded ones are last, and the others are
+// compareRanks compares memories with the same score: superseded ones are last, and the others are
 // ordered by rank (reference/memory.md §A4.10). It returns 0 if one of the memories does not exist
 // at this version; the search then decides.
-func (r *recallRun) byMerit(a, b string) int {
-	x, y := r.meritOf(a), r.meritOf(b)
+func (r *recallRun) compareRanks(a, b string) int {
+	x, y := r.rankOf(a), r.rankOf(b)
 	if x.card == nil || y.card == nil {
 		return 0
 	}
 	return cmp.Or(cmp.Compare(x.superseded, y.superseded), memory.ByRank(x.card, y.card))
 }
 
-// A merit is the order of memories with the same score. It is kept for the duration of the call,
+// A rank is the order of memories with the same score. It is kept for the duration of the call,
 // because a sort compares a memory several times.
-type merit struct {
+type rank struct {
 	card       *memory.Card // nil: there is no such memory
 	superseded int          // 1 if another memory supersedes it, else 0
 }
 
-// meritOf returns the merit of a memory, which it looks up once.
-func (r *recallRun) meritOf(id string) *merit {
-	m, ok := r.merits[id]
+// rankOf returns the rank of a memory, which it looks up once.
+func (r *recallRun) rankOf(id string) *rank {
+	m, ok := r.ranks[id]
 	if !ok {
-		m = &merit{}
+		m = &rank{}
 		if c, there := r.memories.Card(id); there {
 			m.card, m.superseded = c, min(len(r.memories.SupersededBy(id)), 1)
 		}
-		if r.merits == nil {
-			r.merits = map[string]*merit{}
+		if r.ranks == nil {
+			r.ranks = map[string]*rank{}
 		}
-		r.merits[id] = m
+		r.ranks[id] = m
 	}
 	return m
 }

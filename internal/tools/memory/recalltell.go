@@ -29,7 +29,7 @@ func (r *recallRun) answer(ctx context.Context) (recallOut, error) {
 	}
 	if r.total == 0 {
 		if out.Strategy == "" {
-			out.Strategy = r.asked()
+			out.Strategy = r.requestedLevel()
 		}
 		out.Warn("NO_RESULTS", "nothing matches", nil)
 	}
@@ -59,9 +59,9 @@ func withoutAccesses(m memory.Retrieved) memory.Retrieved {
 	return m
 }
 
-// asked returns the level at which a call without a match searched: the first that it could have.
-// The answer needs a level even if none contributed.
-func (r *recallRun) asked() string {
+// requestedLevel returns the level at which a call without a match searched: the first that it
+// could have. The answer needs a level even if none contributed.
+func (r *recallRun) requestedLevel() string {
 	switch {
 	case r.in.File != "":
 		return levelFile
@@ -84,10 +84,10 @@ func idsOf(all []memory.Retrieved) []string {
 	return ids
 }
 
-// addMemories adds the memories to the output. With max_tokens, each has the deepest depth that fits, and
-// the output ends with the first memory that does not fit at any depth. So the best matches are
-// shown in the most detail. Independent of that, an answer that is too large as a whole is cut,
-// with a warning.
+// addMemories adds the memories to the output. With max_tokens, each has the deepest depth that
+// fits, and the output ends with the first memory that does not fit at any depth. So the best
+// matches are shown in the most detail. Independent of that, an answer that is too large as a whole
+// is cut, with a warning.
 //
 // The budget is max_tokens times bytesOfToken, in bytes of the memories only; the rest of the
 // answer is not counted.
@@ -175,9 +175,9 @@ type renderer struct {
 	accesses map[string]repo.Access // nil except at the depth complete
 }
 
-// newRenderer returns a renderer for some memories. It prefetches their values if the depth needs them,
-// so that the log is read once for all of them and not once for each. At the depth complete it also
-// reads the access counts; an error of that read is returned.
+// newRenderer returns a renderer for some memories. It prefetches their values if the depth needs
+// them, so that the log is read once for all of them and not once for each. At the depth complete
+// it also reads the access counts; an error of that read is returned.
 func newRenderer(ctx context.Context, v view, depth memory.Depth, found []match) (*renderer, error) {
 	t := &renderer{view: v}
 	if depth.NeedsValue() {

@@ -20,50 +20,70 @@ import (
 // which then owns it.
 type storeIn struct {
 	tool.Vault
-	Intent     memory.Intent      `json:"intent" jsonschema:"the goal"`
-	Outcome    memory.Outcome     `json:"outcome" jsonschema:"the result"`
-	Perception *memory.Perception `json:"perception,omitempty" jsonschema:"the observations"`
-	Reasoning  *memory.Reasoning  `json:"reasoning,omitempty" jsonschema:"the reasons"`
-	Actions    []memory.Action    `json:"actions,omitempty" jsonschema:"the steps"`
-	Links      *linksIn           `json:"links,omitempty" jsonschema:"ids of memories it belongs to"`
-	Tags       []string           `json:"tags,omitempty" size:"tag" jsonschema:"words to find it by"`
-	Importance *float64           `json:"importance,omitempty" min:"0" max:"1" rare:"true" jsonschema:"0 to 1; default 0.5"`
-	Key        string             `json:"key,omitempty" max:"256" rare:"true" jsonschema:"a key of your own: storing with it again updates the same memory"`
+	// the goal
+	Intent memory.Intent `json:"intent"`
+	// the result
+	Outcome memory.Outcome `json:"outcome"`
+	// the observations
+	Perception *memory.Perception `json:"perception,omitempty"`
+	// the reasons
+	Reasoning *memory.Reasoning `json:"reasoning,omitempty"`
+	// the steps
+	Actions []memory.Action `json:"actions,omitempty"`
+	// ids of memories it belongs to
+	Links *linksIn `json:"links,omitempty"`
+	// words to find it by
+	Tags []string `json:"tags,omitempty" size:"tag"`
+	// 0 to 1; default 0.5
+	Importance *float64 `json:"importance,omitempty" min:"0" max:"1" rare:"true"`
+	// a key of your own: storing with it again updates the same memory
+	Key string `json:"key,omitempty" max:"256" rare:"true"`
 
-	TargetAgentID string `json:"target_agent_id,omitempty" max:"128" rare:"true" complete:"agent" jsonschema:"store it for this descendant of your agent"`
+	// store it for this descendant of your agent
+	TargetAgentID string `json:"target_agent_id,omitempty" max:"128" rare:"true" complete:"agent"`
 	tool.Mutation
 }
 
 // linksIn are the links of a memory to store. All targets must exist. Supersedes is a single memory
 // here, although a memory can get several such links with memory_link.
 type linksIn struct {
-	CausedBy   []string `json:"caused_by,omitempty" jsonschema:"the memories that caused it"`
-	LedTo      []string `json:"led_to,omitempty" jsonschema:"the memories that it led to"`
-	RelatedTo  []string `json:"related_to,omitempty" jsonschema:"related memories"`
-	BlockedBy  []string `json:"blocked_by,omitempty" jsonschema:"the memories that it waits for"`
-	Supersedes string   `json:"supersedes,omitempty" jsonschema:"what it replaces"`
+	// the memories that caused it
+	CausedBy []string `json:"caused_by,omitempty"`
+	// the memories that it led to
+	LedTo []string `json:"led_to,omitempty"`
+	// related memories
+	RelatedTo []string `json:"related_to,omitempty"`
+	// the memories that it waits for
+	BlockedBy []string `json:"blocked_by,omitempty"`
+	// what it replaces
+	Supersedes string `json:"supersedes,omitempty"`
 }
 
 // A storeOut is the output of memory_store. StoredAt is Unix milliseconds. Created and Times are
 // set only if the call has a key: whether the memory is new, and how often it was stored. A dry run
 // of a new memory has no MemoryID, because the id is not kept.
 type storeOut struct {
-	tool.Aside   `json:"-"`
-	MemoryID     string       `json:"memory_id,omitempty"`
-	StoredAt     int64        `json:"stored_at,omitempty" format:"unix-ms" jsonschema:"Unix milliseconds"`
-	IndexedFiles []string     `json:"indexed_files" jsonschema:"files by which it is found"`
-	Created      *bool        `json:"created,omitempty" jsonschema:"with a key: false if an existing memory was updated"`
-	Times        int          `json:"times,omitempty" jsonschema:"with a key: the number of times it was stored"`
-	DryRun       bool         `json:"dry_run,omitempty"`
-	WouldCreate  *wouldCreate `json:"would_create,omitempty"`
+	tool.Aside `json:"-"`
+	MemoryID   string `json:"memory_id,omitempty"`
+	// Unix milliseconds
+	StoredAt int64 `json:"stored_at,omitempty" format:"unix-ms"`
+	// files by which it is found
+	IndexedFiles []string `json:"indexed_files"`
+	// with a key: false if an existing memory was updated
+	Created *bool `json:"created,omitempty"`
+	// with a key: the number of times it was stored
+	Times       int          `json:"times,omitempty"`
+	DryRun      bool         `json:"dry_run,omitempty"`
+	WouldCreate *wouldCreate `json:"would_create,omitempty"`
 }
 
 // wouldCreate is the effect that a dry run of memory_store would have. Updates is the id of the
 // memory with the key of the call, or empty if the memory would be new. AgentID is the owner of the
 // memory.
 type wouldCreate struct {
-	AgentID string   `json:"agent_id"`
-	Updates string   `json:"updates,omitempty" jsonschema:"the memory that has the key already"`
+	AgentID string `json:"agent_id"`
+	// the memory that has the key already
+	Updates string   `json:"updates,omitempty"`
 	Files   []string `json:"indexed_files"`
 }
 
@@ -112,11 +132,11 @@ func (in *storeIn) run(ctx context.Context, a author, out *storeOut) error {
 		return err
 	}
 	links := in.Links.links()
-	if err := missing(a.index(), links.Targets(), "links"); err != nil {
+	if err := checkExist(a.index(), links.Targets(), "links"); err != nil {
 		return err
 	}
 	if old, ok := a.index().ByKey(a.Principal, in.Key); ok && in.Key != "" {
-		return in.again(ctx, a, old, links, out)
+		return in.update(ctx, a, old, links, out)
 	}
 	m := in.memory(a, owner)
 	out.IndexedFiles = paths(m)
@@ -152,7 +172,7 @@ func (in *storeIn) run(ctx context.Context, a author, out *storeOut) error {
 // another. It returns PERMISSION_DENIED if the caller cannot store for that agent, and NOT_FOUND if
 // there is no such agent, which only an admin can learn.
 func (in *storeIn) owner(a author) (string, error) {
-	if err := a.acts(); err != nil {
+	if err := a.checkAgent(); err != nil {
 		return "", err
 	}
 	if in.TargetAgentID == "" || in.TargetAgentID == a.Agent {
@@ -176,7 +196,7 @@ func (in *storeIn) memory(a author, owner string) *memory.Memory {
 	m := &memory.Memory{
 		V: memory.Format, Agent: owner, Principal: a.Principal, Session: a.Session, Created: a.now(),
 		Intent: in.Intent, Perception: in.Perception, Reasoning: in.Reasoning, Actions: in.Actions,
-		Outcome: in.Outcome, Tags: once(in.Tags), Importance: memory.DefaultImportance, Key: in.Key,
+		Outcome: in.Outcome, Tags: withoutDuplicates(in.Tags), Importance: memory.DefaultImportance, Key: in.Key,
 	}
 	if in.Importance != nil {
 		m.Importance = *in.Importance
@@ -187,7 +207,7 @@ func (in *storeIn) memory(a author, owner string) *memory.Memory {
 	return m
 }
 
-// again drafts the update of a memory that is stored again under its key. The given parts replace
+// update drafts the update of a memory that is stored again under its key. The given parts replace
 // the old ones, and links are added.
 //
 // Intent and outcome are always given, so they are always replaced, as a whole and not member by
@@ -197,7 +217,7 @@ func (in *storeIn) memory(a author, owner string) *memory.Memory {
 //
 // The links of the call that name the memory itself are ignored: a caller that repeats a call
 // cannot always know the id.
-func (in *storeIn) again(
+func (in *storeIn) update(
 	ctx context.Context, a author, old *memory.Card, links *memory.Links, out *storeOut,
 ) error {
 	if err := a.tx.Touch(old.Version); err != nil {
@@ -262,8 +282,8 @@ func (in *linksIn) links() *memory.Links {
 		return nil
 	}
 	l := &memory.Links{
-		CausedBy: once(in.CausedBy), LedTo: once(in.LedTo), RelatedTo: once(in.RelatedTo),
-		BlockedBy: once(in.BlockedBy),
+		CausedBy: withoutDuplicates(in.CausedBy), LedTo: withoutDuplicates(in.LedTo),
+		RelatedTo: withoutDuplicates(in.RelatedTo), BlockedBy: withoutDuplicates(in.BlockedBy),
 	}
 	if in.Supersedes != "" {
 		l.Supersedes = []string{in.Supersedes}

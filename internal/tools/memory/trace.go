@@ -12,10 +12,14 @@ import (
 // number of links, and Depth the level of detail of the memories.
 type traceIn struct {
 	tool.Vault
-	MemoryID  string `json:"memory_id" complete:"memory" names:"target" jsonschema:"the memory to start from"`
-	Direction string `json:"direction" enum:"causes,effects,both" jsonschema:"causes, effects, or both"`
-	MaxDepth  int    `json:"max_depth,omitempty" default:"3" min:"1" max:"10" jsonschema:"the maximum number of links"`
-	Depth     string `json:"depth" enum:"summary,outcome,reasoning" jsonschema:"level of detail"`
+	// the memory to start from
+	MemoryID string `json:"memory_id" complete:"memory" names:"target"`
+	// causes, effects, or both
+	Direction string `json:"direction" enum:"causes,effects,both"`
+	// the maximum number of links
+	MaxDepth int `json:"max_depth,omitempty" default:"3" min:"1" max:"10"`
+	// level of detail
+	Depth string `json:"depth" enum:"summary,outcome,reasoning"`
 	tool.AsOf
 }
 
@@ -24,16 +28,20 @@ type traceIn struct {
 type traceOut struct {
 	tool.Aside `json:"-"`
 	Origin     memory.Retrieved `json:"origin"`
-	Chain      []traceNode      `json:"chain" jsonschema:"the nearest first"`
-	TotalNodes int              `json:"total_nodes" jsonschema:"the origin too"`
+	// the nearest first
+	Chain []traceNode `json:"chain"`
+	// the origin too
+	TotalNodes int `json:"total_nodes"`
 }
 
 // A traceNode is a memory that a trace reached. Distance is the number of links from the origin, at
 // least 1, on the shortest way. Relationship is caused_by for a cause and led_to for an effect.
 type traceNode struct {
-	Memory       memory.Retrieved `json:"memory"`
-	Relationship string           `json:"relationship" jsonschema:"caused_by or led_to"`
-	Distance     int              `json:"distance" jsonschema:"links from the origin"`
+	Memory memory.Retrieved `json:"memory"`
+	// caused_by or led_to
+	Relationship string `json:"relationship"`
+	// links from the origin
+	Distance int `json:"distance"`
 }
 
 // trace returns the tool that follows the causes and effects of a memory. It counts no accesses.

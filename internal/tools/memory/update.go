@@ -18,15 +18,24 @@ import (
 // entries, and an omitted one keeps them.
 type updateIn struct {
 	tool.Vault
-	MemoryID   string           `json:"memory_id" complete:"memory" names:"target" jsonschema:"mem_…"`
-	Intent     *intentPatch     `json:"intent,omitempty" jsonschema:"members to change; the others are kept"`
-	Outcome    *outcomePatch    `json:"outcome,omitempty" jsonschema:"likewise"`
-	Perception *perceptionPatch `json:"perception,omitempty" jsonschema:"in the same form; a list replaces the old one"`
-	Reasoning  *reasoningPatch  `json:"reasoning,omitempty" jsonschema:"likewise"`
-	Actions    []memory.Action  `json:"actions,omitzero" jsonschema:"replaces the old ones"`
-	Links      *linksPatch      `json:"links,omitempty" jsonschema:"each list replaces the old one of its type; [] clears it"`
-	Tags       []string         `json:"tags,omitzero" size:"tag" jsonschema:"replaces the old ones"`
-	Importance *float64         `json:"importance,omitempty" min:"0" max:"1" jsonschema:"0 to 1"`
+	// mem_…
+	MemoryID string `json:"memory_id" complete:"memory" names:"target"`
+	// members to change; the others are kept
+	Intent *intentPatch `json:"intent,omitempty"`
+	// likewise
+	Outcome *outcomePatch `json:"outcome,omitempty"`
+	// in the same form; a list replaces the old one
+	Perception *perceptionPatch `json:"perception,omitempty"`
+	// likewise
+	Reasoning *reasoningPatch `json:"reasoning,omitempty"`
+	// replaces the old ones
+	Actions []memory.Action `json:"actions,omitzero"`
+	// each list replaces the old one of its type; [] clears it
+	Links *linksPatch `json:"links,omitempty"`
+	// replaces the old ones
+	Tags []string `json:"tags,omitzero" size:"tag"`
+	// 0 to 1
+	Importance *float64 `json:"importance,omitempty" min:"0" max:"1"`
 	tool.Mutation
 }
 
@@ -46,61 +55,89 @@ func (p *patch) UnmarshalJSON(data []byte) error {
 // An intentPatch is the change of the intent of a memory.
 type intentPatch struct {
 	patch
-	Goal        *string  `json:"goal,omitempty" size:"passage" jsonschema:"the goal"`
-	TaskType    *string  `json:"task_type,omitempty" enum:"bug_fix,feature_add,refactor,investigation,test_write,documentation,optimization,security_fix,dependency_update,configuration,other" jsonschema:"kind of work"`
-	Context     *string  `json:"context,omitempty" null:"kept" size:"passage" jsonschema:"null clears it"`
-	Constraints []string `json:"constraints,omitempty" size:"passage" jsonschema:"replaces the old ones"`
+	// the goal
+	Goal *string `json:"goal,omitempty" size:"passage"`
+	// kind of work
+	TaskType *string `json:"task_type,omitempty" enum:"bug_fix,feature_add,refactor,investigation,test_write,documentation,optimization,security_fix,dependency_update,configuration,other"`
+	// null clears it
+	Context *string `json:"context,omitempty" null:"kept" size:"passage"`
+	// replaces the old ones
+	Constraints []string `json:"constraints,omitempty" size:"passage"`
 }
 
 // An outcomePatch is the change of the outcome of a memory. VerifiedBy is an object in it, which is
 // merged in the same way.
 type outcomePatch struct {
 	patch
-	Success         *bool          `json:"success,omitempty" jsonschema:"whether the goal was reached"`
-	Summary         *string        `json:"summary,omitempty" size:"passage" jsonschema:"the result"`
-	Learnings       []string       `json:"learnings,omitempty" size:"passage" jsonschema:"replaces the old ones"`
-	FailureReason   *string        `json:"failure_reason,omitempty" null:"kept" size:"passage" jsonschema:"null clears it"`
-	FailureCategory *string        `json:"failure_category,omitempty" null:"kept" enum:"incorrect_assumption,unexpected_side_effect,missing_dependency,race_condition,type_error,test_failure,build_failure,runtime_error,logic_error,other" jsonschema:"null clears it"`
-	VerifiedBy      *verifiedPatch `json:"verified_by,omitempty" null:"kept" jsonschema:"null clears it"`
-	FollowUpNeeded  []string       `json:"follow_up_needed,omitempty" size:"passage" jsonschema:"replaces the old ones"`
+	// whether the goal was reached
+	Success *bool `json:"success,omitempty"`
+	// the result
+	Summary *string `json:"summary,omitempty" size:"passage"`
+	// replaces the old ones
+	Learnings []string `json:"learnings,omitempty" size:"passage"`
+	// null clears it
+	FailureReason *string `json:"failure_reason,omitempty" null:"kept" size:"passage"`
+	// null clears it
+	FailureCategory *string `json:"failure_category,omitempty" null:"kept" enum:"incorrect_assumption,unexpected_side_effect,missing_dependency,race_condition,type_error,test_failure,build_failure,runtime_error,logic_error,other"`
+	// null clears it
+	VerifiedBy *verifiedPatch `json:"verified_by,omitempty" null:"kept"`
+	// replaces the old ones
+	FollowUpNeeded []string `json:"follow_up_needed,omitempty" size:"passage"`
 }
 
 // A verifiedPatch is the change of the verification of an outcome. It needs no patch of its own,
 // because it is part of the object of the outcome.
 type verifiedPatch struct {
-	Type    *string `json:"type,omitempty" enum:"test,build,manual,lint,typecheck" jsonschema:"kind of check"`
-	Command *string `json:"command,omitempty" null:"kept" size:"passage" jsonschema:"null clears it"`
-	Result  *string `json:"result,omitempty" size:"output" jsonschema:"the output"`
+	// kind of check
+	Type *string `json:"type,omitempty" enum:"test,build,manual,lint,typecheck"`
+	// null clears it
+	Command *string `json:"command,omitempty" null:"kept" size:"passage"`
+	// the output
+	Result *string `json:"result,omitempty" size:"output"`
 }
 
 // A perceptionPatch is the change of the perception of a memory. Its lists are replaced as a whole.
 type perceptionPatch struct {
 	patch
-	Observations    []memory.Observation  `json:"observations,omitempty" jsonschema:"replaces the old ones"`
-	RelevantFiles   []memory.RelevantFile `json:"relevant_files,omitempty" jsonschema:"likewise"`
-	PatternsNoticed []string              `json:"patterns_noticed,omitempty" size:"passage" jsonschema:"likewise"`
-	Anomalies       []string              `json:"anomalies,omitempty" size:"passage" jsonschema:"likewise"`
+	// replaces the old ones
+	Observations []memory.Observation `json:"observations,omitempty"`
+	// likewise
+	RelevantFiles []memory.RelevantFile `json:"relevant_files,omitempty"`
+	// likewise
+	PatternsNoticed []string `json:"patterns_noticed,omitempty" size:"passage"`
+	// likewise
+	Anomalies []string `json:"anomalies,omitempty" size:"passage"`
 }
 
 // A reasoningPatch is the change of the reasoning of a memory. Its lists are replaced as a whole.
 type reasoningPatch struct {
 	patch
-	ApproachChosen         *string              `json:"approach_chosen,omitempty" size:"passage" jsonschema:"the decision"`
-	WhyChosen              *string              `json:"why_chosen,omitempty" size:"passage" jsonschema:"why"`
-	AlternativesConsidered []memory.Alternative `json:"alternatives_considered,omitempty" jsonschema:"replaces the old ones"`
-	Assumptions            []string             `json:"assumptions,omitempty" size:"passage" jsonschema:"likewise"`
-	RisksIdentified        []string             `json:"risks_identified,omitempty" size:"passage" jsonschema:"likewise"`
+	// the decision
+	ApproachChosen *string `json:"approach_chosen,omitempty" size:"passage"`
+	// why
+	WhyChosen *string `json:"why_chosen,omitempty" size:"passage"`
+	// replaces the old ones
+	AlternativesConsidered []memory.Alternative `json:"alternatives_considered,omitempty"`
+	// likewise
+	Assumptions []string `json:"assumptions,omitempty" size:"passage"`
+	// likewise
+	RisksIdentified []string `json:"risks_identified,omitempty" size:"passage"`
 }
 
 // A linksPatch is the change of the outgoing links of a memory. Each type of link that is given
 // replaces the links of that type. Supersedes is one memory; null or an empty text removes it.
 type linksPatch struct {
 	patch
-	CausedBy   []string `json:"caused_by,omitempty" jsonschema:"the memories that caused it"`
-	LedTo      []string `json:"led_to,omitempty" jsonschema:"the memories that it led to"`
-	RelatedTo  []string `json:"related_to,omitempty" jsonschema:"related memories"`
-	BlockedBy  []string `json:"blocked_by,omitempty" jsonschema:"the memories that it waits for"`
-	Supersedes *string  `json:"supersedes,omitempty" null:"kept" jsonschema:"what it replaces; null or empty clears it"`
+	// the memories that caused it
+	CausedBy []string `json:"caused_by,omitempty"`
+	// the memories that it led to
+	LedTo []string `json:"led_to,omitempty"`
+	// related memories
+	RelatedTo []string `json:"related_to,omitempty"`
+	// the memories that it waits for
+	BlockedBy []string `json:"blocked_by,omitempty"`
+	// what it replaces; null or empty clears it
+	Supersedes *string `json:"supersedes,omitempty" null:"kept"`
 }
 
 // An updateOut is the output of memory_update_memory. Memory is the memory after the update, at the
@@ -108,10 +145,12 @@ type linksPatch struct {
 // change.
 type updateOut struct {
 	tool.Aside `json:"-"`
-	MemoryID   string           `json:"memory_id"`
-	UpdatedAt  int64            `json:"updated_at" format:"unix-ms" jsonschema:"Unix milliseconds"`
-	Memory     memory.Retrieved `json:"memory" jsonschema:"the whole memory"`
-	DryRun     bool             `json:"dry_run,omitempty"`
+	MemoryID   string `json:"memory_id"`
+	// Unix milliseconds
+	UpdatedAt int64 `json:"updated_at" format:"unix-ms"`
+	// the whole memory
+	Memory memory.Retrieved `json:"memory"`
+	DryRun bool             `json:"dry_run,omitempty"`
 }
 
 // update returns the tool that changes parts of a memory.
@@ -205,7 +244,7 @@ func (in *updateIn) patched(m *memory.Memory) (*memory.Memory, bool, error) {
 		given["actions"] = in.Actions
 	}
 	if in.Tags != nil {
-		given["tags"] = append([]string{}, once(in.Tags)...)
+		given["tags"] = append([]string{}, withoutDuplicates(in.Tags)...)
 	}
 	if in.Importance != nil {
 		given["importance"] = *in.Importance
@@ -289,7 +328,7 @@ func (in *updateIn) relinked(a author, id string) (memory.Links, bool, error) {
 				return links, false, selfLink()
 			}
 		}
-		if err := missing(a.index(), list, "links"); err != nil {
+		if err := checkExist(a.index(), list, "links"); err != nil {
 			return links, false, err
 		}
 		*links.Of(kind) = list
@@ -303,7 +342,7 @@ func (in *updateIn) relinked(a author, id string) (memory.Links, bool, error) {
 func targetsOf(raw json.RawMessage) ([]string, error) {
 	var list []string
 	if json.Unmarshal(raw, &list) == nil {
-		return once(list), nil
+		return withoutDuplicates(list), nil
 	}
 	var one string
 	if err := json.Unmarshal(raw, &one); err != nil {

@@ -21,9 +21,12 @@ const mostSynthesized = 50
 // empty.
 type synthesizeIn struct {
 	tool.Vault
-	ChapterIDs  []string `json:"chapter_ids,omitempty" complete:"chapter" names:"target" jsonschema:"of these chapters"`
-	Tags        []string `json:"tags,omitempty" size:"tag" jsonschema:"of the newest chapters that have all of these"`
-	MinChapters int      `json:"min_chapters,omitempty" default:"2" min:"1" max:"200" jsonschema:"the minimum number of chapters"`
+	// of these chapters
+	ChapterIDs []string `json:"chapter_ids,omitempty" complete:"chapter" names:"target"`
+	// of the newest chapters that have all of these
+	Tags []string `json:"tags,omitempty" size:"tag"`
+	// the minimum number of chapters
+	MinChapters int `json:"min_chapters,omitempty" default:"2" min:"1" max:"200"`
 	tool.Mutation
 }
 
@@ -31,11 +34,12 @@ type synthesizeIn struct {
 // specification; Wisdom contains the same values in the form in which memory_recall_wisdom returns
 // them. Times are Unix milliseconds.
 type synthesizeOut struct {
-	tool.Aside    `json:"-"`
-	WisdomID      string   `json:"wisdom_id,omitempty"`
-	Summary       string   `json:"summary"`
-	Insights      []string `json:"insights"`
-	Patterns      []string `json:"patterns" jsonschema:"tags and topics of two chapters or more"`
+	tool.Aside `json:"-"`
+	WisdomID   string   `json:"wisdom_id,omitempty"`
+	Summary    string   `json:"summary"`
+	Insights   []string `json:"insights"`
+	// tags and topics of two chapters or more
+	Patterns      []string `json:"patterns"`
 	BestPractices []string `json:"best_practices"`
 	ChapterCount  int      `json:"chapter_count"`
 	StartTS       int64    `json:"start_ts" format:"unix-ms"`
@@ -91,7 +95,7 @@ func (f tools) synthesize() *tool.Tool {
 // run drafts the wisdom. It returns INVALID_QUERY if there are fewer chapters than min_chapters,
 // and PERMISSION_DENIED if the caller's agent belongs to another principal.
 func (in *synthesizeIn) run(a author, out *synthesizeOut) error {
-	if err := a.acts(); err != nil {
+	if err := a.checkAgent(); err != nil {
 		return err
 	}
 	chapters, err := in.chapters(a.index())
@@ -122,7 +126,7 @@ func (in *synthesizeIn) run(a author, out *synthesizeOut) error {
 // that have all the given tags. It returns NOT_FOUND for an unknown id.
 func (in *synthesizeIn) chapters(x *memory.Index) ([]*memory.Item[memory.Chapter], error) {
 	var all []*memory.Item[memory.Chapter]
-	for _, id := range once(in.ChapterIDs) {
+	for _, id := range withoutDuplicates(in.ChapterIDs) {
 		k, ok := x.Chapter(id)
 		if !ok {
 			return nil, noChapter(id, "chapter_ids")
@@ -147,11 +151,16 @@ func (in *synthesizeIn) chapters(x *memory.Index) ([]*memory.Item[memory.Chapter
 // any, the newest wisdom is listed.
 type recallWisdomIn struct {
 	tool.Vault
-	WisdomID        string   `json:"wisdom_id,omitempty" complete:"wisdom" jsonschema:"this one"`
-	Tags            []string `json:"tags,omitempty" size:"tag" jsonschema:"with all of these"`
-	Query           string   `json:"query,omitempty" size:"query" jsonschema:"any words"`
-	Limit           int      `json:"limit,omitempty" default:"5" min:"1" max:"200" means:"limit" jsonschema:"at most"`
-	IncludeChapters bool     `json:"include_chapters,omitempty" jsonschema:"include the ids of its chapters"`
+	// this one
+	WisdomID string `json:"wisdom_id,omitempty" complete:"wisdom"`
+	// with all of these
+	Tags []string `json:"tags,omitempty" size:"tag"`
+	// any words
+	Query string `json:"query,omitempty" size:"query"`
+	// at most
+	Limit int `json:"limit,omitempty" default:"5" min:"1" max:"200" means:"limit"`
+	// include the ids of its chapters
+	IncludeChapters bool `json:"include_chapters,omitempty"`
 	tool.AsOf
 }
 
@@ -160,7 +169,8 @@ type recallWisdomIn struct {
 type recallWisdomOut struct {
 	tool.Aside `json:"-"`
 	Wisdom     []wisdom `json:"wisdom"`
-	Total      int      `json:"total" jsonschema:"before limit"`
+	// before limit
+	Total int `json:"total"`
 }
 
 // recallWisdom returns the tool that finds wisdom by id, tags or words.
@@ -175,7 +185,8 @@ func (f tools) recallWisdom() *tool.Tool {
 	}, f.listWisdom)
 }
 
-// listWisdom lists the wisdom that matches the call, at most limit entries. A large answer ends earlier.
+// listWisdom lists the wisdom that matches the call, at most limit entries. A large answer ends
+// earlier.
 func (f tools) listWisdom(ctx context.Context, c auth.Caller, in recallWisdomIn) (recallWisdomOut, error) {
 	out := recallWisdomOut{Wisdom: []wisdom{}}
 	v, err := f.view(ctx, c, in.Vault.Vault, in.AsOf)
@@ -194,7 +205,7 @@ func (f tools) listWisdom(ctx context.Context, c auth.Caller, in recallWisdomIn)
 		}
 		out.Wisdom = append(out.Wisdom, item)
 	}
-	counted(&out.Aside, v, len(out.Wisdom), out.Total)
+	noteCounts(&out.Aside, v, len(out.Wisdom), out.Total)
 	return out, nil
 }
 

@@ -5,6 +5,7 @@ package mutation
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -12,8 +13,10 @@ import (
 	"github.com/rookeryhq/rookery/internal/doctor"
 	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/job"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
@@ -226,4 +229,70 @@ const notIndexed = "NOTE_NOT_INDEXED"
 func unread(f repo.LeftFile) string {
 	return fmt.Sprintf("the change is saved, but the file of %s on disk does not show it, "+
 		"because the file cannot be read: %s; %s", f.Path, f.Problem(), f.Remedy())
+}
+
+// A Request is the part of a call that all mutations of a vault have in common.
+type Request struct {
+	// Caller is the authenticated caller, whose rights have been checked already.
+	Caller auth.Caller
+	// Vault is the name of the vault in the caller's tenant.
+	Vault    string
+	Mutation Mutation
+	Slim     bool // the answer omits the full content of the change; see Shortener
+
+	// About returns the files whose versions are compared with if_version first; see Change.
+	Targets func(context.Context, *repo.Tx) ([]vault.Path, error)
+}
+
+// A Shortener is an output that can omit the full content of what a call changed. Shorten removes
+// that content.
+type Shortener interface{ Shorten() }
+
+// Draft changes a vault: it runs fn, which drafts the change and fills the output, and returns the
+// output. fn may run several times; see Change. For an idempotency key the log stores the full
+// output, so a repeated call can ask for either form. Malformed arguments are faults of
+// from.Family, and a missing vault is NOT_FOUND.
+func Draft[Out any](
+	ctx context.Context, from state.Source, w Request,
+	fn func(context.Context, *repo.Tx, *Out) error,
+) (Out, error) {
+	var none Out
+	call, err := Call(w.Caller, w.Mutation, from.Family)
+	if err != nil {
+		return none, err
+	}
+	v, err := from.Vault(ctx, w.Caller, w.Vault)
+	if err != nil {
+		return none, err
+	}
+	out, err := ChangeVault(ctx, v, call, Change[Out]{Targets: w.Targets, Draft: fn})
+	if s, ok := any(&out).(Shortener); ok && w.Slim {
+		s.Shorten()
+	}
+	return out, err
+}
+
+// JobTool is the name of the tool that reports the state of a job, for the Job of a tool.Spec.
+const JobTool = "team_job_get"
+
+// JobResult returns the result of a job and a summary of the job. The result is nil if the job is
+// not done, or if the result was too large to be stored. If the job failed or was cancelled,
+// JobResult returns only an error.
+func JobResult[T any](it job.Item) (*T, *job.Brief, error) {
+	switch it.State {
+	case job.Failed:
+		return nil, nil, it.Error
+	case job.Cancelled:
+		return nil, nil, fault.New(fault.Conflict, "the job was cancelled before it was done").
+			With("job", job.BriefOf(it))
+	}
+	// The job is not done, or its result was too large to be stored.
+	if it.State != job.Done || len(it.Result) == 0 {
+		return nil, job.BriefOf(it), nil
+	}
+	out := new(T)
+	if err := json.Unmarshal(it.Result, out); err != nil {
+		return nil, nil, fmt.Errorf("read the result of a job: %w", err)
+	}
+	return out, job.BriefOf(it), nil
 }

@@ -13,19 +13,22 @@ import (
 
 // A FileChange is one file that a dry run would change: the beginning of the text of a new file, or
 // the lines of an existing file that differ.
+//
+// Line is the number, in both texts, of the first line that differs; 0 for a new or deleted file.
+// OldContent and NewContent are the differing lines, without the last line break. Nil: there are
+// none.
 type FileChange struct {
-	Path    string `json:"path"`
-	Action  string `json:"action" jsonschema:"create, modify or delete"`
+	Path string `json:"path"`
+	// create, modify or delete
+	Action  string `json:"action"`
 	Preview string `json:"content_preview,omitempty"`
-	// Line is the number, in both texts, of the first line that differs; 0 for a new or deleted
-	// file.
-	Line int `json:"line,omitempty"`
-	// OldContent and NewContent are the differing lines, without the last line break. Nil: there
-	// are none.
-	OldContent *string `json:"old_content,omitempty" jsonschema:"absent if lines are only added"`
-	NewContent *string `json:"new_content,omitempty" jsonschema:"absent if lines are only removed"`
-	// Cut reports that OldContent or NewContent is only a part of the differing lines.
-	Cut bool `json:"content_cut,omitempty" jsonschema:"only the parts of the lines around the change are shown"`
+	Line    int    `json:"line,omitempty"`
+	// absent if lines are only added
+	OldContent *string `json:"old_content,omitempty"`
+	// absent if lines are only removed
+	NewContent *string `json:"new_content,omitempty"`
+	// only the parts of the lines around the change are shown
+	Cut bool `json:"content_cut,omitempty"`
 }
 
 // maxPreview is the maximum number of characters of a new file in a plan.

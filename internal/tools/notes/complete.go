@@ -21,7 +21,8 @@ const (
 // page.
 type completeIn struct {
 	tool.Vault
-	Kind string `json:"kind" enum:"project,note_tag" jsonschema:"the kind of suggestions"`
+	// the kind of suggestions
+	Kind string `json:"kind" enum:"project,note_tag"`
 	tool.CompletionIn
 }
 

@@ -31,10 +31,14 @@ const maxExported = 50
 // Format md keeps the text of a note and adds one field to its frontmatter; html renders the body.
 type exportIn struct {
 	tool.Vault
-	Target    string `json:"target" size:"query" alias:"path,query" complete:"path" jsonschema:"path of a note; or a query: the notes that match best"`
-	Format    string `json:"format,omitempty" enum:"md,html" default:"md" jsonschema:"Markdown, or a page of HTML for each note"`
-	Project   string `json:"project,omitempty" jsonschema:"with a query: only notes of this project"`
-	PageToken string `json:"page_token,omitempty" means:"token" size:"token" jsonschema:"meta.next_page_token of the page before"`
+	// path of a note; or a query: the notes that match best
+	Target string `json:"target" size:"query" alias:"path,query" complete:"path"`
+	// Markdown, or a page of HTML for each note
+	Format string `json:"format,omitempty" enum:"md,html" default:"md"`
+	// with a query: only notes of this project
+	Project string `json:"project,omitempty"`
+	// meta.next_page_token of the page before
+	PageToken string `json:"page_token,omitempty" means:"token" size:"token"`
 	tool.AsOf
 }
 
@@ -46,23 +50,28 @@ type exportIn struct {
 // written from the export.
 type exportOut struct {
 	tool.Aside `json:"-"`
-	Exported   []exportedNote `json:"exported" jsonschema:"the notes of this page"`
-	Provenance string         `json:"provenance" jsonschema:"lists all notes of the export"`
-	Files      []exportFile   `json:"files" jsonschema:"the command line writes them instead"`
+	// the notes of this page
+	Exported []exportedNote `json:"exported"`
+	// lists all notes of the export
+	Provenance string `json:"provenance"`
+	// the command line writes them instead
+	Files []exportFile `json:"files"`
 }
 
 // An exportedNote is one note of an export, with the name of its file. A note that is divided over
 // several pages is in the list of the page on which it begins.
 type exportedNote struct {
-	Path   string `json:"path"`
-	Output string `json:"output" jsonschema:"path of a file of this export; on the command line, the written file"`
+	Path string `json:"path"`
+	// path of a file of this export; on the command line, the written file
+	Output string `json:"output"`
 }
 
 // An exportFile is one file of an export, or one part of a file.
 type exportFile struct {
 	Path    string `json:"path"`
 	Content string `json:"content"`
-	Part    int    `json:"part,omitempty" jsonschema:"for a file in several pieces: the number of this piece, from 1; concatenate them"`
+	// for a file in several pieces: the number of this piece, from 1; concatenate them
+	Part int `json:"part,omitempty"`
 }
 
 // export returns the tool that exports one note, or the best matches of a query, as Markdown or

@@ -26,11 +26,14 @@ type facetsIn struct {
 // A facetsOut is the answer of notes_metadata_facets, in the form of the schema that it names.
 type facetsOut struct {
 	tool.Aside `json:"-"`
-	Schema     string   `json:"schema"`
-	Path       string   `json:"path"`
-	Facets     facets   `json:"facets" jsonschema:"what the frontmatter says"`
-	Inferred   inferred `json:"inferred" jsonschema:"what the path says"`
-	Truncated  bool     `json:"truncated" jsonschema:"a list has more than 100 values, or a value more than 256 characters"`
+	Schema     string `json:"schema"`
+	Path       string `json:"path"`
+	// what the frontmatter says
+	Facets facets `json:"facets"`
+	// what the path says
+	Inferred inferred `json:"inferred"`
+	// a list has more than 100 values, or a value more than 256 characters
+	Truncated bool `json:"truncated"`
 }
 
 // facets are the values in the frontmatter of a note that the specification defines. A missing
@@ -39,19 +42,26 @@ type facetsOut struct {
 // The names, and which fields are slugs, are those of the specification. Other fields of the
 // frontmatter are not facets.
 type facets struct {
-	Project   *string  `json:"project" jsonschema:"a slug; without the field, that of the folder below projects"`
-	Tags      []string `json:"tags" jsonschema:"slugs"`
-	Date      *string  `json:"date"`
-	Updated   *string  `json:"updated"`
-	ChainID   *string  `json:"causal_chain_id" jsonschema:"a slug"`
-	Entity    []string `json:"entity" jsonschema:"slugs"`
-	EpisodeID *string  `json:"episode_id" jsonschema:"a slug"`
+	// a slug; without the field, that of the folder below projects
+	Project *string `json:"project"`
+	// slugs
+	Tags    []string `json:"tags"`
+	Date    *string  `json:"date"`
+	Updated *string  `json:"updated"`
+	// a slug
+	ChainID *string `json:"causal_chain_id"`
+	// slugs
+	Entity []string `json:"entity"`
+	// a slug
+	EpisodeID *string `json:"episode_id"`
 }
 
 // inferred are the values that follow from the path of a note.
 type inferred struct {
-	Folder     *string `json:"folder" jsonschema:"null at the root of the vault"`
-	SourceType *string `json:"source_type" jsonschema:"null in every answer"`
+	// null at the root of the vault
+	Folder *string `json:"folder"`
+	// null in every answer
+	SourceType *string `json:"source_type"`
 }
 
 // facets returns the tool that returns the facets of a note: the metadata in its frontmatter and

@@ -16,20 +16,32 @@ import (
 // compared as slugs, so "My Project" selects the project my-project; the payment fields are
 // compared as texts, without regard to case.
 type filterArgs struct {
-	Folder  string `json:"folder,omitempty" size:"id" jsonschema:"only notes in this folder, at any depth"`
-	Project string `json:"project,omitempty" complete:"project" jsonschema:"only notes of this project"`
-	Tag     string `json:"tag,omitempty" complete:"note_tag" jsonschema:"only notes with this tag"`
-	Since   string `json:"since,omitempty" jsonschema:"only notes dated on this day (2026-03-01) or later"`
-	Until   string `json:"until,omitempty" jsonschema:"only notes dated on this day or earlier"`
-	Chain   string `json:"chain,omitempty" rare:"true" jsonschema:"only notes with this causal_chain_id"`
-	Entity  string `json:"entity,omitempty" rare:"true" jsonschema:"only notes with this entity"`
-	Episode string `json:"episode,omitempty" rare:"true" jsonschema:"only notes with this episode_id"`
+	// only notes in this folder, at any depth
+	Folder string `json:"folder,omitempty" size:"id"`
+	// only notes of this project
+	Project string `json:"project,omitempty" complete:"project"`
+	// only notes with this tag
+	Tag string `json:"tag,omitempty" complete:"note_tag"`
+	// only notes dated on this day (2026-03-01) or later
+	Since string `json:"since,omitempty"`
+	// only notes dated on this day or earlier
+	Until string `json:"until,omitempty"`
+	// only notes with this causal_chain_id
+	Chain string `json:"chain,omitempty" rare:"true"`
+	// only notes with this entity
+	Entity string `json:"entity,omitempty" rare:"true"`
+	// only notes with this episode_id
+	Episode string `json:"episode,omitempty" rare:"true"`
 
-	Network       string `json:"network,omitempty" rare:"true" jsonschema:"only notes with this network"`
-	WalletAddress string `json:"wallet_address,omitempty" rare:"true" jsonschema:"only notes with this wallet_address"`
-	PaymentStatus string `json:"payment_status,omitempty" rare:"true" jsonschema:"only notes with this payment_status"`
+	// only notes with this network
+	Network string `json:"network,omitempty" rare:"true"`
+	// only notes with this wallet_address
+	WalletAddress string `json:"wallet_address,omitempty" rare:"true"`
+	// only notes with this payment_status
+	PaymentStatus string `json:"payment_status,omitempty" rare:"true"`
 
-	ContentScope string `json:"content_scope,omitempty" rare:"true" enum:"all,notes,approval_logs" default:"all" jsonschema:"exclude approval logs, or everything else"`
+	// exclude approval logs, or everything else
+	ContentScope string `json:"content_scope,omitempty" rare:"true" enum:"all,notes,approval_logs" default:"all"`
 }
 
 // The values of ContentScope.

@@ -15,22 +15,26 @@ import (
 // A noteArg is the part of the input of the tools that read one note: its vault and path.
 type noteArg struct {
 	tool.Vault
-	Path string `json:"path" complete:"path" jsonschema:"inbox/plan.md, with or without .md"`
+	// inbox/plan.md, with or without .md
+	Path string `json:"path" complete:"path"`
 }
 
 // A getIn is the input of notes_get.
 type getIn struct {
 	noteArg
-	BodyOnly        bool `json:"body_only,omitempty" rare:"true" jsonschema:"omit the frontmatter"`
-	FrontmatterOnly bool `json:"frontmatter_only,omitempty" rare:"true" jsonschema:"omit the body"`
+	// omit the frontmatter
+	BodyOnly bool `json:"body_only,omitempty" rare:"true"`
+	// omit the body
+	FrontmatterOnly bool `json:"frontmatter_only,omitempty" rare:"true"`
 	tool.AsOf
 }
 
 // A getOut is the answer of notes_get. A part that the call omits is absent, not empty.
 type getOut struct {
-	tool.Aside  `json:"-"`
-	Path        string      `json:"path"`
-	Frontmatter tool.Object `json:"frontmatter,omitempty" jsonschema:"the fields in the order of the text; {} without frontmatter"`
+	tool.Aside `json:"-"`
+	Path       string `json:"path"`
+	// the fields in the order of the text; {} without frontmatter
+	Frontmatter tool.Object `json:"frontmatter,omitempty"`
 	Body        *string     `json:"body,omitempty"`
 }
 

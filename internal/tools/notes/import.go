@@ -30,11 +30,16 @@ const maxImportFiles = 1000
 // make new notes.
 type importIn struct {
 	tool.Vault
-	Type      string       `json:"type" enum:"markdown,chatgpt-export,claude-export,mem0-export,mif,json-rows,generic-csv,raven,memory" jsonschema:"the source program or format"`
-	Files     []importFile `json:"files" jsonschema:"the files of the export; one whose name ends in .zip is unpacked"`
-	Project   string       `json:"project,omitempty" complete:"project" jsonschema:"project of the new notes"`
-	OutputDir string       `json:"output_dir,omitempty" what:"path" jsonschema:"folder of the new notes" absent:"projects/PROJECT/inbox; without a project inbox"`
-	Tags      []string     `json:"tags,omitempty" jsonschema:"tags to add to the new notes"`
+	// the source program or format
+	Type string `json:"type" enum:"markdown,chatgpt-export,claude-export,mem0-export,mif,json-rows,generic-csv,raven,memory"`
+	// the files of the export; one whose name ends in .zip is unpacked
+	Files []importFile `json:"files"`
+	// project of the new notes
+	Project string `json:"project,omitempty" complete:"project"`
+	// folder of the new notes
+	OutputDir string `json:"output_dir,omitempty" what:"path" absent:"projects/PROJECT/inbox; without a project inbox"`
+	// tags to add to the new notes
+	Tags []string `json:"tags,omitempty"`
 	tool.Mutation
 }
 
@@ -44,11 +49,16 @@ type importIn struct {
 // given. A client can split a large file over several calls. Offset is the number of lines of the
 // file before Content, so that problems name the lines of the whole file.
 type importFile struct {
-	Path    string `json:"path" size:"id" jsonschema:"its path in the export"`
-	Content string `json:"content,omitempty" max:"4194304" jsonschema:"its text"`
-	Base64  string `json:"content_base64,omitempty" max:"4194304" jsonschema:"its bytes, if it is not text"`
-	Part    int    `json:"part,omitempty" min:"0" jsonschema:"for a file in several pieces: the number of this piece, from 1"`
-	Offset  int    `json:"offset,omitempty" min:"0" jsonschema:"elements or rows of the file in the pieces before"`
+	// its path in the export
+	Path string `json:"path" size:"id"`
+	// its text
+	Content string `json:"content,omitempty" max:"4194304"`
+	// its bytes, if it is not text
+	Base64 string `json:"content_base64,omitempty" max:"4194304"`
+	// for a file in several pieces: the number of this piece, from 1
+	Part int `json:"part,omitempty" min:"0"`
+	// elements or rows of the file in the pieces before
+	Offset int `json:"offset,omitempty" min:"0"`
 }
 
 // An importOut is the answer of notes_import. It is used also if some notes were refused: then the
@@ -58,9 +68,10 @@ type importFile struct {
 // skipped notes, and the files of which nothing was imported.
 type importOut struct {
 	tool.Aside `json:"-"`
-	Imported   []importedNote `json:"imported" jsonschema:"notes that this call wrote; meta.skipped counts existing ones"`
-	Count      int            `json:"count"`
-	DryRun     bool           `json:"dry_run,omitempty"`
+	// notes that this call wrote; meta.skipped counts existing ones
+	Imported []importedNote `json:"imported"`
+	Count    int            `json:"count"`
+	DryRun   bool           `json:"dry_run,omitempty"`
 
 	partly bool // other notes were refused
 }
@@ -71,8 +82,9 @@ func (o *importOut) Partly() bool { return o.partly }
 
 // An importedNote is a note that was created.
 type importedNote struct {
-	Path     string `json:"path"`
-	SourceID string `json:"source_id" jsonschema:"its id in the source"`
+	Path string `json:"path"`
+	// its id in the source
+	SourceID string `json:"source_id"`
 }
 
 // importFiles returns the tool that imports exports of other products, vaults, and memories.

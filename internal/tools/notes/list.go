@@ -28,12 +28,17 @@ const (
 type listIn struct {
 	tool.Vault
 	filterArgs
-	Limit  int    `json:"limit,omitempty" default:"20" min:"0" max:"100" means:"limit" jsonschema:"rows at most"`
-	Offset int    `json:"offset,omitempty" default:"0" min:"0" jsonschema:"rows to skip"`
-	Order  string `json:"order,omitempty" enum:"date,date-asc,path" default:"date" jsonschema:"newest first, oldest first, or by path"`
+	// rows at most
+	Limit int `json:"limit,omitempty" default:"20" min:"0" max:"100" means:"limit"`
+	// rows to skip
+	Offset int `json:"offset,omitempty" default:"0" min:"0"`
+	// newest first, oldest first, or by path
+	Order string `json:"order,omitempty" enum:"date,date-asc,path" default:"date"`
 
-	Fields    string `json:"fields,omitempty" enum:"path,path+metadata,full" default:"path+metadata" jsonschema:"contents of a row"`
-	CountOnly bool   `json:"count_only,omitempty" jsonschema:"only the total"`
+	// contents of a row
+	Fields string `json:"fields,omitempty" enum:"path,path+metadata,full" default:"path+metadata"`
+	// only the total
+	CountOnly bool `json:"count_only,omitempty"`
 	tool.AsOf
 }
 
@@ -41,7 +46,8 @@ type listIn struct {
 type listOut struct {
 	tool.Aside `json:"-"`
 	Notes      []noteRow `json:"notes,omitzero"`
-	Total      int       `json:"total" jsonschema:"matches, also those that are not listed"`
+	// matches, also those that are not listed
+	Total int `json:"total"`
 }
 
 // A noteRow is one note of a list. Metadata or Whole is set, depending on the argument fields.
@@ -53,10 +59,12 @@ type noteRow struct {
 
 // Metadata is the frontmatter of a note that a row of a list contains.
 type Metadata struct {
-	Title   *string  `json:"title"`
-	Project *string  `json:"project" jsonschema:"a slug"`
-	Tags    []string `json:"tags" jsonschema:"slugs"`
-	Date    *string  `json:"date"`
+	Title *string `json:"title"`
+	// a slug
+	Project *string `json:"project"`
+	// slugs
+	Tags []string `json:"tags"`
+	Date *string  `json:"date"`
 }
 
 // Whole is the content of a note in a row of a list.

@@ -28,18 +28,22 @@ type outlineIn struct {
 // An outlineOut is the answer of notes_outline, in the form of the schema that it names.
 type outlineOut struct {
 	tool.Aside `json:"-"`
-	Schema     string    `json:"schema"`
-	Path       string    `json:"path"`
-	Title      *string   `json:"title" jsonschema:"the field title, otherwise the file name as words"`
-	Headings   []heading `json:"headings" jsonschema:"the first 500"`
-	Truncated  bool      `json:"truncated" jsonschema:"there are more than 500 headings"`
+	Schema     string `json:"schema"`
+	Path       string `json:"path"`
+	// the field title, otherwise the file name as words
+	Title *string `json:"title"`
+	// the first 500
+	Headings []heading `json:"headings"`
+	// there are more than 500 headings
+	Truncated bool `json:"truncated"`
 }
 
 // A heading is one heading of an outline.
 type heading struct {
 	Level int    `json:"level"`
 	Text  string `json:"text"`
-	ID    string `json:"id" jsonschema:"h2-plan-0003: level, slug, number in the note"`
+	// h2-plan-0003: level, slug, number in the note
+	ID string `json:"id"`
 }
 
 // outline returns the tool that lists the headings of a note.

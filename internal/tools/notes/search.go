@@ -26,39 +26,55 @@ const (
 // matches, and Match has no effect.
 type searchIn struct {
 	tool.Vault
-	Query string `json:"query" size:"query" min:"0" jsonschema:"words to look for; with keyword, a text that notes contain"`
+	// words to look for; with keyword, a text that notes contain
+	Query string `json:"query" size:"query" min:"0"`
 	filterArgs
-	Limit int    `json:"limit,omitempty" default:"10" min:"0" max:"100" means:"limit" refused:"INVALID_LIMIT" jsonschema:"results at most"`
-	Order string `json:"order,omitempty" rare:"true" enum:"date,date-asc,path" jsonschema:"newest first, oldest first, or by path" absent:"the best first; with keyword, by path"`
+	// results at most
+	Limit int `json:"limit,omitempty" default:"10" min:"0" max:"100" means:"limit" refused:"INVALID_LIMIT"`
+	// newest first, oldest first, or by path
+	Order string `json:"order,omitempty" rare:"true" enum:"date,date-asc,path" absent:"the best first; with keyword, by path"`
 
-	Fields       string `json:"fields,omitempty" enum:"path,path+snippet,full" default:"path+snippet" rare:"true" jsonschema:"contents of a result"`
-	SnippetChars int    `json:"snippet_chars,omitempty" rare:"true" default:"300" min:"1" max:"10000" jsonschema:"length of a snippet"`
-	CountOnly    bool   `json:"count_only,omitempty" rare:"true" jsonschema:"only the number of matches"`
-	Keyword      bool   `json:"keyword,omitempty" jsonschema:"match the exact text, ignoring case"`
-	Explain      bool   `json:"explain,omitempty" rare:"true" jsonschema:"explain why each note matched; not with keyword"`
-	Match        string `json:"match,omitempty" rare:"true" enum:"phrase,all-terms,all_terms" default:"phrase" jsonschema:"with keyword: the query as it is, or each of its words"`
+	// contents of a result
+	Fields string `json:"fields,omitempty" enum:"path,path+snippet,full" default:"path+snippet" rare:"true"`
+	// length of a snippet
+	SnippetChars int `json:"snippet_chars,omitempty" rare:"true" default:"300" min:"1" max:"10000"`
+	// only the number of matches
+	CountOnly bool `json:"count_only,omitempty" rare:"true"`
+	// match the exact text, ignoring case
+	Keyword bool `json:"keyword,omitempty"`
+	// explain why each note matched; not with keyword
+	Explain bool `json:"explain,omitempty" rare:"true"`
+	// with keyword: the query as it is, or each of its words
+	Match string `json:"match,omitempty" rare:"true" enum:"phrase,all-terms,all_terms" default:"phrase"`
 	tool.AsOf
 }
 
 // A searchOut is the answer of notes_search.
 type searchOut struct {
 	tool.Aside `json:"-"`
-	Count      *int     `json:"count,omitempty" jsonschema:"with count_only: matches"`
-	Results    []result `json:"results,omitzero"`
-	Query      string   `json:"query"`
-	Mode       string   `json:"mode" jsonschema:"keyword; semantic where vectors took part"`
+	// with count_only: matches
+	Count   *int     `json:"count,omitempty"`
+	Results []result `json:"results,omitzero"`
+	Query   string   `json:"query"`
+	// keyword; semantic where vectors took part
+	Mode string `json:"mode"`
 }
 
 // A result is one note in the output of a search.
 type result struct {
-	Path    string   `json:"path"`
-	Snippet *string  `json:"snippet,omitempty" jsonschema:"the matching passage; with keyword, the beginning of the body"`
-	Score   float64  `json:"score" jsonschema:"higher is better, within one query"`
-	Project *string  `json:"project" jsonschema:"a slug"`
-	Tags    []string `json:"tags" jsonschema:"slugs"`
+	Path string `json:"path"`
+	// the matching passage; with keyword, the beginning of the body
+	Snippet *string `json:"snippet,omitempty"`
+	// higher is better, within one query
+	Score float64 `json:"score"`
+	// a slug
+	Project *string `json:"project"`
+	// slugs
+	Tags []string `json:"tags"`
 	*Whole
 
-	Duplicates  []string    `json:"duplicates,omitempty" jsonschema:"paths of other matching notes with identical text"`
+	// paths of other matching notes with identical text
+	Duplicates  []string    `json:"duplicates,omitempty"`
 	Explanation *search.Why `json:"explanation,omitempty"`
 }
 

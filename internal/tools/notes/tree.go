@@ -17,11 +17,13 @@ type treeIn struct {
 // A treeOut is the answer of notes_document_tree, in the form of the schema that it names.
 type treeOut struct {
 	tool.Aside `json:"-"`
-	Schema     string   `json:"schema"`
-	Path       string   `json:"path"`
-	Title      *string  `json:"title" jsonschema:"the field title, otherwise the file name as words"`
-	Root       treeRoot `json:"root"`
-	Truncated  bool     `json:"truncated" jsonschema:"there are more than 500 headings"`
+	Schema     string `json:"schema"`
+	Path       string `json:"path"`
+	// the field title, otherwise the file name as words
+	Title *string  `json:"title"`
+	Root  treeRoot `json:"root"`
+	// there are more than 500 headings
+	Truncated bool `json:"truncated"`
 }
 
 // A treeRoot is the note above its headings.
@@ -31,7 +33,8 @@ type treeRoot struct {
 
 // A HeadingNode is a heading, with the headings below it.
 type HeadingNode struct {
-	ID       string         `json:"id" jsonschema:"as in the outline"`
+	// as in the outline
+	ID       string         `json:"id"`
 	Level    int            `json:"level"`
 	Text     string         `json:"text"`
 	Children []*HeadingNode `json:"children"`

@@ -22,20 +22,26 @@ import (
 // fields and keeps all others; the value null removes a field.
 type writeIn struct {
 	tool.Vault
-	Path        string      `json:"path" complete:"path" names:"target" jsonschema:"inbox/plan.md"`
-	Content     *string     `json:"content,omitempty" text:"true" alias:"body" jsonschema:"Markdown after the frontmatter; default: the text is kept"`
-	Frontmatter tool.Fields `json:"frontmatter,omitempty" jsonschema:"fields and their new values; null removes a field, others are kept"`
-	Append      bool        `json:"append,omitempty" jsonschema:"append content to the note, unchanged"`
+	// inbox/plan.md
+	Path string `json:"path" complete:"path" names:"target"`
+	// Markdown after the frontmatter; default: the text is kept
+	Content *string `json:"content,omitempty" text:"true" alias:"body"`
+	// fields and their new values; null removes a field, others are kept
+	Frontmatter tool.Fields `json:"frontmatter,omitempty"`
+	// append content to the note, unchanged
+	Append bool `json:"append,omitempty"`
 	tool.Mutation
 }
 
 // A writeOut is the answer of notes_write.
 type writeOut struct {
-	tool.Aside  `json:"-"`
-	Path        string                `json:"path"`
-	Written     bool                  `json:"written" jsonschema:"false in a dry run"`
-	DryRun      bool                  `json:"dry_run,omitempty"`
-	WouldModify []mutation.FileChange `json:"would_modify_files,omitempty" jsonschema:"of a dry run"`
+	tool.Aside `json:"-"`
+	Path       string `json:"path"`
+	// false in a dry run
+	Written bool `json:"written"`
+	DryRun  bool `json:"dry_run,omitempty"`
+	// of a dry run
+	WouldModify []mutation.FileChange `json:"would_modify_files,omitempty"`
 }
 
 // write returns the tool that creates or changes one note.

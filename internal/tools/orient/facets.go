@@ -20,15 +20,18 @@ const maxValues = 1000
 // A facetsIn is the input of vault_facets.
 type facetsIn struct {
 	tool.Vault
-	Limit int `json:"limit,omitempty" default:"50" min:"1" max:"200" jsonschema:"fields to list at most"`
+	// fields to list at most
+	Limit int `json:"limit,omitempty" default:"50" min:"1" max:"200"`
 	tool.AsOf
 }
 
 // A facetsOut is the answer of vault_facets.
 type facetsOut struct {
 	tool.Aside `json:"-"`
-	Facets     []Facet        `json:"facets" jsonschema:"the most common first"`
-	Freshness  repo.Freshness `json:"indexFreshness" title:"index" jsonschema:"fresh, stale, pending, updating or unknown"`
+	// the most common first
+	Facets []Facet `json:"facets"`
+	// fresh, stale, pending, updating or unknown
+	Freshness repo.Freshness `json:"indexFreshness" title:"index"`
 }
 
 // A Facet is a frontmatter field: its name, the number of notes that have it and, for the fields in
@@ -37,15 +40,18 @@ type facetsOut struct {
 // Values is nil, and absent from the answer, for a field whose values are not listed; it is empty
 // for a listed field that no note has a value for.
 type Facet struct {
-	Name   string       `json:"name"`
-	Notes  int          `json:"noteCount" title:"notes" jsonschema:"notes with the field, also without a value"`
-	Values []FacetValue `json:"values,omitzero" jsonschema:"only of type and status, at most 1000, the most common first"`
+	Name string `json:"name"`
+	// notes with the field, also without a value
+	Notes int `json:"noteCount" title:"notes"`
+	// only of type and status, at most 1000, the most common first
+	Values []FacetValue `json:"values,omitzero"`
 }
 
 // A FacetValue is one value of a field, with the number of notes that have it.
 type FacetValue struct {
 	Value string `json:"value"`
-	Notes int    `json:"noteCount" title:"notes" jsonschema:"notes with the value"`
+	// notes with the value
+	Notes int `json:"noteCount" title:"notes"`
 }
 
 // facets returns the tool that lists the frontmatter fields of a vault, those with the most notes
@@ -68,7 +74,8 @@ func (f tools) facets() *tool.Tool {
 		}
 		first, total := topCounts(s.Index.HeadFields(), in.Limit)
 		truncation{
-			code: "FACETS_TRUNCATED", what: "fields", shown: in.Limit, total: total, more: limitAdvice(in.Limit, mostListed),
+			code: "FACETS_TRUNCATED", what: "fields", shown: in.Limit, total: total,
+			more: limitAdvice(in.Limit, mostListed),
 		}.warn(&out.Aside)
 		out.Facets, out.Freshness = make([]Facet, len(first)), s.freshness.state
 		for i, c := range first {

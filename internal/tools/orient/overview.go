@@ -20,24 +20,32 @@ const (
 // An overviewOut is the answer of vault_overview.
 type overviewOut struct {
 	tool.Aside `json:"-"`
-	Notes      int            `json:"noteCount" title:"notes" jsonschema:"notes in the vault"`
-	Chunks     int            `json:"chunkCount" title:"chunks" jsonschema:"passages of the notes that search ranks"`
-	Folders    []FolderCount  `json:"topLevelFolders" title:"folders" jsonschema:"top-level folders, at most 20, those with the most notes first"`
-	Tags       []TagCount     `json:"topTags" title:"tags" jsonschema:"tags of frontmatter, at most 50, the most common first"`
-	Fields     []FieldCount   `json:"frontmatterFields" title:"fields" jsonschema:"fields of frontmatter, at most 50, the most common first"`
-	Freshness  repo.Freshness `json:"indexFreshness" title:"index" jsonschema:"fresh, stale, pending, updating or unknown"`
+	// notes in the vault
+	Notes int `json:"noteCount" title:"notes"`
+	// passages of the notes that search ranks
+	Chunks int `json:"chunkCount" title:"chunks"`
+	// top-level folders, at most 20, those with the most notes first
+	Folders []FolderCount `json:"topLevelFolders" title:"folders"`
+	// tags of frontmatter, at most 50, the most common first
+	Tags []TagCount `json:"topTags" title:"tags"`
+	// fields of frontmatter, at most 50, the most common first
+	Fields []FieldCount `json:"frontmatterFields" title:"fields"`
+	// fresh, stale, pending, updating or unknown
+	Freshness repo.Freshness `json:"indexFreshness" title:"index"`
 }
 
 // A FolderCount is a top-level folder, with the number of notes in it and below.
 type FolderCount struct {
-	Path  string `json:"path"`
-	Notes int    `json:"noteCount" title:"notes" jsonschema:"notes in the folder and its subfolders"`
+	Path string `json:"path"`
+	// notes in the folder and its subfolders
+	Notes int `json:"noteCount" title:"notes"`
 }
 
 // A FieldCount is the name of a field, with the number of notes that have it.
 type FieldCount struct {
-	Name  string `json:"name"`
-	Notes int    `json:"noteCount" title:"notes" jsonschema:"notes with the field"`
+	Name string `json:"name"`
+	// notes with the field
+	Notes int `json:"noteCount" title:"notes"`
 }
 
 // overview returns the tool that summarizes a vault: the number of notes, and the folders, tags and

@@ -78,8 +78,10 @@ func limitAdvice(limit, most int) string {
 
 // A TagCount is a tag, with the number of notes that have it.
 type TagCount struct {
-	Tag   string `json:"tag" jsonschema:"without a leading #"`
-	Notes int    `json:"noteCount" title:"notes" jsonschema:"notes with the tag in their frontmatter"`
+	// without a leading #
+	Tag string `json:"tag"`
+	// notes with the tag in their frontmatter
+	Notes int `json:"noteCount" title:"notes"`
 }
 
 // tagCounts converts counts of tags. The result is never nil, so that it is a JSON array.

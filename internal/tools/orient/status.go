@@ -15,34 +15,51 @@ import (
 // format.
 type statusOut struct {
 	tool.Aside `json:"-"`
-	Freshness  repo.Freshness `json:"indexFreshness" title:"index" jsonschema:"fresh, stale, pending, updating, incompatible or unknown"`
+	// fresh, stale, pending, updating, incompatible or unknown
+	Freshness repo.Freshness `json:"indexFreshness" title:"index"`
 	*StatusCounts
-	ReindexRequired bool     `json:"reindexRequired" title:"reindex required" jsonschema:"always false: the index follows every change"`
-	ReindexReasons  []string `json:"reindexReasons" title:"reindex reasons" jsonschema:"always empty"`
+	// always false: the index follows every change
+	ReindexRequired bool `json:"reindexRequired" title:"reindex required"`
+	// always empty
+	ReindexReasons []string `json:"reindexReasons" title:"reindex reasons"`
 }
 
 // StatusCounts are the counts of the index, and the progress of the data derived from the log.
 type StatusCounts struct {
-	Notes        int        `json:"noteCount" title:"notes" jsonschema:"notes in the vault"`
-	Chunks       int        `json:"chunkCount" title:"chunks" jsonschema:"passages of the notes that search ranks"`
-	Bytes        int64      `json:"byteCount" title:"bytes" jsonschema:"of all notes"`
-	Quarantined  int        `json:"quarantinedCount" title:"quarantined" jsonschema:"notes that do not parse"`
-	Pending      int        `json:"pendingChangeCount" title:"pending changes" jsonschema:"outside edits that are not indexed yet"`
-	Held         int        `json:"heldChangeCount" title:"held changes" jsonschema:"outside edits that need confirmation"`
-	SweptAt      *time.Time `json:"sweptAt,omitempty" title:"swept" jsonschema:"time since which all comparisons of the files found no change"`
-	SweptVersion string     `json:"sweptVersion,omitempty" title:"swept version" jsonschema:"the version at the last comparison that found a change"`
-	CommittedAt  *time.Time `json:"committedAt,omitempty" title:"committed" jsonschema:"time of the version; absent before the first"`
-	Cursors      *Cursors   `json:"cursors,omitempty" jsonschema:"the version up to which each copy of the vault is complete; absent with as_of"`
+	// notes in the vault
+	Notes int `json:"noteCount" title:"notes"`
+	// passages of the notes that search ranks
+	Chunks int `json:"chunkCount" title:"chunks"`
+	// of all notes
+	Bytes int64 `json:"byteCount" title:"bytes"`
+	// notes that do not parse
+	Quarantined int `json:"quarantinedCount" title:"quarantined"`
+	// outside edits that are not indexed yet
+	Pending int `json:"pendingChangeCount" title:"pending changes"`
+	// outside edits that need confirmation
+	Held int `json:"heldChangeCount" title:"held changes"`
+	// time since which all comparisons of the files found no change
+	SweptAt *time.Time `json:"sweptAt,omitempty" title:"swept"`
+	// the version at the last comparison that found a change
+	SweptVersion string `json:"sweptVersion,omitempty" title:"swept version"`
+	// time of the version; absent before the first
+	CommittedAt *time.Time `json:"committedAt,omitempty" title:"committed"`
+	// the version up to which each copy of the vault is complete; absent with as_of
+	Cursors *Cursors `json:"cursors,omitempty"`
 }
 
 // Cursors are the versions up to which the copies of a vault are complete.
 //
 // A copy with a lower version than the vault is behind. Image is v0 if there is no image.
 type Cursors struct {
-	Checkout string `json:"checkout" jsonschema:"the files in the folder of the vault"`
-	Image    string `json:"image" jsonschema:"the stored index"`
-	Segments string `json:"segments" jsonschema:"the stored log"`
-	Audit    string `json:"audit" jsonschema:"the audit log"`
+	// the files in the folder of the vault
+	Checkout string `json:"checkout"`
+	// the stored index
+	Image string `json:"image"`
+	// the stored log
+	Segments string `json:"segments"`
+	// the audit log
+	Audit string `json:"audit"`
 }
 
 // status returns the tool that reports the state of the index. A stored vault of a newer format is

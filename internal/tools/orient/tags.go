@@ -14,15 +14,18 @@ const mostListed = 200
 // A tagsIn is the input of vault_tags.
 type tagsIn struct {
 	tool.Vault
-	Limit int `json:"limit,omitempty" default:"50" min:"1" max:"200" jsonschema:"tags to list at most"`
+	// tags to list at most
+	Limit int `json:"limit,omitempty" default:"50" min:"1" max:"200"`
 	tool.AsOf
 }
 
 // A tagsOut is the answer of vault_tags.
 type tagsOut struct {
 	tool.Aside `json:"-"`
-	Tags       []TagCount     `json:"tags" jsonschema:"the most common first"`
-	Freshness  repo.Freshness `json:"indexFreshness" title:"index" jsonschema:"fresh, stale, pending, updating or unknown"`
+	// the most common first
+	Tags []TagCount `json:"tags"`
+	// fresh, stale, pending, updating or unknown
+	Freshness repo.Freshness `json:"indexFreshness" title:"index"`
 }
 
 // tags returns the tool that lists the tags that most notes have, with the number of notes of each.
@@ -43,7 +46,8 @@ func (f tools) tags() *tool.Tool {
 		first, total := topCounts(s.Index.HeadTags(), in.Limit)
 		out.Tags, out.Freshness = tagCounts(first), s.freshness.state
 		truncation{
-			code: "TAGS_TRUNCATED", what: "tags", shown: in.Limit, total: total, more: limitAdvice(in.Limit, mostListed),
+			code: "TAGS_TRUNCATED", what: "tags", shown: in.Limit, total: total,
+			more: limitAdvice(in.Limit, mostListed),
 		}.warn(&out.Aside)
 		return out, nil
 	})

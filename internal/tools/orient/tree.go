@@ -15,25 +15,34 @@ import (
 // the root. DirectOnly counts only the notes directly in each folder, and not those below.
 type treeIn struct {
 	tool.Vault
-	Depth      int  `json:"depth,omitempty" default:"2" min:"1" max:"10" jsonschema:"levels of folders below the root"`
-	Limit      int  `json:"limit,omitempty" default:"50" min:"1" max:"500" jsonschema:"the maximum number of folders, including the root"`
-	DirectOnly bool `json:"directOnly,omitempty" alias:"direct_only" jsonschema:"count only the notes directly in a folder, not those in subfolders"`
+	// levels of folders below the root
+	Depth int `json:"depth,omitempty" default:"2" min:"1" max:"10"`
+	// the maximum number of folders, including the root
+	Limit int `json:"limit,omitempty" default:"50" min:"1" max:"500"`
+	// count only the notes directly in a folder, not those in subfolders
+	DirectOnly bool `json:"directOnly,omitempty" alias:"direct_only"`
 	tool.AsOf
 }
 
 // A treeOut is the answer of vault_tree.
 type treeOut struct {
 	tool.Aside `json:"-"`
-	Tree       *Node          `json:"tree" jsonschema:"the root of the vault, whose path is empty"`
-	Freshness  repo.Freshness `json:"indexFreshness" title:"index" jsonschema:"fresh, stale, pending, updating or unknown"`
+	// the root of the vault, whose path is empty
+	Tree *Node `json:"tree"`
+	// fresh, stale, pending, updating or unknown
+	Freshness repo.Freshness `json:"indexFreshness" title:"index"`
 }
 
 // A Node is a folder, with its child folders.
 type Node struct {
-	Path     string  `json:"path" jsonschema:"in the vault"`
-	Notes    int     `json:"noteCount" title:"notes" jsonschema:"notes in the folder and its subfolders; with directOnly, directly in the folder"`
-	Folders  int     `json:"childFolders" title:"folders" jsonschema:"direct subfolders, shown or not"`
-	Children []*Node `json:"children" jsonschema:"the direct subfolders that are shown, by path"`
+	// in the vault
+	Path string `json:"path"`
+	// notes in the folder and its subfolders; with directOnly, directly in the folder
+	Notes int `json:"noteCount" title:"notes"`
+	// direct subfolders, shown or not
+	Folders int `json:"childFolders" title:"folders"`
+	// the direct subfolders that are shown, by path
+	Children []*Node `json:"children"`
 }
 
 // tree returns the tool that returns the tree of folders, from the root down to a depth. The number

@@ -26,14 +26,20 @@ const (
 // The tool is a quick capture: a caller gives a line of text and no place, and the settings of the
 // vault (capture.destination, capture.heading and capture.timestamp in raven.yaml) decide where the
 // text goes and whether it begins with the time.
+//
+// Text is the text as the caller gives it. With As "items" its line breaks are normalized; with
+// "text" it is appended byte for byte.
 type addIn struct {
 	tool.Vault
-	// Text is the text as the caller gives it. With As "items" its line breaks are normalized; with
-	// "text" it is appended byte for byte.
-	Text      string `json:"text" text:"true" jsonschema:"one line, or several"`
-	To        string `json:"to,omitempty" absent:"Today's daily note" what:"path" examples:"projects/website.md,inbox.md,people/alice.md" complete:"id" jsonschema:"projects/website.md, people/freya#notes, or tomorrow; default: today's daily note"`
-	Timestamp bool   `json:"timestamp,omitempty" jsonschema:"put the time before each item"`
-	As        string `json:"as,omitempty" enum:"items,text" default:"items" jsonschema:"items: each line becomes a list item, with the indented lines below it; text: Markdown that is appended unchanged, with headings"`
+	// one line, or several
+	Text string `json:"text" text:"true"`
+	// projects/website.md, people/freya#notes, or tomorrow; default: today's daily note
+	To string `json:"to,omitempty" absent:"Today's daily note" what:"path" examples:"projects/website.md,inbox.md,people/alice.md" complete:"id"`
+	// put the time before each item
+	Timestamp bool `json:"timestamp,omitempty"`
+	// items: each line becomes a list item, with the indented lines below it; text: Markdown that
+	// is appended unchanged, with headings
+	As string `json:"as,omitempty" enum:"items,text" default:"items"`
 	tool.Brief
 	tool.Mutation
 }
@@ -51,7 +57,8 @@ func (f tools) add() *tool.Tool {
 	})
 }
 
-// An insertPoint is the place where lines are added: a note, which may not exist yet, and a section of it.
+// An insertPoint is the place where lines are added: a note, which may not exist yet, and a section
+// of it.
 //
 // For a daily note that does not exist, text is the rendered template, and the commit creates the
 // note and adds the lines in one step.
@@ -61,8 +68,8 @@ type insertPoint struct {
 	// text is the text of the note. If it has to get a new heading, the heading is already in it.
 	text []byte
 	// made reports that the note does not exist yet.
-	made   bool
-	object index.Object // the object that the call names; zero if made
+	created bool
+	object  index.Object // the object that the call names; zero if created
 }
 
 // run drafts the addition. If both the destination and the text are invalid, it reports both
@@ -85,7 +92,7 @@ func (in addIn) run(ctx context.Context, tx *repo.Tx, out *objectOut) error {
 		return err
 	}
 	var was priorObject
-	if !s.made {
+	if !s.created {
 		was = priorOf(tx.Index(), s.object)
 	}
 	text, line, err := s.append(block, in.As)
@@ -97,7 +104,7 @@ func (in addIn) run(ctx context.Context, tx *repo.Tx, out *objectOut) error {
 	}
 	warnRefs(tx, &out.Aside, string(s.path))
 	out.Line, out.Content = line, block
-	if s.made {
+	if s.created {
 		out.SideEffects = []string{"the daily note " + string(s.path) + " is made"}
 		return out.created(tx, s.path)
 	}
@@ -118,8 +125,8 @@ func (s insertPoint) append(block, as string) ([]byte, int, error) {
 	return markdown.AppendToSection(s.text, s.slug, block)
 }
 
-// insertPoint returns the place that the argument `to` selects. A missing daily note is created; any other
-// missing note is an error.
+// insertPoint returns the place that the argument `to` selects. A missing daily note is created;
+// any other missing note is an error.
 //
 // The argument is tried as a day first, then as the id or name of an object. Only a day can name a
 // note that does not exist: the template and the path of a daily note are known, those of any other
@@ -133,19 +140,19 @@ func (in addIn) insertPoint(ctx context.Context, tx *repo.Tx) (insertPoint, erro
 		if err != nil {
 			return insertPoint{}, noPath(err, in.To, "to")
 		}
-		return in.inside(ctx, tx, p)
+		return in.existingPoint(ctx, tx, p)
 	}
 	path := idx.Config().DailyPath(day)
 	if n, ok := idx.Note(string(path)); ok {
-		return in.inside(ctx, tx, index.Object{Note: n})
+		return in.existingPoint(ctx, tx, index.Object{Note: n})
 	}
 	text, err := dailyText(ctx, tx, day)
 	if err != nil {
 		return insertPoint{}, err
 	}
-	s := insertPoint{path: path, text: text, made: true}
+	s := insertPoint{path: path, text: text, created: true}
 	if heading := idx.Config().Capture.Heading; heading != "" {
-		return s.under(heading)
+		return s.underHeading(heading)
 	}
 	return s, nil
 }
@@ -191,12 +198,12 @@ func (in addIn) day(tx *repo.Tx) (vault.Date, bool) {
 	return now.Day(id)
 }
 
-// inside returns the spot for an existing note or section. If the settings have a capture heading,
-// the spot in a daily note is below that heading.
+// existingPoint returns the insert point for an existing note or section. If the settings have a
+// capture heading, the spot in a daily note is below that heading.
 //
 // An explicit section takes precedence over the capture heading. The heading applies only to daily
 // notes, because other notes have their own structure.
-func (in addIn) inside(ctx context.Context, tx *repo.Tx, p index.Object) (insertPoint, error) {
+func (in addIn) existingPoint(ctx context.Context, tx *repo.Tx, p index.Object) (insertPoint, error) {
 	text, _, err := tx.Text(ctx, vault.Path(p.Note.Path))
 	if err != nil {
 		return insertPoint{}, err
@@ -208,17 +215,17 @@ func (in addIn) inside(ctx context.Context, tx *repo.Tx, p index.Object) (insert
 	}
 	heading := tx.Index().Config().Capture.Heading
 	if heading != "" && p.Note.Type == vault.Daily {
-		return s.under(heading)
+		return s.underHeading(heading)
 	}
 	return s, nil
 }
 
-// under returns the spot below a heading of the note. It adds the heading at the end of the text if
-// the note does not have it. A heading without marks gets level 2.
+// underHeading returns the insert point below a heading of the note. It adds the heading at the end
+// of the text if the note does not have it. A heading without marks gets level 2.
 //
 // The heading is compared without its marks and without letter case. The title of the note is not a
 // candidate, even if it has the same text: everything in the note is below it.
-func (s insertPoint) under(heading string) (insertPoint, error) {
+func (s insertPoint) underHeading(heading string) (insertPoint, error) {
 	title := strings.TrimSpace(strings.TrimLeft(heading, "# "))
 	for _, h := range markdown.Parse(s.text).Headings {
 		if strings.EqualFold(strings.TrimSpace(h.Text), title) && !h.Title {

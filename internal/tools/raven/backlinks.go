@@ -11,7 +11,9 @@ import (
 // A backlinksIn is the input of raven_backlinks.
 type backlinksIn struct {
 	tool.Vault
-	Target string `json:"target" complete:"id" alias:"reference,id,object_id" jsonschema:"an id, a name or an alias: people/freya, freya, daily/2026-03-02#standup; or a day: 2026-03-02, today"`
+	// an id, a name or an alias: people/freya, freya, daily/2026-03-02#standup; or a day:
+	// 2026-03-02, today
+	Target string `json:"target" complete:"id" alias:"reference,id,object_id"`
 	tool.AsOf
 	tool.Page
 }
@@ -20,8 +22,10 @@ type backlinksIn struct {
 // the id of its daily note, which may not exist.
 type backlinksOut struct {
 	tool.Aside `json:"-"`
-	Target     string           `json:"target" jsonschema:"the id of the target"`
-	Items      []quotedBacklink `json:"items" jsonschema:"one for each reference"`
+	// the id of the target
+	Target string `json:"target"`
+	// one for each reference
+	Items []quotedBacklink `json:"items"`
 }
 
 // page implements listOut.

@@ -27,10 +27,14 @@ const maxOperations = 100
 // collects all problems: nothing is written.
 type batchIn struct {
 	tool.Vault
-	Operations  []operationIn `json:"operations" jsonschema:"1 to 100 operations, done in order; each sees the results of the earlier ones"`
-	Options     *batchOptions `json:"options,omitempty" jsonschema:"the same as the arguments atomic, stop_on_error and dry_run"`
-	Atomic      *bool         `json:"atomic,omitempty" absent:"true" jsonschema:"write nothing if an operation fails; default true"`
-	StopOnError *bool         `json:"stop_on_error,omitempty" absent:"true" jsonschema:"end with the first operation that fails; default true"`
+	// 1 to 100 operations, done in order; each sees the results of the earlier ones
+	Operations []operationIn `json:"operations"`
+	// the same as the arguments atomic, stop_on_error and dry_run
+	Options *batchOptions `json:"options,omitempty"`
+	// write nothing if an operation fails; default true
+	Atomic *bool `json:"atomic,omitempty" absent:"true"`
+	// end with the first operation that fails; default true
+	StopOnError *bool `json:"stop_on_error,omitempty" absent:"true"`
 	tool.Mutation
 }
 
@@ -46,10 +50,12 @@ type batchOptions struct {
 // RolledBack is nil for a batch that succeeded, or that reports failed operations without failing
 // itself. Otherwise it says whether the operations before the failed one were discarded too.
 type batchOut struct {
-	tool.Aside  `json:"-"`
-	DryRun      bool                  `json:"dry_run,omitempty"`
-	Results     []stepResult          `json:"results" jsonschema:"of the operations, in order; if the batch stopped, up to the failed one"`
-	RolledBack  *bool                 `json:"rolled_back,omitempty" jsonschema:"for a failed batch: whether nothing was written"`
+	tool.Aside `json:"-"`
+	DryRun     bool `json:"dry_run,omitempty"`
+	// of the operations, in order; if the batch stopped, up to the failed one
+	Results []stepResult `json:"results"`
+	// for a failed batch: whether nothing was written
+	RolledBack  *bool                 `json:"rolled_back,omitempty"`
 	WouldModify []mutation.FileChange `json:"would_modify_files,omitempty"`
 }
 
@@ -59,12 +65,14 @@ func (o *batchOut) Partly() bool { return len(o.Results) > 0 }
 // A stepResult is the result of one operation. Exactly one of Data and Error is set. Both are
 // encoded at once, because later operations change the index that the answer refers to.
 type stepResult struct {
-	Index    int             `json:"index"`
-	Op       string          `json:"op"`
-	Entity   string          `json:"entity,omitempty"`
-	OK       bool            `json:"ok"`
-	Data     json.RawMessage `json:"data,omitempty" jsonschema:"the answer of the operation's own tool with slim"`
-	Error    json.RawMessage `json:"error,omitempty" jsonschema:"the error as the call would return it"`
+	Index  int    `json:"index"`
+	Op     string `json:"op"`
+	Entity string `json:"entity,omitempty"`
+	OK     bool   `json:"ok"`
+	// the answer of the operation's own tool with slim
+	Data json.RawMessage `json:"data,omitempty"`
+	// the error as the call would return it
+	Error    json.RawMessage `json:"error,omitempty"`
 	Warnings []tool.Warning  `json:"warnings,omitempty"`
 }
 
@@ -268,7 +276,7 @@ func (s step) try(ctx context.Context, tx *repo.Tx, out *batchOut) (stepResult, 
 		}
 		return s.failed(f), f, nil
 	}
-	made.part(tx.DryRun())
+	made.toOperation(tx.DryRun())
 	r := stepResult{
 		Index: s.index, Op: s.op, Entity: s.entity, OK: true, Warnings: made.result().Warnings,
 	}

@@ -21,19 +21,23 @@ import (
 // call sends the same arguments with the token, and fails with CONFLICT if its result would differ
 // from the plan. So a query never changes more than its caller has seen.
 type bulkIn struct {
-	Query     string         `json:"query,omitempty" size:"query" rare:"true" jsonschema:"in place of id: all objects of this query or saved query; first with dry_run, then with plan_token"`
-	Filter    tool.Structure `json:"filter,omitempty" rare:"true" jsonschema:"the query as JSON"`
-	PlanToken string         `json:"plan_token,omitempty" max:"200" digest:"-" rare:"true" jsonschema:"from a dry run of the same call: CONFLICT if the result would differ"`
+	// in place of id: all objects of this query or saved query; first with dry_run, then with
+	// plan_token
+	Query string `json:"query,omitempty" size:"query" rare:"true"`
+	// the query as JSON
+	Filter tool.Structure `json:"filter,omitempty" rare:"true"`
+	// from a dry run of the same call: CONFLICT if the result would differ
+	PlanToken string `json:"plan_token,omitempty" max:"200" digest:"-" rare:"true"`
 }
 
 // isBulk reports whether the call has a query or filter.
 func (b bulkIn) isBulk() bool { return b.Query != "" || len(b.Filter) > 0 }
 
-// one returns an error unless the call has exactly one of an id, a query and a filter. A query or
-// filter also needs a plan token, except in a dry run.
+// checkOne returns an error unless the call has exactly one of an id, a query and a filter. A query
+// or filter also needs a plan token, except in a dry run.
 //
 // It is called before the vault is opened. The plan token is optional for a single id.
-func (b bulkIn) one(id string, dry bool) error {
+func (b bulkIn) checkOne(id string, dry bool) error {
 	given := 0
 	for _, is := range []bool{id != "", b.Query != "", len(b.Filter) > 0} {
 		if is {
@@ -67,33 +71,37 @@ const maxBulkItems = 200
 // Total is the sum of Modified, Unchanged and Skipped. Items is shortened to maxBulkItems, the
 // counters are complete.
 type BulkAnswer struct {
-	Items     []bulkItem `json:"items" jsonschema:"the result for each, the first 200"`
-	Total     int        `json:"total" jsonschema:"objects or traits that the query found"`
-	Modified  int        `json:"modified"`
-	Unchanged int        `json:"unchanged"`
-	Skipped   int        `json:"skipped"`
+	// the result for each, the first 200
+	Items []bulkItem `json:"items"`
+	// objects or traits that the query found
+	Total     int `json:"total"`
+	Modified  int `json:"modified"`
+	Unchanged int `json:"unchanged"`
+	Skipped   int `json:"skipped"`
 }
 
 // A bulkItem reports the change of one result of the query.
 type bulkItem struct {
-	ID     string `json:"id"`
-	File   string `json:"file"`
-	Status string `json:"status" jsonschema:"updated, deleted, unchanged or skipped"`
-	Reason string `json:"reason,omitempty" jsonschema:"why it was skipped"`
+	ID   string `json:"id"`
+	File string `json:"file"`
+	// updated, deleted, unchanged or skipped
+	Status string `json:"status"`
+	// why it was skipped
+	Reason string `json:"reason,omitempty"`
 }
 
-// found returns the results of the query in order. All branches of the query must select the given
-// kind, and content() is not allowed. More than maxBulkNotes notes are BATCH_TOO_LARGE.
+// results returns the results of the query in order. All branches of the query must select the
+// given kind, and content() is not allowed. More than maxBulkNotes notes are BATCH_TOO_LARGE.
 //
 // The results come from the draft's own index at the beginning of the call. content() ranks by
 // relevance, and a change of what matches best is nothing that a caller could check in advance;
 // therefore only exact conditions are allowed.
-func (b bulkIn) found(ctx context.Context, tx *repo.Tx, kind query.Kind) ([]query.Item, error) {
+func (b bulkIn) results(ctx context.Context, tx *repo.Tx, kind query.Kind) ([]query.Item, error) {
 	if _, err := state.Schema(tx.Index()); err != nil {
 		return nil, err
 	}
 	v := view{View: state.View{Index: tx.Index(), Clock: state.Clock(tx.Index(), tx.Now())}}
-	wanted, err := queryRequest{Query: b.Query, Filter: b.Filter}.read(v)
+	wanted, err := queryRequest{Query: b.Query, Filter: b.Filter}.parse(v)
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +159,7 @@ func stepOf[Out any, P answerOf[Out]](
 func (b bulkIn) run(
 	ctx context.Context, tx *repo.Tx, kind query.Kind, a *tool.Aside, step bulkStep,
 ) (*BulkAnswer, error) {
-	items, err := b.found(ctx, tx, kind)
+	items, err := b.results(ctx, tx, kind)
 	if err != nil {
 		return nil, err
 	}
@@ -184,8 +192,8 @@ func (b bulkIn) run(
 	return out, nil
 }
 
-// onlyOne returns a fault if the id of a result leads to another object: two sections of a note that
-// declare one id. A step knows its object only by the id, and would change the other one.
+// onlyOne returns a fault if the id of a result leads to another object: two sections of a note
+// that declare one id. A step knows its object only by the id, and would change the other one.
 func onlyOne(idx *index.Index, i query.Item) error {
 	if i.Kind == query.Traits {
 		return nil
@@ -227,7 +235,8 @@ func bulkFault(problems []*fault.Fault) *fault.Fault {
 // describes; it is not part of the answer.
 type bulkOut struct {
 	*BulkAnswer
-	PlanToken string `json:"plan_token,omitempty" jsonschema:"send it with the same call to make these changes; CONFLICT if the result would differ"`
+	// send it with the same call to make these changes; CONFLICT if the result would differ
+	PlanToken string `json:"plan_token,omitempty"`
 
 	expected planned
 }
@@ -294,8 +303,8 @@ func finishBulk(ctx context.Context, tx *repo.Tx, a *tool.Aside) ([]mutation.Fil
 	return firstChanges(a, firstOf(staged, tool.MaxPage)), nil
 }
 
-// optionalTarget is named for an argument that can be empty, as in a bulk call. It then names no files,
-// and only the changed files are compared with if_version.
+// optionalTarget is named for an argument that can be empty, as in a bulk call. It then names no
+// files, and only the changed files are compared with if_version.
 func optionalTarget(id string) targetFiles {
 	if id == "" {
 		return func(context.Context, *repo.Tx) ([]vault.Path, error) { return nil, nil }

@@ -19,17 +19,24 @@ import (
 //
 // All conditions must be met. They restrict what is reported and counted; except for ID they do not
 // restrict what is examined, because problems such as duplicate names depend on all notes.
+//
+// ErrorsOnly drops the warnings from the list and from the counters; with Strict there are none to
+// drop.
 type checkFilter struct {
-	ID      string   `json:"id,omitempty" complete:"id" size:"id" jsonschema:"only this note, object or section, or a folder with a slash at its end"`
-	Type    string   `json:"type,omitempty" complete:"type" jsonschema:"only issues of objects of this type"`
-	Trait   string   `json:"trait,omitempty" complete:"trait" jsonschema:"only issues of this trait"`
-	Issues  []string `json:"issues,omitempty" jsonschema:"only issues of these codes: missing_reference, INVALID_REF"`
-	Exclude []string `json:"exclude,omitempty" jsonschema:"no issues of these codes"`
-
-	// ErrorsOnly drops the warnings from the list and from the counters; with Strict there are none
-	// to drop.
-	ErrorsOnly bool `json:"errors_only,omitempty" jsonschema:"leave out warnings"`
-	Strict     bool `json:"strict,omitempty" jsonschema:"warnings are errors"`
+	// only this note, object or section, or a folder with a slash at its end
+	ID string `json:"id,omitempty" complete:"id" size:"id"`
+	// only issues of objects of this type
+	Type string `json:"type,omitempty" complete:"type"`
+	// only issues of this trait
+	Trait string `json:"trait,omitempty" complete:"trait"`
+	// only issues of these codes: missing_reference, INVALID_REF
+	Issues []string `json:"issues,omitempty"`
+	// no issues of these codes
+	Exclude []string `json:"exclude,omitempty"`
+	// leave out warnings
+	ErrorsOnly bool `json:"errors_only,omitempty"`
+	// warnings are errors
+	Strict bool `json:"strict,omitempty"`
 }
 
 // A checkIn is the input of raven_check. CreateMissing makes the call a mutation, and excludes
@@ -40,7 +47,9 @@ type checkFilter struct {
 type checkIn struct {
 	tool.Vault
 	checkFilter
-	CreateMissing bool `json:"create_missing,omitempty" jsonschema:"create missing notes that references name, if their type is certain or inferred (needs the editor role)"`
+	// create missing notes that references name, if their type is certain or inferred (needs the
+	// editor role)
+	CreateMissing bool `json:"create_missing,omitempty"`
 	tool.AsOf
 	tool.Mutation
 }
@@ -51,28 +60,33 @@ type checkIn struct {
 // Partly makes the projections send the data beside it.
 type checkOut struct {
 	tool.Aside `json:"-"`
-	Files      int          `json:"file_count" jsonschema:"notes that were checked"`
-	Errors     int          `json:"error_count"`
-	Warnings   int          `json:"warning_count"`
-	Issues     []checkIssue `json:"issues" jsonschema:"the warnings, the first 200; errors are in error.errors"`
+	// notes that were checked
+	Files    int `json:"file_count"`
+	Errors   int `json:"error_count"`
+	Warnings int `json:"warning_count"`
+	// the warnings, the first 200; errors are in error.errors
+	Issues []checkIssue `json:"issues"`
 
-	Created     []createdNote         `json:"created,omitzero" jsonschema:"create_missing: the created notes, the first 200"`
-	Unknown     []string              `json:"unknown,omitzero" jsonschema:"create_missing: references whose type is unknown, the first 200"`
+	// create_missing: the created notes, the first 200
+	Created []createdNote `json:"created,omitzero"`
+	// create_missing: references whose type is unknown, the first 200
+	Unknown     []string              `json:"unknown,omitzero"`
 	DryRun      bool                  `json:"dry_run,omitempty"`
 	WouldModify []mutation.FileChange `json:"would_modify_files,omitempty"`
 
 	checked bool // the check ran, so the data is valid
 }
 
-// Partly reports whether the data is valid although the check found errors. It returns false if the
-// check did not run.
+// Partly reports whether the data is valid although the check found errors. It returns false if
+// the check did not run.
 func (o *checkOut) Partly() bool { return o.checked }
 
 // A checkIssue is one warning of a check. Errors are in the fault instead. It has the members of a
 // fault, and its level, so that clients show both in the same way.
 type checkIssue struct {
-	Code     fault.Code      `json:"code"`
-	Level    string          `json:"level" jsonschema:"warning"`
+	Code fault.Code `json:"code"`
+	// warning
+	Level    string          `json:"level"`
 	Message  string          `json:"message"`
 	Location *fault.Location `json:"location,omitempty"`
 	Details  map[string]any  `json:"details,omitempty"`
@@ -261,11 +275,13 @@ func (c *vaultCheck) answer(ctx context.Context, in checkIn) (checkOut, error) {
 
 // A createdNote is a note that create_missing created.
 type createdNote struct {
-	ID         string `json:"id"`
-	Type       string `json:"type"`
-	File       string `json:"file"`
-	Confidence string `json:"confidence" jsonschema:"certain or inferred"`
-	References int    `json:"references" jsonschema:"references that resolve to it now"`
+	ID   string `json:"id"`
+	Type string `json:"type"`
+	File string `json:"file"`
+	// certain or inferred
+	Confidence string `json:"confidence"`
+	// references that resolve to it now
+	References int `json:"references"`
 }
 
 // createMissing runs a check with the argument create_missing, which is a mutation.

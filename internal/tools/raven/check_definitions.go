@@ -28,7 +28,7 @@ func (c *vaultCheck) definitions() {
 		c.report(finding{fault: f, code: code}, vault.SchemaFile, at)
 	}
 	s := c.idx.Schema()
-	for _, f := range dangling(s) {
+	for _, f := range undefinedNames(s) {
 		one := finding{fault: f, code: "missing_target_type"}
 		if f.Code == fault.InvalidTrait {
 			one.code, one.warning = "undefined_trait_of_type", true
@@ -36,7 +36,7 @@ func (c *vaultCheck) definitions() {
 		where, _ := f.Details["where"].(string)
 		c.report(one, vault.SchemaFile, line(strings.Split(where, ".")...))
 	}
-	for _, f := range unfit(s, c.clock) {
+	for _, f := range invalidDefaults(s, c.clock) {
 		where, _ := f.Details["where"].(string)
 		c.report(finding{fault: f, code: "invalid_default"}, vault.SchemaFile, line(strings.Split(where, ".")...))
 	}
@@ -122,9 +122,10 @@ func (c *vaultCheck) settings() {
 	world.Resolve = nil // missing targets of references are not reported here
 	for _, q := range config.Queries {
 		if err := checkSaved(q, world); err != nil && c.idx.SchemaErr() == nil {
-			c.report(finding{fault: fault.New(fault.InvalidQuery, "the saved query %q is invalid: %s", firstRunes(q.Name),
-				fault.Of(err).Message).With("name", firstRunes(q.Name)).With("cause", string(fault.Of(err).Code)),
-				code: "invalid_saved_query", warning: true}, vault.ConfigRaven, 1)
+			name, cause := firstRunes(q.Name), fault.Of(err)
+			f := fault.New(fault.InvalidQuery, "the saved query %q is invalid: %s", name, cause.Message).
+				With("name", name).With("cause", string(cause.Code))
+			c.report(finding{fault: f, code: "invalid_saved_query", warning: true}, vault.ConfigRaven, 1)
 		}
 	}
 }

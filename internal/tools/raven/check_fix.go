@@ -23,23 +23,30 @@ import (
 type checkFixIn struct {
 	tool.Vault
 	checkFilter
-	PlanToken string `json:"plan_token,omitempty" max:"200" digest:"-" rare:"true" jsonschema:"from a dry run of the same call: CONFLICT if the result would differ"`
+	// from a dry run of the same call: CONFLICT if the result would differ
+	PlanToken string `json:"plan_token,omitempty" max:"200" digest:"-" rare:"true"`
 	tool.Mutation
 }
 
 // A checkFixOut is the output of raven_check_fix: the fixes, and the number of issues that remain.
 // The counters are those of a second check in the same transaction, after the fixes.
 type checkFixOut struct {
-	tool.Aside  `json:"-"`
-	Action      string                `json:"action,omitempty" jsonschema:"updated or unchanged"`
-	Fixed       []fixedIssue          `json:"fixed" jsonschema:"the first 200"`
-	FixedTotal  int                   `json:"fixed_total"`
-	Skipped     []fixedIssue          `json:"skipped" jsonschema:"issues with a fix that this call cannot make, the first 200"`
-	Errors      int                   `json:"error_count" jsonschema:"of a check after the fixes, with the same filter"`
-	Warnings    int                   `json:"warning_count" jsonschema:"likewise"`
+	tool.Aside `json:"-"`
+	// updated or unchanged
+	Action string `json:"action,omitempty"`
+	// the first 200
+	Fixed      []fixedIssue `json:"fixed"`
+	FixedTotal int          `json:"fixed_total"`
+	// issues with a fix that this call cannot make, the first 200
+	Skipped []fixedIssue `json:"skipped"`
+	// of a check after the fixes, with the same filter
+	Errors int `json:"error_count"`
+	// likewise
+	Warnings    int                   `json:"warning_count"`
 	DryRun      bool                  `json:"dry_run,omitempty"`
 	WouldModify []mutation.FileChange `json:"would_modify_files,omitempty"`
-	PlanToken   string                `json:"plan_token,omitempty" jsonschema:"send it with the same call to make these changes; CONFLICT if the result would differ"`
+	// send it with the same call to make these changes; CONFLICT if the result would differ
+	PlanToken string `json:"plan_token,omitempty"`
 }
 
 // A fixedIssue is an issue that was fixed or, with a Reason, skipped.
@@ -47,13 +54,14 @@ type checkFixOut struct {
 // Old and New are the value or reference before and after, shortened for the answer; for a move
 // they are the ids of the note.
 type fixedIssue struct {
-	File   string     `json:"file_path"`
-	Line   int        `json:"line,omitempty"`
-	Code   fault.Code `json:"code"`
-	Raven  string     `json:"raven_code"`
-	Old    string     `json:"old"`
-	New    string     `json:"new"`
-	Reason string     `json:"reason,omitempty" jsonschema:"why it is skipped"`
+	File  string     `json:"file_path"`
+	Line  int        `json:"line,omitempty"`
+	Code  fault.Code `json:"code"`
+	Raven string     `json:"raven_code"`
+	Old   string     `json:"old"`
+	New   string     `json:"new"`
+	// why it is skipped
+	Reason string `json:"reason,omitempty"`
 }
 
 // checkFix returns the tool raven_check_fix, which fixes the issues that have an unambiguous fix.
@@ -88,10 +96,11 @@ func (in checkFilter) noteID() string {
 
 // run drafts the fixes and counts the issues that remain.
 //
-// The steps are: check the vault and collect the findings that have a fix; fix the texts; move notes that are in the wrong folder, which updates the references to them; and
-// check again to count what remains. Texts come before moves, because findings are located by the
-// path that the note had during the check. It runs in a transaction, so another writer's commit in
-// between repeats all of it.
+// The steps are: check the vault and collect the findings that have a fix; fix the texts; move
+// notes that are in the wrong folder, which updates the references to them; and check again to
+// count what remains. Texts come before moves, because findings are located by the path that the
+// note had during the check. It runs in a transaction, so another writer's commit in between
+// repeats all of it.
 func (in checkFixIn) run(ctx context.Context, tx *repo.Tx, out *checkFixOut) error {
 	out.Fixed, out.Skipped = []fixedIssue{}, []fixedIssue{}
 	clock := state.Clock(tx.Index(), tx.Now())
@@ -191,7 +200,7 @@ func (x *fixer) add(f finding) {
 
 // record records a finding as skipped for a reason or, if reason is empty, as fixed.
 func (x *fixer) record(f finding, reason string) {
-	at := placeOf(f.fault)
+	at := locationOf(f.fault)
 	one := fixedIssue{at.File, at.Line, f.fault.Code, f.code, f.fix.old, f.fix.now, reason}
 	if reason != "" {
 		x.out.Skipped = append(x.out.Skipped, one)
@@ -210,12 +219,12 @@ type fixedNote struct {
 	failed    map[int]bool // indexes of the findings whose edits failed
 }
 
-// fix fixes the findings in the texts of some notes: in each note first traits, from the last to the
-// first, because they are found by position; then references, in all notes at once; then fields. A
-// protected note is skipped.
+// fix fixes the findings in the texts of some notes: in each note first traits, from the last to
+// the first, because they are found by position; then references, in all notes at once; then
+// fields. A protected note is skipped.
 //
-// All edits are made on the texts in memory, and each note is staged once. An edit that fails leaves
-// the text as it was, and its finding is reported as skipped. If the vault's settings or the
+// All edits are made on the texts in memory, and each note is staged once. An edit that fails
+// leaves the text as it was, and its finding is reported as skipped. If the vault's settings or the
 // caller's token do not allow a change of a note, all its findings are reported as skipped, with
 // that reason.
 func (x *fixer) fix(ctx context.Context, paths []string) error {
@@ -280,8 +289,9 @@ func isLocked(err error) bool {
 	return fault.Is(err, fault.ReadOnly) || fault.Is(err, fault.PermissionDenied)
 }
 
-// expandRefs replaces references in the texts of notes by full ids, which lead to the same objects as
-// when the vault was checked. It sets failed for the findings whose references cannot be rewritten.
+// expandRefs replaces references in the texts of notes by full ids, which lead to the same objects
+// as when the vault was checked. It sets failed for the findings whose references cannot be
+// rewritten.
 //
 // References are identified by their line and their target as written: the same target twice in one
 // line is rewritten twice, which is right, because both have the same problem.

@@ -47,7 +47,7 @@ func (p picker) notes(idx *index.Index) iter.Seq[*index.Note] {
 
 // wants reports whether the filter selects a finding.
 func (p picker) wants(f finding) bool {
-	at := placeOf(f.fault)
+	at := locationOf(f.fault)
 	return p.wantsAt(f, f.fault.Code, at.File, at.Line)
 }
 
@@ -95,7 +95,7 @@ func codesIn(argument string, names []string) (map[string]bool, error) {
 		return nil, nil
 	}
 	all := map[string]bool{}
-	for _, given := range apart(names) {
+	for _, given := range splitValues(names) {
 		name := strings.TrimSpace(given)
 		switch lower, upper := strings.ToLower(name), strings.ToUpper(name); {
 		case slices.Contains(checkCodes, lower):

@@ -64,7 +64,7 @@ func (c *vaultCheck) found(f finding) {
 		return
 	}
 	if f.code != "undefined_trait" {
-		c.take(f)
+		c.record(f)
 		return
 	}
 	u := c.traits[f.trait]
@@ -77,11 +77,11 @@ func (c *vaultCheck) found(f finding) {
 	}
 }
 
-// take counts a finding, and stores it for the answer or in kept.
+// record counts a finding, and stores it for the answer or in kept.
 //
 // A kept finding loses the parts of its fault that only an answer needs, because a vault can have
 // very many of them.
-func (c *vaultCheck) take(f finding) {
+func (c *vaultCheck) record(f finding) {
 	level, count := c.levelOf(f)
 	*count++
 	switch {
@@ -121,7 +121,7 @@ func (c *vaultCheck) passed(f finding, code fault.Code, file string, line int) b
 
 // listed returns the first findings of both levels, sorted by location.
 func (c *vaultCheck) listed() []finding {
-	return byPlace(append(c.firstErrors.first(), c.firstWarnings.first()...))
+	return sortByLocation(append(c.firstErrors.first(), c.firstWarnings.first()...))
 }
 
 // A firstFindings collects findings and keeps the first maxProblems of them by location.
@@ -137,12 +137,12 @@ type firstFindings struct {
 // fewer than maxProblems findings have been sorted, it returns false.
 func (l *firstFindings) full(file string, line int) bool {
 	return l.sorted == maxProblems &&
-		compareLocations(fault.Location{File: file, Line: line}, placeOf(l.all[l.sorted-1].fault)) >= 0
+		compareLocations(fault.Location{File: file, Line: line}, locationOf(l.all[l.sorted-1].fault)) >= 0
 }
 
 // add adds a finding, unless full reports true for its location.
 func (l *firstFindings) add(f finding) {
-	if at := placeOf(f.fault); l.full(at.File, at.Line) {
+	if at := locationOf(f.fault); l.full(at.File, at.Line) {
 		return
 	}
 	if l.all = append(l.all, f); len(l.all) >= 2*maxProblems {
@@ -152,14 +152,15 @@ func (l *firstFindings) add(f finding) {
 
 // first returns at most maxProblems findings, sorted by location.
 func (l *firstFindings) first() []finding {
-	l.all = firstOf(byPlace(l.all), maxProblems)
+	l.all = firstOf(sortByLocation(l.all), maxProblems)
 	l.sorted = len(l.all)
 	return l.all
 }
 
-// byPlace sorts findings by location in place and returns them. The order within a line is kept.
-func byPlace(all []finding) []finding {
-	slices.SortStableFunc(all, func(a, b finding) int { return comparePlaces(a.fault, b.fault) })
+// sortByLocation sorts findings by location in place and returns them. The order within a line is
+// kept.
+func sortByLocation(all []finding) []finding {
+	slices.SortStableFunc(all, func(a, b finding) int { return compareByLocation(a.fault, b.fault) })
 	return all
 }
 
@@ -178,7 +179,7 @@ func (c *vaultCheck) report(f finding, file string, line int) {
 // called once.
 func (c *vaultCheck) run(ctx context.Context) bool {
 	c.traits = map[string]*undefinedTrait{}
-	going := c.going(ctx)
+	going := c.keepGoing(ctx)
 	whole := c.notes(ctx) && c.pins(going) && c.names(going)
 	if whole {
 		c.definitions()
@@ -187,17 +188,17 @@ func (c *vaultCheck) run(ctx context.Context) bool {
 	for _, name := range slices.Sorted(maps.Keys(c.traits)) {
 		u := c.traits[name]
 		u.first.fault = u.first.fault.With("count", u.count).With("locations", u.at)
-		c.take(u.first)
+		c.record(u.first)
 	}
-	c.kept = byPlace(c.kept)
+	c.kept = sortByLocation(c.kept)
 	return whole
 }
 
-// going returns a function that a loop calls at each step, and that reports whether to continue:
-// the call has not ended, and until has not passed.
+// keepGoing returns a function that a loop calls at each step, and that reports whether to
+// continue: the call has not ended, and until has not passed.
 //
 // The clock is read at every 256th step only. The function is for one goroutine.
-func (c *vaultCheck) going(ctx context.Context) func() bool {
+func (c *vaultCheck) keepGoing(ctx context.Context) func() bool {
 	going, step := state.KeepGoing(ctx), 0
 	return func() bool {
 		step++
@@ -218,8 +219,8 @@ func (c *vaultCheck) pins(going func() bool) bool {
 	return true
 }
 
-// comparePlaces compares two faults by location.
-func comparePlaces(a, b *fault.Fault) int { return compareLocations(placeOf(a), placeOf(b)) }
+// compareByLocation compares two faults by location.
+func compareByLocation(a, b *fault.Fault) int { return compareLocations(locationOf(a), locationOf(b)) }
 
 // compareLocations compares two locations by path, then by line.
 func compareLocations(x, y fault.Location) int {
@@ -229,8 +230,8 @@ func compareLocations(x, y fault.Location) int {
 	return x.Line - y.Line
 }
 
-// placeOf returns the location of a fault, or the zero Location if it has none.
-func placeOf(f *fault.Fault) fault.Location {
+// locationOf returns the location of a fault, or the zero Location if it has none.
+func locationOf(f *fault.Fault) fault.Location {
 	if f.Location == nil {
 		return fault.Location{}
 	}
@@ -249,7 +250,7 @@ func (c *vaultCheck) notes(ctx context.Context) bool {
 		c.files++
 		noteCheck{idx: c.idx, refs: refs, note: n, clock: c.clock, found: c.found, going: going,
 			passed: func(f finding, code fault.Code, line int) bool { return c.passed(f, code, n.Path, line) }}.run()
-		c.place(n)
+		c.folder(n)
 		if vault.Path(n.Path).IsConflictCopy() {
 			c.report(finding{fault: fault.New(fault.FileError,
 				"the note is a conflict copy: its text could not be merged into the original"),
@@ -259,14 +260,14 @@ func (c *vaultCheck) notes(ctx context.Context) bool {
 	return ctx.Err() == nil
 }
 
-// place reports a note that is outside the folder that the settings prescribe for it, or in the
+// folder reports a note that is outside the folder that the settings prescribe for it, or in the
 // folder of another type. Only a note outside its folder has a fix.
 //
 // Without the settings directories.type and directories.page every place is allowed. Templates,
 // daily notes and notes with invalid frontmatter are exempt: the first two have prescribed places
 // of their own, and the type of the last is unknown. There is no fix if another note has the path
 // already.
-func (c *vaultCheck) place(n *index.Note) {
+func (c *vaultCheck) folder(n *index.Note) {
 	config := c.idx.Config()
 	dirs := config.Directories
 	if dirs.Type == "" && dirs.Page == "" || n.Quarantine != nil || config.IsTemplate(vault.Path(n.Path)) ||
@@ -284,7 +285,7 @@ func (c *vaultCheck) place(n *index.Note) {
 	if !strings.HasPrefix(n.Path, root) {
 		about.fault = fault.New(fault.InvalidValue, "the note is not below %s", root).With("expected", root)
 		about.code = "non_canonical_path"
-		if to, err := vault.NewPath(root + below(n.ID, root)); err == nil {
+		if to, err := vault.NewPath(root + trimFolder(n.ID, root)); err == nil {
 			if other, taken := c.idx.Folded(string(to)); !taken || other == n.Path {
 				about.fix = &noteFix{old: n.ID, now: to.ID(), to: to}
 			}
@@ -301,8 +302,8 @@ func (c *vaultCheck) place(n *index.Note) {
 	}
 }
 
-// below returns an id without the given folder at its beginning. Letter case is ignored.
-func below(id, folder string) string {
+// trimFolder returns an id without the given folder at its beginning. Letter case is ignored.
+func trimFolder(id, folder string) string {
 	if len(id) > len(folder) && strings.EqualFold(id[:len(folder)], folder) {
 		return id[len(folder):]
 	}

@@ -17,8 +17,10 @@ import (
 // for every argument whose tag complete names one of the kinds.
 type completeIn struct {
 	tool.Vault
-	Kind string `json:"kind" enum:"id,path,type,trait,tag,query,version,field,type_field,trait_value" jsonschema:"the kind of suggestions"`
-	Of   string `json:"of,omitempty" max:"512" jsonschema:"for a field: the object; for a type_field: the type; for a trait_value: the trait"`
+	// the kind of suggestions
+	Kind string `json:"kind" enum:"id,path,type,trait,tag,query,version,field,type_field,trait_value"`
+	// for a field: the object; for a type_field: the type; for a trait_value: the trait
+	Of string `json:"of,omitempty" max:"512"`
 	tool.CompletionIn
 }
 
@@ -37,9 +39,9 @@ const (
 	kindTraitValue = "trait_value" // name=value, for a trait and the other traits on its line
 )
 
-// behindSlash is the byte after the slash in byte order. A folder's name followed by it sorts after
+// afterSlash is the byte after the slash in byte order. A folder's name followed by it sorts after
 // all paths in the folder and before all later ones.
-const behindSlash = "0"
+const afterSlash = "0"
 
 // complete returns the tool raven_complete, which returns completion suggestions for all arguments
 // of the family.
@@ -185,7 +187,7 @@ func pickPaths(out *tool.Values, idx *index.Index, in completeIn, after string) 
 			return
 		}
 		var value string
-		if value, at = shownAs(path, in); strings.HasPrefix(value, in.Prefix) {
+		if value, at = suggestionFor(path, in); strings.HasPrefix(value, in.Prefix) {
 			out.Items = append(out.Items, value)
 		}
 	}
@@ -199,12 +201,12 @@ func noteAfter(idx *index.Index, at string) (string, bool) {
 	return "", false
 }
 
-// shownAs returns the suggestion for a path: the folder below the prefix that contains it, or the
-// path or id itself. behind is the position after the suggestion.
-func shownAs(path string, in completeIn) (value, behind string) {
+// suggestionFor returns the suggestion for a path: the folder below the prefix that contains it, or
+// the path or id itself. behind is the position after the suggestion.
+func suggestionFor(path string, in completeIn) (value, behind string) {
 	if i := strings.IndexByte(path[len(in.Prefix):], '/'); i >= 0 {
 		folder := path[:len(in.Prefix)+i]
-		return folder + "/", folder + behindSlash
+		return folder + "/", folder + afterSlash
 	}
 	if in.Kind == kindID {
 		return strings.TrimSuffix(path, ".md"), path

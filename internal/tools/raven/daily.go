@@ -25,7 +25,7 @@ func dailyText(ctx context.Context, tx *repo.Tx, day vault.Date) ([]byte, error)
 	if !ok || t.DefaultTemplate == "" && t.Template == "" && written == "" {
 		return []byte(vault.DailyText(day)), nil
 	}
-	n := newNote{title: vault.DailyTitle(day), at: onDay(tx, day)}
+	n := newNote{title: vault.DailyTitle(day), at: timeOnDay(tx, day)}
 	body := fill(written, t, n)
 	if written == "" || isNote(tx, written) {
 		typ := *t
@@ -41,12 +41,12 @@ func dailyText(ctx context.Context, tx *repo.Tx, day vault.Date) ([]byte, error)
 	return markdown.Compose(fields, "\n"+strings.TrimLeft(body, "\r\n"))
 }
 
-// onDay returns the time of day of the commit on the given day, which is the current time for the
-// day's template.
+// timeOnDay returns the time of day of the commit on the given day, which is the current time for
+// the day's template.
 //
 // So a template with the time of day shows when the note was created, even if it is the note of
 // another day.
-func onDay(tx *repo.Tx, day vault.Date) time.Time {
+func timeOnDay(tx *repo.Tx, day vault.Date) time.Time {
 	c := state.Clock(tx.Index(), tx.Now())
 	now := state.Local(c)
 	return day.Start(now.Location()).Add(now.Sub(c.Today().Start(now.Location())))
@@ -61,34 +61,35 @@ func isNote(tx *repo.Tx, text string) bool {
 	return ok
 }
 
-// onItsDay sets the template's time of a new daily note from the date in its name. It removes the
-// field date, which a daily note does not store, and returns a fault if the field has another date.
-// It does nothing for a note whose name is not a date.
+// setDailyTime sets the template's time of a new daily note from the date in its name. It removes
+// the field date, which a daily note does not store, and returns a fault if the field has another
+// date. It does nothing for a note whose name is not a date.
 //
 // A name that is a date determines the date; a field would be a second source that can contradict
 // it.
-func (n *newNote) onItsDay(tx *repo.Tx, t *vault.Type) *fault.Fault {
+func (n *newNote) setDailyTime(tx *repo.Tx, t *vault.Type) *fault.Fault {
 	day, ok := tx.Index().Config().IsDaily(n.path)
 	if !ok || t.Name != vault.Daily {
 		return nil
 	}
-	n.at = onDay(tx, day)
-	f := otherDate(day, n.fields)
+	n.at = timeOnDay(tx, day)
+	f := checkDate(day, n.fields)
 	delete(n.fields, "date")
 	return f
 }
 
-// misdated returns a fault if fields would give a daily note another date than the one in its name.
-func misdated(idx *index.Index, o index.Object, fields map[string]any) *fault.Fault {
+// checkDailyDate returns a fault if fields would give a daily note another date than the one in its
+// name.
+func checkDailyDate(idx *index.Index, o index.Object, fields map[string]any) *fault.Fault {
 	day, ok := idx.Config().IsDaily(vault.Path(o.Note.Path))
 	if !ok || o.Section != nil || o.Type() != vault.Daily {
 		return nil
 	}
-	return otherDate(day, fields)
+	return checkDate(day, fields)
 }
 
-// otherDate returns INVALID_FIELD if the field date has another value than day.
-func otherDate(day vault.Date, fields map[string]any) *fault.Fault {
+// checkDate returns INVALID_FIELD if the field date has another value than day.
+func checkDate(day vault.Date, fields map[string]any) *fault.Fault {
 	if given := fields["date"]; given == nil || given == string(day) {
 		return nil
 	}

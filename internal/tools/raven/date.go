@@ -16,7 +16,8 @@ import (
 // A dateIn is the input of raven_date.
 type dateIn struct {
 	tool.Vault
-	Date string `json:"date,omitempty" absent:"Today" jsonschema:"the day: 2026-03-02, today, tomorrow or yesterday; default today"`
+	// the day: 2026-03-02, today, tomorrow or yesterday; default today
+	Date string `json:"date,omitempty" absent:"Today"`
 	detail
 	tool.AsOf
 	tool.Page
@@ -28,25 +29,31 @@ type dateIn struct {
 // date, and references can name the day.
 type dateOut struct {
 	tool.Aside  `json:"-"`
-	Date        string           `json:"date"`
-	DayOfWeek   string           `json:"day_of_week"`
-	DailyNoteID string           `json:"daily_note_id"`
-	DailyPath   string           `json:"daily_path"`
-	DailyExists bool             `json:"daily_exists"`
-	DailyNote   *object          `json:"daily_note" jsonschema:"null if there is none"`
-	Items       []datedItem      `json:"items" jsonschema:"fields and traits with this date"`
-	Backlinks   []quotedBacklink `json:"backlinks" jsonschema:"the references to the day, at most 200"`
-	Total       int              `json:"backlinks_total" jsonschema:"how many there are"`
+	Date        string `json:"date"`
+	DayOfWeek   string `json:"day_of_week"`
+	DailyNoteID string `json:"daily_note_id"`
+	DailyPath   string `json:"daily_path"`
+	DailyExists bool   `json:"daily_exists"`
+	// null if there is none
+	DailyNote *object `json:"daily_note"`
+	// fields and traits with this date
+	Items []datedItem `json:"items"`
+	// the references to the day, at most 200
+	Backlinks []quotedBacklink `json:"backlinks"`
+	// how many there are
+	Total int `json:"backlinks_total"`
 }
 
 // A datedItem is a field or trait with a date, as the answer shows it.
 type datedItem struct {
-	Date       string  `json:"date"`
-	SourceType string  `json:"source_type" jsonschema:"object or trait"`
-	SourceID   string  `json:"source_id"`
-	FieldName  string  `json:"field_name" jsonschema:"the field, or the type of the trait"`
-	Object     *object `json:"object,omitempty"`
-	Trait      *trait  `json:"trait,omitempty"`
+	Date string `json:"date"`
+	// object or trait
+	SourceType string `json:"source_type"`
+	SourceID   string `json:"source_id"`
+	// the field, or the type of the trait
+	FieldName string  `json:"field_name"`
+	Object    *object `json:"object,omitempty"`
+	Trait     *trait  `json:"trait,omitempty"`
 }
 
 // date returns the tool raven_date, which shows a day: its daily note, dates and backlinks.
@@ -111,17 +118,18 @@ func (d renderer) day(day vault.Date) dateOut {
 	return out
 }
 
-// A placed is an index.Dated with its number on its line. The number makes its location unique.
+// A numberedDate is an index.Dated with its number on its line. The number makes its location
+// unique.
 //
 // A line can have several dates, such as two traits; index.Dated has no position within the line.
-type placed struct {
+type numberedDate struct {
 	index.DateMention
 	// number counts the dates on one line, from 0.
 	number int
 }
 
-// spot returns the location for page tokens.
-func (p placed) spot() index.Location {
+// location returns the location for page tokens.
+func (p numberedDate) location() index.Location {
 	return index.Location{Path: p.Object.Note.Path, Line: p.Line, Position: p.number}
 }
 
@@ -129,28 +137,28 @@ func (p placed) spot() index.Location {
 //
 // Numbers are counted from the first date of a line, also where a page begins within the line, so
 // the walk starts at the beginning of the note and skips what the page before has shown.
-func (d renderer) dated(day vault.Date) state.Listing[placed] {
-	behind := func(after index.Location) iter.Seq[placed] {
-		return func(yield func(placed) bool) {
-			last := placed{}
+func (d renderer) dated(day vault.Date) state.Listing[numberedDate] {
+	behind := func(after index.Location) iter.Seq[numberedDate] {
+		return func(yield func(numberedDate) bool) {
+			last := numberedDate{}
 			for at := range d.idx.DatesOn(day, after.Path) {
-				here := placed{at, 0}
+				here := numberedDate{at, 0}
 				if last.Object.Note == at.Object.Note && last.Line == at.Line {
 					here.number = last.number + 1
 				}
 				last = here
-				if here.spot().After(after) && !yield(here) {
+				if here.location().After(after) && !yield(here) {
 					return
 				}
 			}
 		}
 	}
 	count := func() int { return d.idx.DateCount(day) }
-	return state.Listing[placed]{After: behind, Location: placed.spot, Count: count}
+	return state.Listing[numberedDate]{After: behind, Location: numberedDate.location, Count: count}
 }
 
 // datedItem returns a field or trait as the answer shows it.
-func (d renderer) datedItem(p placed) datedItem {
+func (d renderer) datedItem(p numberedDate) datedItem {
 	item := datedItem{Date: string(p.Day), FieldName: p.Field}
 	if p.Trait != nil {
 		t := d.trait(p.Trait)

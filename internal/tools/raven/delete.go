@@ -21,9 +21,12 @@ import (
 // is set.
 type deleteIn struct {
 	tool.Vault
-	ID    string `json:"id,omitempty" complete:"id" jsonschema:"people/freya" alias:"object_id,reference"`
-	Force bool   `json:"force,omitempty" jsonschema:"do not ask for confirmation; only a terminal asks"`
-	Erase bool   `json:"erase,omitempty" rare:"true" jsonschema:"permanently destroy a note with its whole history (needs the admin role)"`
+	// people/freya
+	ID string `json:"id,omitempty" complete:"id" alias:"object_id,reference"`
+	// do not ask for confirmation; only a terminal asks
+	Force bool `json:"force,omitempty"`
+	// permanently destroy a note with its whole history (needs the admin role)
+	Erase bool `json:"erase,omitempty" rare:"true"`
 	bulkIn
 	tool.Brief
 	tool.Mutation
@@ -59,7 +62,7 @@ func (in deleteIn) validate() error {
 	if in.Erase && (in.isBulk() || in.PlanToken != "") {
 		return fault.New(fault.InvalidValue, "erase one note at a time, by its id").With("argument", "erase")
 	}
-	return in.one(in.ID, in.DryRun)
+	return in.checkOne(in.ID, in.DryRun)
 }
 
 // removeAll deletes one object, or all results of a query.

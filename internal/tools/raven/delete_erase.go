@@ -12,8 +12,10 @@ import (
 
 // An erasedParts counts the stored parts of a note that were destroyed.
 type erasedParts struct {
-	Parts  int `json:"parts" jsonschema:"of the log: texts, values and answers"`
-	Copies int `json:"copies" jsonschema:"in the trash"`
+	// of the log: texts, values and answers
+	Parts int `json:"parts"`
+	// in the trash
+	Copies int `json:"copies"`
 }
 
 // erase destroys a note and its history. Its answer is built before, because afterwards only the
@@ -53,7 +55,7 @@ func (f tools) erase(ctx context.Context, c auth.Caller, in deleteIn) (objectOut
 		out.Note("replayed", true)
 	}
 	if in.DryRun {
-		out = objectOut{did: did{Aside: out.Aside}, Erased: out.Erased, plan: plan[wouldCreate]{
+		out = objectOut{answerHead: answerHead{Aside: out.Aside}, Erased: out.Erased, plan: plan[wouldCreate]{
 			DryRun: true, WouldDelete: &wouldDelete{out.ID},
 			WouldModify: []mutation.FileChange{{Path: string(path), Action: "delete"}},
 		}}
@@ -73,7 +75,7 @@ func erasable(v view, id string) (out objectOut, path vault.Path, err error) {
 		if bad != nil {
 			return out, "", noPath(err, id, "id")
 		}
-		return objectOut{did: did{Action: "deleted", ID: was.ID()}, File: string(was)}, was, nil
+		return objectOut{answerHead: answerHead{Action: "deleted", ID: was.ID()}, File: string(was)}, was, nil
 	}
 	if err != nil {
 		return out, "", err
@@ -83,7 +85,7 @@ func erasable(v view, id string) (out objectOut, path vault.Path, err error) {
 			o.ID()).With("argument", "id").Try("raven_delete", fault.Args{"id": o.ID()})
 	}
 	links := mutation.LinksFromOutside(v.Index, o)
-	out = objectOut{did: did{Action: "deleted", ID: o.ID()}, Type: o.Type(), File: o.Note.Path}
+	out = objectOut{answerHead: answerHead{Action: "deleted", ID: o.ID()}, Type: o.Type(), File: o.Note.Path}
 	mutation.WarnLinks(&out.Aside, o.ID(), links)
 	return out, vault.Path(o.Note.Path), nil
 }

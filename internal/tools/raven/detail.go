@@ -12,8 +12,10 @@ import (
 //
 // Slim and Depth 0 mean the same. Slim is the argument that all tools have; Depth is Raven's.
 type detail struct {
-	Depth *int `json:"depth,omitempty" rare:"true" min:"0" max:"2" jsonschema:"0: ids; 1: and parent, file, references (default); 2: and theirs"`
-	Slim  bool `json:"slim,omitempty" jsonschema:"depth 0"`
+	// 0: ids; 1: and parent, file, references (default); 2: and theirs
+	Depth *int `json:"depth,omitempty" rare:"true" min:"0" max:"2"`
+	// depth 0
+	Slim bool `json:"slim,omitempty"`
 }
 
 // The depths of an answer, from ids only to the context of the context.
@@ -37,9 +39,9 @@ func (d detail) level() (int, error) {
 	return *d.Depth, nil
 }
 
-// zoned records the time zone of the vault and its first day of the week in the meta (raven.md
-// §6.10). Answers whose filters contain words such as today depend on both.
-func zoned(a interface{ Note(key string, value any) }, idx *index.Index) {
+// noteTimeZone records the time zone of the vault and its first day of the week in the meta
+// (raven.md §6.10). Answers whose filters contain words such as today depend on both.
+func noteTimeZone(a interface{ Note(key string, value any) }, idx *index.Index) {
 	a.Note("timezone", idx.Config().Timezone)
 	a.Note("week_start", strings.ToLower(idx.Config().WeekStart.String()))
 }

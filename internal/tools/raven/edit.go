@@ -24,19 +24,23 @@ import (
 // repeated elsewhere in the note is still unambiguous.
 type editIn struct {
 	tool.Vault
-	ID     string  `json:"id" complete:"id" jsonschema:"people/freya, or people/freya#notes: then the text must be in that section" alias:"reference,path"`
-	OldStr *string `json:"old_str,omitempty" text:"true" jsonschema:"text that occurs exactly once"`
-	NewStr *string `json:"new_str,omitempty" text:"true" jsonschema:"the replacement; can be empty"`
-	Edits  []swap  `json:"edits,omitempty" jsonschema:"several replacements, applied in order: all of them or none"`
+	// people/freya, or people/freya#notes: then the text must be in that section
+	ID string `json:"id" complete:"id" alias:"reference,path"`
+	// text that occurs exactly once
+	OldStr *string `json:"old_str,omitempty" text:"true"`
+	// the replacement; can be empty
+	NewStr *string `json:"new_str,omitempty" text:"true"`
+	// several replacements, applied in order: all of them or none
+	Edits []replacement `json:"edits,omitempty"`
 	tool.Brief
 	tool.Mutation
 }
 
-// A swap is one requested replacement.
+// A replacement is one requested replacement.
 //
 // OldStr must occur exactly once in the scope, at the time of this replacement; an empty NewStr
 // deletes it.
-type swap struct {
+type replacement struct {
 	OldStr string `json:"old_str" size:"text"`
 	NewStr string `json:"new_str" size:"text"`
 }
@@ -44,10 +48,11 @@ type swap struct {
 // An editOut is the output of raven_edit.
 type editOut struct {
 	objectOut
-	Status string   `json:"status,omitempty" jsonschema:"applied, preview or unchanged"`
-	Path   string   `json:"path,omitempty"`
-	Count  int      `json:"count,omitempty"`
-	Edits  []change `json:"edits,omitempty"`
+	// applied, preview or unchanged
+	Status string        `json:"status,omitempty"`
+	Path   string        `json:"path,omitempty"`
+	Count  int           `json:"count,omitempty"`
+	Edits  []appliedEdit `json:"edits,omitempty"`
 }
 
 // Shorten removes the object and, except in a dry run, the list of replacements.
@@ -67,19 +72,23 @@ const (
 	maxSwapShown = 1 << 10
 )
 
-// part converts the output to that of an operation of a batch, which does not list replacements.
-func (e *editOut) part(dry bool) {
-	e.objectOut.part(dry)
+// toOperation converts the output to that of an operation of a batch, which does not list
+// replacements.
+func (e *editOut) toOperation(dry bool) {
+	e.objectOut.toOperation(dry)
 	e.Edits = nil
 }
 
-// A change is one replacement that was made.
-type change struct {
-	Index   int    `json:"index"`
-	Line    int    `json:"line"`
-	OldStr  string `json:"old_str" jsonschema:"the first 1,024 bytes"`
-	NewStr  string `json:"new_str" jsonschema:"the first 1,024 bytes"`
-	Context string `json:"context" jsonschema:"the lines with the new text, or the parts of long lines around it"`
+// An appliedEdit is one replacement that was made.
+type appliedEdit struct {
+	Index int `json:"index"`
+	Line  int `json:"line"`
+	// the first 1,024 bytes
+	OldStr string `json:"old_str"`
+	// the first 1,024 bytes
+	NewStr string `json:"new_str"`
+	// the lines with the new text, or the parts of long lines around it
+	Context string `json:"context"`
 }
 
 // edit returns the tool raven_edit, which replaces text that occurs exactly once.
@@ -99,15 +108,15 @@ func (f tools) edit() *tool.Tool {
 
 // validate returns an error if the arguments are invalid. It does not read the vault.
 func (in editIn) validate() error {
-	_, err := in.swaps()
+	_, err := in.replacements()
 	return err
 }
 
-// swaps returns the replacements of the call, which has either one or a list.
+// replacements returns the replacements of the call, which has either one or a list.
 //
 // Problems of several replacements are joined, each with its index. A single pair has no index in
 // its problem, because the caller has no list.
-func (in editIn) swaps() ([]swap, error) {
+func (in editIn) replacements() ([]replacement, error) {
 	swaps, one := in.Edits, in.OldStr != nil || in.NewStr != nil
 	switch {
 	case one && len(in.Edits) > 0:
@@ -117,7 +126,7 @@ func (in editIn) swaps() ([]swap, error) {
 		return nil, fault.New(fault.MissingRequired, "give old_str and new_str, or edits").
 			With("argument", "old_str")
 	case one:
-		swaps = []swap{{*in.OldStr, *in.NewStr}}
+		swaps = []replacement{{*in.OldStr, *in.NewStr}}
 	}
 	var problems []*fault.Fault
 	for i, s := range swaps {
@@ -142,7 +151,7 @@ func (in editIn) swaps() ([]swap, error) {
 // The note is staged once, with all replacements. If the replacements leave the text as it was, the
 // status is unchanged and there is no commit.
 func (in editIn) run(ctx context.Context, tx *repo.Tx, out *editOut) error {
-	swaps, err := in.swaps()
+	swaps, err := in.replacements()
 	if err != nil {
 		return err
 	}
@@ -165,7 +174,7 @@ func (in editIn) run(ctx context.Context, tx *repo.Tx, out *editOut) error {
 	}
 	warnRefs(tx, &out.Aside, p.Note.Path)
 	out.Path, out.Count, out.Line = p.Note.Path, len(swaps), made[0].Line
-	out.shown(made)
+	out.addEdits(made)
 	if err := out.updated(tx, was); err != nil {
 		return err
 	}
@@ -183,19 +192,19 @@ func (in editIn) run(ctx context.Context, tx *repo.Tx, out *editOut) error {
 // still tried, on the text without it, so that one answer names everything that does not match; the
 // text is not written then. It works on a copy of text, because the draft's text must not be
 // changed.
-func (in editIn) replace(text []byte, swaps []swap, p index.Object) ([]byte, []change, error) {
+func (in editIn) replace(text []byte, swaps []replacement, p index.Object) ([]byte, []appliedEdit, error) {
 	if n := searchable(swaps, len(text)); n < len(swaps) {
 		return nil, nil, fault.New(fault.BatchTooLarge,
 			"%d replacements in a note of %d bytes are too many for one call; make at most %d at once",
 			len(swaps), len(text), n).With("argument", "edits")
 	}
 	inside, text := scopeOf(text, p.Section), bytes.Clone(text)
-	var made []change
+	var made []appliedEdit
 	var problems []*fault.Fault
 	for i, s := range swaps {
 		next, one, err := inside.replace(text, s)
 		if err != nil {
-			problems = append(problems, fault.Of(in.refused(err, p, i)))
+			problems = append(problems, fault.Of(in.editFault(err, p, i)))
 			continue
 		}
 		one.Index, text = i, next
@@ -210,7 +219,7 @@ func (in editIn) replace(text []byte, swaps []swap, p index.Object) ([]byte, []c
 // searchable returns the number of replacements, from the first on, that together search at most
 // maxSearched bytes. Each searches the text that the previous ones left, which may have grown by
 // all their new texts. size is the size of the note in bytes.
-func searchable(swaps []swap, size int) int {
+func searchable(swaps []replacement, size int) int {
 	left := maxSearched
 	for i, s := range swaps {
 		if left -= size; left < 0 {
@@ -221,11 +230,11 @@ func searchable(swaps []swap, size int) int {
 	return len(swaps)
 }
 
-// shown adds the replacements to the answer as far as they fit. Long texts are shortened.
+// addEdits adds the replacements to the answer as far as they fit. Long texts are shortened.
 //
 // What does not fit is counted in a warning. The replacements are made whether they are shown or
 // not.
-func (e *editOut) shown(made []change) {
+func (e *editOut) addEdits(made []appliedEdit) {
 	for i, c := range made {
 		c.OldStr, c.NewStr = tool.Beginning(c.OldStr, maxSwapShown), tool.Beginning(c.NewStr, maxSwapShown)
 		if !e.Fits(c) {
@@ -258,14 +267,14 @@ func scopeOf(text []byte, s *index.Section) scope {
 // replace makes one replacement and returns the new text. It may overwrite text.
 //
 // The line in the result is counted from the beginning of the note, not of the scope.
-func (s scope) replace(text []byte, w swap) ([]byte, change, error) {
+func (s scope) replace(text []byte, w replacement) ([]byte, appliedEdit, error) {
 	o, err := markdown.FindOnce(text[s.from:len(text)-s.end], w.OldStr, w.NewStr)
 	if err != nil {
-		return nil, change{}, err
+		return nil, appliedEdit{}, err
 	}
 	from := s.from + o.At.Start
 	text = slices.Replace(text, from, s.from+o.At.End, []byte(o.With)...)
-	return text, change{
+	return text, appliedEdit{
 		Line: o.Line + s.skipped, OldStr: w.OldStr, NewStr: w.NewStr,
 		Context: contextOf(text, from, from+len(o.With)),
 	}, nil
@@ -282,9 +291,9 @@ func contextOf(text []byte, from, to int) string {
 	return strings.TrimSuffix(mutation.Window(text[first:last], from-first, maxSwapShown), "\r")
 }
 
-// refused returns the fault of replacement number i, which cannot be made. It does not repeat the
+// editFault returns the fault of replacement number i, which cannot be made. It does not repeat the
 // text.
-func (in editIn) refused(err error, p index.Object, i int) error {
+func (in editIn) editFault(err error, p index.Object, i int) error {
 	var m *markdown.NotOnceError
 	if !errors.As(err, &m) {
 		return withFileAndLine(err, p.Note.Path)

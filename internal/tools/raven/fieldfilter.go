@@ -28,7 +28,8 @@ type fieldFilter struct {
 	zone *time.Location
 }
 
-// newFieldFilters returns the filters for one field. A list means that the field must have all its values.
+// newFieldFilters returns the filters for one field. A list means that the field must have all its
+// values.
 func newFieldFilters(v view, name string, value any) ([]fieldFilter, error) {
 	list, ok := value.([]any)
 	if !ok {
@@ -78,12 +79,12 @@ func plain(v any) string {
 	return fmt.Sprint(v)
 }
 
-// askable returns a fault if no object of the type can have one of the values: the type does not
-// have the field, or the field cannot have the value.
+// checkFilters returns a fault if no object of the type can have one of the values: the type does
+// not have the field, or the field cannot have the value.
 //
 // Such a filter would match nothing, and an empty answer would hide a misspelled name. Objects of
 // the page type can have any field, so their fields are not checked.
-func askable(t *vault.Type, values []fieldFilter) error {
+func checkFilters(t *vault.Type, values []fieldFilter) error {
 	for _, w := range values {
 		f, ok := t.Field(w.name)
 		switch {
@@ -101,15 +102,15 @@ func askable(t *vault.Type, values []fieldFilter) error {
 				strings.Join(vault.TimeForms(), ", ")).
 				With("field", w.name).With("allowed", vault.TimeForms())
 		}
-		if err := w.fits(f); err != nil {
+		if err := w.checkType(f); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// fits returns a fault if the field is a number or a bool and the value is not.
-func (w fieldFilter) fits(f *vault.Field) error {
+// checkType returns a fault if the field is a number or a bool and the value is not.
+func (w fieldFilter) checkType(f *vault.Field) error {
 	switch strings.TrimSuffix(f.Type, "[]") {
 	case "number":
 		if _, err := strconv.ParseFloat(w.text, 64); err != nil {
@@ -125,31 +126,31 @@ func (w fieldFilter) fits(f *vault.Field) error {
 	return nil
 }
 
-// in reports whether a field with the value `has` passes the filter: `has`, or an element of it if
-// it is a list, is the wanted value. t is the type of the object; nil if the schema does not
+// matches reports whether a field with the value `has` passes the filter: `has`, or an element of
+// it if it is a list, is the wanted value. t is the type of the object; nil if the schema does not
 // contain it.
 //
 // An empty text matches a field that is absent, null, empty or an empty list.
-func (w fieldFilter) in(t *vault.Type, has any) bool {
+func (w fieldFilter) matches(t *vault.Type, has any) bool {
 	var def *vault.Field
 	if t != nil {
 		def, _ = t.Field(w.name)
 	}
 	list, ok := has.([]any)
 	if !ok {
-		return w.is(def, has)
+		return w.matchesOne(def, has)
 	}
 	return len(list) == 0 && w.text == "" ||
-		slices.ContainsFunc(list, func(e any) bool { return w.is(def, e) })
+		slices.ContainsFunc(list, func(e any) bool { return w.matchesOne(def, e) })
 }
 
-// is reports whether one value is the wanted one: a reference to the same target, a day in the
-// wanted time, an equal number, or equal text without regard to case. def is the declaration of the
-// field; nil if there is none.
+// matchesOne reports whether one value is the wanted one: a reference to the same target, a day in
+// the wanted time, an equal number, or equal text without regard to case. def is the declaration of
+// the field; nil if there is none.
 //
 // The comparisons are tried in that order. A time covers the day if it is the day itself or a
 // period, such as this-week, that contains it.
-func (w fieldFilter) is(def *vault.Field, has any) bool {
+func (w fieldFilter) matchesOne(def *vault.Field, has any) bool {
 	text := plain(has)
 	if w.text == "" || text == "" {
 		return w.text == text

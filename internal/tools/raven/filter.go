@@ -19,16 +19,26 @@ import (
 // All filters that are given must pass. A text can be a time, a day, a period or an expression such
 // as "2 days ago", and is read in the time zone of the vault.
 type timeFilters struct {
-	CreatedToday     bool   `json:"created_today,omitempty" rare:"true" jsonschema:"first seen today"`
-	CreatedThisWeek  bool   `json:"created_this_week,omitempty" rare:"true" jsonschema:"first seen this week"`
-	CreatedAfter     string `json:"created_after,omitempty" rare:"true" jsonschema:"first seen after this time or day"`
-	CreatedBefore    string `json:"created_before,omitempty" rare:"true" jsonschema:"first seen before then"`
-	CreatedSince     string `json:"created_since,omitempty" jsonschema:"first seen since then: 2 days ago"`
-	ModifiedToday    bool   `json:"modified_today,omitempty" rare:"true" jsonschema:"modified today"`
-	ModifiedThisWeek bool   `json:"modified_this_week,omitempty" rare:"true" jsonschema:"modified this week"`
-	ModifiedAfter    string `json:"modified_after,omitempty" rare:"true" jsonschema:"modified after this time or day"`
-	ModifiedBefore   string `json:"modified_before,omitempty" rare:"true" jsonschema:"modified before then"`
-	ModifiedSince    string `json:"modified_since,omitempty" jsonschema:"modified since then: 24 hours ago"`
+	// first seen today
+	CreatedToday bool `json:"created_today,omitempty" rare:"true"`
+	// first seen this week
+	CreatedThisWeek bool `json:"created_this_week,omitempty" rare:"true"`
+	// first seen after this time or day
+	CreatedAfter string `json:"created_after,omitempty" rare:"true"`
+	// first seen before then
+	CreatedBefore string `json:"created_before,omitempty" rare:"true"`
+	// first seen since then: 2 days ago
+	CreatedSince string `json:"created_since,omitempty"`
+	// modified today
+	ModifiedToday bool `json:"modified_today,omitempty" rare:"true"`
+	// modified this week
+	ModifiedThisWeek bool `json:"modified_this_week,omitempty" rare:"true"`
+	// modified after this time or day
+	ModifiedAfter string `json:"modified_after,omitempty" rare:"true"`
+	// modified before then
+	ModifiedBefore string `json:"modified_before,omitempty" rare:"true"`
+	// modified since then: 24 hours ago
+	ModifiedSince string `json:"modified_since,omitempty"`
 }
 
 // timed implements timed: the filters contain words such as today.
@@ -127,8 +137,8 @@ func (r *windowReader) notBefore(t time.Time) {
 // open reports whether the window has no tests.
 func (w window) open() bool { return len(w.created)+len(w.modified) == 0 }
 
-// holds reports whether an object or trait with these times passes.
-func (w window) holds(created, modified time.Time) bool {
+// contains reports whether an object or trait with these times passes.
+func (w window) contains(created, modified time.Time) bool {
 	for _, test := range w.created {
 		if !test(created) {
 			return false
@@ -142,22 +152,22 @@ func (w window) holds(created, modified time.Time) bool {
 	return true
 }
 
-// mayHold reports whether something in a note can pass. No part of a note is modified later than
+// mayContain reports whether something in a note can pass. No part of a note is modified later than
 // the note. It lets a walk skip whole notes without looking at their parts.
-func (w window) mayHold(n *index.Note) bool {
+func (w window) mayContain(n *index.Note) bool {
 	return w.since.IsZero() || !n.Modified.Before(w.since)
 }
 
 // condition returns the window as a test of objects and traits.
 func (w window) condition(idx *index.Index) query.Condition {
-	c := query.Condition{Near: w.mayHold, Holds: func(i query.Item) bool {
+	c := query.Condition{Near: w.mayContain, Holds: func(i query.Item) bool {
 		switch {
 		case i.Trait != nil:
-			return w.holds(i.Trait.Created, i.Trait.Modified)
+			return w.contains(i.Trait.Created, i.Trait.Modified)
 		case i.Object.Section != nil:
-			return w.holds(i.Object.Section.Created, i.Object.Section.Modified)
+			return w.contains(i.Object.Section.Created, i.Object.Section.Modified)
 		}
-		return w.holds(i.Object.Note.Created, i.Object.Note.Modified)
+		return w.contains(i.Object.Note.Created, i.Object.Note.Modified)
 	}}
 	few, ok := w.notes(idx)
 	if ok {

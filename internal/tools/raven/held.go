@@ -15,15 +15,18 @@ import (
 // Such a batch waits until raven_reindex accepts or discards it. Other outside edits are still
 // synced (docs/design/0015).
 type heldBatch struct {
-	Since    time.Time `json:"since"`
-	Count    int       `json:"count"`
-	Removed  int       `json:"removed"`
-	Reverted int       `json:"reverted" jsonschema:"former contents of files"`
-	Changed  int       `json:"changed"`
-	Moved    int       `json:"moved"`
-	Created  int       `json:"created"`
-	Paths    []string  `json:"paths" jsonschema:"the first of them"`
-	Going    []string  `json:"would_go" jsonschema:"the first 20 of the notes that would be removed or reverted"`
+	Since   time.Time `json:"since"`
+	Count   int       `json:"count"`
+	Removed int       `json:"removed"`
+	// former contents of files
+	Reverted int `json:"reverted"`
+	Changed  int `json:"changed"`
+	Moved    int `json:"moved"`
+	Created  int `json:"created"`
+	// the first of them
+	Paths []string `json:"paths"`
+	// the first 20 of the notes that would be removed or reverted
+	Going []string `json:"would_go"`
 }
 
 // heldOf returns the description of a stopped batch, or nil if there is none.

@@ -28,8 +28,10 @@ import (
 // commits contain.
 type historyIn struct {
 	tool.Vault
-	ID   string `json:"id" complete:"id" jsonschema:"people/freya, people/freya#notes, or the id of a trait; also of a deleted one" alias:"object_id,reference,trait_id"`
-	Diff bool   `json:"diff,omitempty" jsonschema:"show the lines that each version changed"`
+	// people/freya, people/freya#notes, or the id of a trait; also of a deleted one
+	ID string `json:"id" complete:"id" alias:"object_id,reference,trait_id"`
+	// show the lines that each version changed
+	Diff bool `json:"diff,omitempty"`
 	tool.AsOf
 	tool.Page
 }
@@ -48,29 +50,41 @@ type historyOut struct {
 // The details of the subject's own event are in told; changes of its parts in the same commit are
 // in Inside. A revision that only moved the file has a change of the field id.
 type revision struct {
-	Version   string    `json:"version"`
-	TS        time.Time `json:"ts" title:"when"`
-	Op        string    `json:"op" title:"change" jsonschema:"create, update, delete, or reindex for an outside edit"`
-	Tool      string    `json:"tool" jsonschema:"the tool that made the change"`
-	Principal string    `json:"principal" title:"who"`
-	Agent     string    `json:"agent"`
-	Path      string    `json:"path"`
+	Version string    `json:"version"`
+	TS      time.Time `json:"ts" title:"when"`
+	// create, update, delete, or reindex for an outside edit
+	Op string `json:"op" title:"change"`
+	// the tool that made the change
+	Tool      string `json:"tool"`
+	Principal string `json:"principal" title:"who"`
+	Agent     string `json:"agent"`
+	Path      string `json:"path"`
 	eventDetails
-	Inside      []partEvent `json:"inside,omitempty" jsonschema:"other changes in it, the first 20"`
+	// other changes in it, the first 20
+	Inside      []partEvent `json:"inside,omitempty"`
 	InsideTotal int         `json:"inside_total,omitempty"`
-	Diff        string      `json:"diff,omitempty" jsonschema:"a unified diff"`
-	DiffCut     bool        `json:"diff_cut,omitempty" jsonschema:"the diff shows only the first lines"`
+	// a unified diff
+	Diff string `json:"diff,omitempty"`
+	// the diff shows only the first lines
+	DiffCut bool `json:"diff_cut,omitempty"`
 }
 
 // An eventDetails contains the details of an event.
 type eventDetails struct {
-	Found   string         `json:"found,omitempty" jsonschema:"of a reindex: discovered, modified or removed"`
-	Changes map[string]any `json:"changes" jsonschema:"by field: the old and new value; for a text, the numbers of lines added and removed"`
-	Fields  map[string]any `json:"fields,omitempty" jsonschema:"for a deleted object"`
-	Parent  string         `json:"parent,omitempty" jsonschema:"of a trait"`
-	Value   any            `json:"value,omitempty" jsonschema:"of a trait"`
-	Content string         `json:"content,omitempty" jsonschema:"of a trait"`
-	Line    int            `json:"line,omitempty" jsonschema:"of a trait"`
+	// of a reindex: discovered, modified or removed
+	Found string `json:"found,omitempty"`
+	// by field: the old and new value; for a text, the numbers of lines added and removed
+	Changes map[string]any `json:"changes"`
+	// for a deleted object
+	Fields map[string]any `json:"fields,omitempty"`
+	// of a trait
+	Parent string `json:"parent,omitempty"`
+	// of a trait
+	Value any `json:"value,omitempty"`
+	// of a trait
+	Content string `json:"content,omitempty"`
+	// of a trait
+	Line int `json:"line,omitempty"`
 }
 
 // A partEvent is an event of a part of the subject.
@@ -161,7 +175,7 @@ func (v view) subject(ctx context.Context, id string) (subject, error) {
 	case !fault.Is(err, fault.NotFound):
 		return subject{}, err
 	}
-	return v.lost(ctx, id)
+	return v.deletedSubject(ctx, id)
 }
 
 // settings returns the configuration file with a name, or false.
@@ -173,13 +187,13 @@ func (v view) settings(name string) (*index.File, bool) {
 	return nil, false
 }
 
-// lost returns a subject that no longer exists. It searches the log for it: for a note by its path,
-// for a trait by the ids that commits contain.
+// deletedSubject returns a subject that no longer exists. It searches the log for it: for a note by
+// its path, for a trait by the ids that commits contain.
 //
 // A section is first looked for in the existing note, whose history contains the time at which it
 // had the section. The log is searched from the newest commit back; the first such search of a
 // process reads the whole log, later ones only the parts that may contain the names.
-func (v view) lost(ctx context.Context, id string) (subject, error) {
+func (v view) deletedSubject(ctx context.Context, id string) (subject, error) {
 	note, slug, _ := strings.Cut(id, "#")
 	stem := strings.TrimSuffix(note, ".md")
 	file := stem + ".md"
@@ -297,8 +311,8 @@ func (s subject) addFilledRevision(
 	return s.addRevision(r, before, out)
 }
 
-// addRevision adds a revision to the page, if it changed the subject. before is the previous revision; nil
-// if r is the first. It does nothing if r is nil.
+// addRevision adds a revision to the page, if it changed the subject. before is the previous
+// revision; nil if r is the first. It does nothing if r is nil.
 //
 // A revision can touch the file and not the subject: it is left out if neither the texts nor an
 // event show a change. Op comes from the texts where they decide, and from the events otherwise.
@@ -311,7 +325,7 @@ func (s subject) addRevision(r, before *repo.Revision, out *historyOut) error {
 	item := revision{
 		Version: eventlog.Version(r.Seq), TS: r.Time, Tool: r.Tool, Principal: r.Who.Principal,
 		Agent: r.Who.Agent, Path: r.Path, eventDetails: eventDetails{Changes: map[string]any{}},
-		Op: s.became(r, before),
+		Op: s.opOfTexts(r, before),
 	}
 	events, called := 0, s.calledIn(r.Path)
 	outside := false
@@ -360,9 +374,9 @@ func (s subject) calledIn(path string) subject {
 	return s
 }
 
-// became returns the Op that follows from the texts: each change of a file, and the creation and
+// opOfTexts returns the Op that follows from the texts: each change of a file, and the creation and
 // deletion of a section. It returns "" if only the events show a change of the subject.
-func (s subject) became(r, before *repo.Revision) string {
+func (s subject) opOfTexts(r, before *repo.Revision) string {
 	if s.trait {
 		return ""
 	}

@@ -16,7 +16,8 @@ import (
 // A source is the object that contains a reference, and the location of the reference
 // (raven.md §6.8).
 type source struct {
-	SourceID   string `json:"source_id" jsonschema:"the object that contains it"`
+	// the object that contains it
+	SourceID   string `json:"source_id"`
 	SourceType string `json:"source_type"`
 	FilePath   string `json:"file_path"`
 	Line       int    `json:"line"`
@@ -25,15 +26,18 @@ type source struct {
 // A backlink is a reference as a property of its target.
 type backlink struct {
 	source
-	Kind        string  `json:"kind" jsonschema:"its form: link, embed, markdown, field"`
+	// its form: link, embed, markdown, field
+	Kind        string  `json:"kind"`
 	DisplayText *string `json:"display_text"`
-	TargetID    string  `json:"target_id" jsonschema:"the id of the target, or of the section in it"`
+	// the id of the target, or of the section in it
+	TargetID string `json:"target_id"`
 }
 
 // A quotedBacklink is a backlink with the line of text that contains it.
 type quotedBacklink struct {
 	backlink
-	Content string `json:"content" jsonschema:"the line, or the part of a long line around the reference"`
+	// the line, or the part of a long line around the reference
+	Content string `json:"content"`
 }
 
 // sourceOf returns the source of a link.

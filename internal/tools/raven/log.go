@@ -16,15 +16,25 @@ import (
 // ID, Op, Entity, Type, Actor and Path must all match. With AsOf the log ends at that version.
 type logIn struct {
 	tool.Vault
-	Since  string `json:"since,omitempty" jsonschema:"only from this time: yesterday, 24 hours ago, 2026-03-01; without since, until, id and all: the last seven days"`
-	Until  string `json:"until,omitempty" jsonschema:"only up to the end of this time"`
-	ID     string `json:"id,omitempty" complete:"id" jsonschema:"only changes of this object, section, trait or configuration file"`
-	Op     string `json:"op,omitempty" enum:"create,update,delete,reindex,erase" jsonschema:"what was done"`
-	Entity string `json:"entity,omitempty" enum:"object,trait,file" jsonschema:"to what"`
-	Type   string `json:"type,omitempty" complete:"type" jsonschema:"of this type of object, or this trait"`
-	Actor  string `json:"actor,omitempty" jsonschema:"by this principal or agent"`
-	Path   string `json:"path,omitempty" size:"id" jsonschema:"in this file or folder"`
-	All    bool   `json:"all,omitempty" jsonschema:"from the first change on"`
+	// only from this time: yesterday, 24 hours ago, 2026-03-01; without since, until, id and all:
+	// the last seven days
+	Since string `json:"since,omitempty"`
+	// only up to the end of this time
+	Until string `json:"until,omitempty"`
+	// only changes of this object, section, trait or configuration file
+	ID string `json:"id,omitempty" complete:"id"`
+	// what was done
+	Op string `json:"op,omitempty" enum:"create,update,delete,reindex,erase"`
+	// to what
+	Entity string `json:"entity,omitempty" enum:"object,trait,file"`
+	// of this type of object, or this trait
+	Type string `json:"type,omitempty" complete:"type"`
+	// by this principal or agent
+	Actor string `json:"actor,omitempty"`
+	// in this file or folder
+	Path string `json:"path,omitempty" size:"id"`
+	// from the first change on
+	All bool `json:"all,omitempty"`
 	tool.AsOf
 	tool.Page
 }
@@ -41,30 +51,43 @@ type logOut struct {
 // The members up to Removed describe the change, as a line of an audit log does; those from Tool on
 // say who made it, and in which call and version.
 type logEntry struct {
-	TS     time.Time `json:"ts" title:"when"`
-	Op     string    `json:"op" title:"change" jsonschema:"create, update or delete; reindex for an outside edit; erase if a history was erased"`
-	File   string    `json:"file,omitempty" jsonschema:"of a reindex"`
-	Entity string    `json:"entity,omitempty" jsonschema:"object, trait or file"`
-	ID     string    `json:"id,omitempty"`
-	Type   string    `json:"type,omitempty" jsonschema:"of an object"`
-	Parent string    `json:"parent,omitempty" jsonschema:"of a trait"`
-	Trait  string    `json:"trait,omitempty" jsonschema:"its type"`
-	Value  any       `json:"value,omitempty"`
+	TS time.Time `json:"ts" title:"when"`
+	// create, update or delete; reindex for an outside edit; erase if a history was erased
+	Op string `json:"op" title:"change"`
+	// of a reindex
+	File string `json:"file,omitempty"`
+	// object, trait or file
+	Entity string `json:"entity,omitempty"`
+	ID     string `json:"id,omitempty"`
+	// of an object
+	Type string `json:"type,omitempty"`
+	// of a trait
+	Parent string `json:"parent,omitempty"`
+	// its type
+	Trait string `json:"trait,omitempty"`
+	Value any    `json:"value,omitempty"`
 
-	Content    string         `json:"content,omitempty"`
-	Line       int            `json:"line,omitempty"`
-	Changes    map[string]any `json:"changes,omitempty" jsonschema:"by field: the old and new value; for a text, the numbers of lines added and removed"`
-	Fields     map[string]any `json:"fields,omitempty" jsonschema:"for a deleted object"`
-	Discovered []string       `json:"discovered,omitempty" jsonschema:"new objects and traits that a reindex found: object:… or trait:…"`
-	Modified   []string       `json:"modified,omitempty"`
-	Removed    []string       `json:"removed,omitempty"`
+	Content string `json:"content,omitempty"`
+	Line    int    `json:"line,omitempty"`
+	// by field: the old and new value; for a text, the numbers of lines added and removed
+	Changes map[string]any `json:"changes,omitempty"`
+	// for a deleted object
+	Fields map[string]any `json:"fields,omitempty"`
+	// new objects and traits that a reindex found: object:… or trait:…
+	Discovered []string `json:"discovered,omitempty"`
+	Modified   []string `json:"modified,omitempty"`
+	Removed    []string `json:"removed,omitempty"`
 
-	Tool      string `json:"tool,omitempty" jsonschema:"the tool that made the change"`
+	// the tool that made the change
+	Tool      string `json:"tool,omitempty"`
 	Principal string `json:"principal,omitempty" title:"who"`
 	Agent     string `json:"agent,omitempty"`
-	RequestID string `json:"request_id,omitempty" jsonschema:"the same for all changes of one call"`
-	Version   string `json:"version" jsonschema:"of the change, or of the import"`
-	Imported  bool   `json:"imported,omitempty" jsonschema:"the entry is from an imported audit log of another Raven"`
+	// the same for all changes of one call
+	RequestID string `json:"request_id,omitempty"`
+	// of the change, or of the import
+	Version string `json:"version"`
+	// the entry is from an imported audit log of another Raven
+	Imported bool `json:"imported,omitempty"`
 }
 
 // log returns the tool raven_log, which lists changes of the vault.
@@ -98,7 +121,7 @@ func showLog(ctx context.Context, v view, in logIn) (logOut, error) {
 		return out, err
 	}
 	r := logReader{view: v, window: w, filter: in.filter()}
-	if r.at, err = readLogSpot(in.Page); err != nil {
+	if r.at, err = readLogPosition(in.Page); err != nil {
 		return out, err
 	}
 	if in.ID != "" {
@@ -159,11 +182,11 @@ func (in logIn) window(c vault.Clock, last time.Time) (logWindow, error) {
 	return w, nil
 }
 
-// holds reports whether a time is in the period.
-func (w logWindow) holds(t time.Time) bool { return !t.Before(w.from) && !w.over(t) }
+// contains reports whether a time is in the period.
+func (w logWindow) contains(t time.Time) bool { return !t.Before(w.from) && !w.isAfter(t) }
 
-// over reports whether a time is after the period.
-func (w logWindow) over(t time.Time) bool {
+// isAfter reports whether a time is after the period.
+func (w logWindow) isAfter(t time.Time) bool {
 	return !w.to.IsZero() && (t.After(w.to) || w.until && t.Equal(w.to))
 }
 

@@ -32,18 +32,18 @@ type logRecord struct {
 	at     int         // its position among them
 }
 
-// mayHold reports whether an entry can pass, given only its head.
+// mayMatch reports whether an entry can pass, given only its head.
 //
 // It never rejects an entry that holds would accept. A reindex entry lists its objects and traits
 // only in the complete form, so its head passes whatever entity and id are selected.
-func (f logFilter) mayHold(e *logRecord) bool {
+func (f logFilter) mayMatch(e *logRecord) bool {
 	return (f.op == "" || e.Op == f.op) &&
 		(f.actor == "" || e.Principal == f.actor || e.Agent == f.actor) &&
 		f.inPath(e.path) && (e.Op == reindexOp || f.names(e))
 }
 
-// holds reports whether a complete entry passes.
-func (f logFilter) holds(e *logRecord) bool { return f.mayHold(e) && f.names(e) && f.ofType(e) }
+// matches reports whether a complete entry passes.
+func (f logFilter) matches(e *logRecord) bool { return f.mayMatch(e) && f.names(e) && f.ofType(e) }
 
 // inPath reports whether a file is the selected one, or is in the selected folder. A path selects
 // the file with or without the extension, and all files of the folder with that name. An unknown

@@ -29,17 +29,17 @@ type logReader struct {
 	filter  logFilter
 	subject *subject // read only the history of this; nil: the whole log
 	// at is the position: the page begins after it, and each examined entry moves it.
-	at logSpot
+	at logPosition
 
 	imported []logRecord // oldest first
 	passed   int         // number of examined entries
 }
 
-// A logSpot is the position of a page: in the commits, and in the imported entries.
+// A logPosition is the position of a page: in the commits, and in the imported entries.
 //
 // The position in each of the two sources is independent, because entries are merged by time and
 // neither source alone determines the order. The zero value is the beginning of the log.
-type logSpot struct {
+type logPosition struct {
 	Seq      uint64 // the commit of the last entry before the page; 0: none
 	Number   int    // the number of that entry in the commit
 	TS       int64  // of the last imported entry before the page, in milliseconds
@@ -49,20 +49,20 @@ type logSpot struct {
 
 // key returns the position in the form that page tokens contain. The form is
 // SEQ.NUMBER.TS.VERSION.IMPORTED, in decimal.
-func (s logSpot) key() string {
+func (s logPosition) key() string {
 	return fmt.Sprintf("%d.%d.%d.%d.%d", s.Seq, s.Number, s.TS, s.Version, s.Imported)
 }
 
-// readLogSpot returns the position at which the requested page begins. A key that is not written
-// exactly as key writes it is from another list.
-func readLogSpot(in tool.Page) (s logSpot, err error) {
+// readLogPosition returns the position at which the requested page begins. A key that is not
+// written exactly as key writes it is from another list.
+func readLogPosition(in tool.Page) (s logPosition, err error) {
 	key, err := in.After(Family)
 	if err != nil || key == "" {
 		return s, err
 	}
 	if _, err := fmt.Sscanf(key, "%d.%d.%d.%d.%d", &s.Seq, &s.Number, &s.TS, &s.Version, &s.Imported); err != nil ||
 		s.key() != key {
-		return logSpot{}, state.OtherList(Family)
+		return logPosition{}, state.OtherList(Family)
 	}
 	return s, nil
 }
@@ -99,19 +99,19 @@ func (r *logReader) page(ctx context.Context, limit int, out *logOut) error {
 			break
 		}
 		// Most entries are rejected by their head, so that they need not be decoded completely.
-		wanted := r.window.holds(e.TS) && r.filter.mayHold(&e)
+		wanted := r.window.contains(e.TS) && r.filter.mayMatch(&e)
 		if wanted {
 			if err := e.complete(); err != nil {
 				return err
 			}
-			wanted = r.filter.holds(&e)
+			wanted = r.filter.matches(&e)
 		}
 		if wanted {
 			// An entry that does not fit is not passed, so the next page begins with it.
 			if more = len(out.Entries) == limit || !out.Fits(e.logEntry) && len(out.Entries) > 0; more {
 				break
 			}
-			out.Entries = append(out.Entries, e.shown())
+			out.Entries = append(out.Entries, e.shortened())
 		}
 		r.passed++
 		r.pass(&e)
@@ -188,7 +188,8 @@ func (r *logReader) isPassed(e *logRecord) bool {
 }
 
 // own yields the entries of the vault's commits after the position, up to the end of the period. It
-// remembers the entries of the commit in which the caller stops, because the next page begins there.
+// remembers the entries of the commit in which the caller stops, because the next page begins
+// there.
 func (r *logReader) own(ctx context.Context) iter.Seq2[logRecord, error] {
 	return func(yield func(logRecord, error) bool) {
 		known := r.view.Vault.Derivations()
@@ -225,7 +226,7 @@ func (r *logReader) commits(ctx context.Context, known repo.Derivations) iter.Se
 			all = r.history(ctx, first)
 		}
 		for l, err := range all {
-			if err == nil && (l.commit.Seq > r.view.Index.Version() || r.window.over(l.same.TS)) {
+			if err == nil && (l.commit.Seq > r.view.Index.Version() || r.window.isAfter(l.same.TS)) {
 				return
 			}
 			if !yield(l, err) || err != nil {
@@ -279,8 +280,8 @@ func (r *logReader) first(ctx context.Context) (uint64, error) {
 	return before + 1, err
 }
 
-// history yields the entries of the subject's note from commit `first` on, oldest first. It adds all
-// ids of the subject to the filter.
+// history yields the entries of the subject's note from commit `first` on, oldest first. It adds
+// all ids of the subject to the filter.
 func (r *logReader) history(ctx context.Context, first uint64) iter.Seq2[*commitLog, error] {
 	return func(yield func(*commitLog, error) bool) {
 		var all []*eventlog.Commit
@@ -309,8 +310,8 @@ func (r *logReader) history(ctx context.Context, first uint64) iter.Seq2[*commit
 	}
 }
 
-// shown returns an entry as the answer shows it, with long values shortened.
-func (e *logRecord) shown() logEntry {
+// shortened returns an entry as the answer shows it, with long values shortened.
+func (e *logRecord) shortened() logEntry {
 	s := e.logEntry
 	s.Value, s.Content = cutValue(s.Value, maxListed), tool.Beginning(s.Content, maxListed)
 	s.Changes, _ = listedFields(s.Changes)
@@ -339,7 +340,7 @@ func (r *logReader) readImported(ctx context.Context) error {
 		}
 		told := map[string]int{}
 		for _, rev := range slices.Backward(logs) {
-			r.takeImported(&rev, told)
+			r.addImported(&rev, told)
 		}
 	}
 	slices.SortStableFunc(r.imported, func(a, b logRecord) int {
@@ -369,9 +370,9 @@ func auditFiles(idx *index.Index) (all []*index.File) {
 // auditFolder is the folder of the audit logs.
 const auditFolder = ".raven/"
 
-// takeImported adds the lines of one version of an audit log that no earlier version contains. told
-// counts the lines of the earlier versions, by text; takeImported updates it.
-func (r *logReader) takeImported(rev *repo.Revision, told map[string]int) {
+// addImported adds the lines of one version of an audit log that no earlier version contains. told
+// counts the lines of the earlier versions, by text; addImported updates it.
+func (r *logReader) addImported(rev *repo.Revision, told map[string]int) {
 	if rev.Deleted || rev.Erased {
 		return
 	}

@@ -25,9 +25,12 @@ import (
 // end in a slash.
 type moveIn struct {
 	tool.Vault
-	Source      string `json:"source,omitempty" complete:"id" size:"id" jsonschema:"people/freya" alias:"id,reference"`
-	Destination string `json:"destination" size:"id" jsonschema:"the new id, or a folder with a slash at its end, which keeps the name"`
-	UpdateRefs  *bool  `json:"update_refs,omitempty" jsonschema:"rewrite the references that would no longer resolve to it; default true"`
+	// people/freya
+	Source string `json:"source,omitempty" complete:"id" size:"id" alias:"id,reference"`
+	// the new id, or a folder with a slash at its end, which keeps the name
+	Destination string `json:"destination" size:"id"`
+	// rewrite the references that would no longer resolve to it; default true
+	UpdateRefs *bool `json:"update_refs,omitempty"`
 	bulkIn
 	tool.Brief
 	tool.Mutation
@@ -38,12 +41,17 @@ type moveIn struct {
 // The lists are limited to the first tool.MaxPage elements; UpdatedRefsTotal is not.
 type moveOut struct {
 	objectOut
-	Source      string `json:"source,omitempty" jsonschema:"its former id"`
-	Destination string `json:"destination,omitempty" jsonschema:"the id that it has"`
+	// its former id
+	Source string `json:"source,omitempty"`
+	// the id that it has
+	Destination string `json:"destination,omitempty"`
 
-	UpdatedRefs      []string   `json:"updated_refs,omitzero" jsonschema:"ids of the objects whose references were rewritten, the first 200"`
-	UpdatedRefsTotal int        `json:"updated_refs_total" jsonschema:"the number of rewritten references"`
-	UpdatedRefFields []refField `json:"updated_ref_fields,omitzero" jsonschema:"the fields and traits among them, the first 200"`
+	// ids of the objects whose references were rewritten, the first 200
+	UpdatedRefs []string `json:"updated_refs,omitzero"`
+	// the number of rewritten references
+	UpdatedRefsTotal int `json:"updated_refs_total"`
+	// the fields and traits among them, the first 200
+	UpdatedRefFields []refField `json:"updated_ref_fields,omitzero"`
 }
 
 // A refField is a field or trait whose references were rewritten.
@@ -85,7 +93,7 @@ func (in moveIn) rewrites() bool { return in.UpdateRefs == nil || *in.UpdateRefs
 //
 // The fault of a missing id names the argument source, which id is an alias of.
 func (in moveIn) validate() error {
-	if err := in.one(in.Source, in.DryRun); err != nil {
+	if err := in.checkOne(in.Source, in.DryRun); err != nil {
 		if f := fault.Of(err); f.Details["argument"] == "id" {
 			return fault.New(f.Code, "give a source, a query or a filter").With("argument", "source")
 		}

@@ -30,7 +30,7 @@ func (m *bulkMoveOut) finish(ctx context.Context, tx *repo.Tx) error {
 //
 // If one of the results cannot be moved, nothing is; the fault has the problem of each.
 func (in moveIn) runAll(ctx context.Context, tx *repo.Tx, out *bulkMoveOut) error {
-	items, err := in.found(ctx, tx, query.Objects)
+	items, err := in.results(ctx, tx, query.Objects)
 	if err != nil {
 		return err
 	}

@@ -22,12 +22,18 @@ import (
 // The tool never overwrites: a path that is taken is DUPLICATE_ID. raven_upsert creates or changes.
 type newIn struct {
 	tool.Vault
-	Type     string      `json:"type" complete:"type" jsonschema:"type of the object; the schema lists them"`
-	Title    string      `json:"title,omitempty" jsonschema:"its name, which sets the type's name field and the file name"`
-	Path     string      `json:"path,omitempty" size:"id" jsonschema:"its path, without .md; default: the type's folder and the title"`
-	Fields   tool.Fields `json:"fields,omitempty" complete:"type_field" of:"type" jsonschema:"values of the frontmatter" alias:"field"`
-	Content  string      `json:"content,omitempty" text:"true" jsonschema:"Markdown after the frontmatter; default: the template, otherwise a heading"`
-	Template string      `json:"template,omitempty" rare:"true" jsonschema:"id of a template of the schema"`
+	// type of the object; the schema lists them
+	Type string `json:"type" complete:"type"`
+	// its name, which sets the type's name field and the file name
+	Title string `json:"title,omitempty"`
+	// its path, without .md; default: the type's folder and the title
+	Path string `json:"path,omitempty" size:"id"`
+	// values of the frontmatter
+	Fields tool.Fields `json:"fields,omitempty" complete:"type_field" of:"type" alias:"field"`
+	// Markdown after the frontmatter; default: the template, otherwise a heading
+	Content string `json:"content,omitempty" text:"true"`
+	// id of a template of the schema
+	Template string `json:"template,omitempty" rare:"true"`
 	tool.Brief
 	tool.Mutation
 }
@@ -143,11 +149,11 @@ func (in newIn) plan(tx *repo.Tx, t *vault.Type) (newNote, error) {
 	n.title = in.title(checked.Fields[name])
 	path, err := in.path(tx, t, n.title)
 	untitled := fault.Is(err, fault.MissingRequired)
-	if err != nil && (!untitled || !nameAsked(problems, name)) {
+	if err != nil && (!untitled || !hasNameProblem(problems, name)) {
 		problems = append(problems, fault.Of(err))
 	}
 	n.path = path
-	if f := n.onItsDay(tx, t); f != nil {
+	if f := n.setDailyTime(tx, t); f != nil {
 		problems = append(problems, f)
 	}
 	if _, err := in.templateFile(tx, t); err != nil && in.Template != "" {
@@ -164,9 +170,9 @@ func (in newIn) plan(tx *repo.Tx, t *vault.Type) (newNote, error) {
 	return n, nil
 }
 
-// nameAsked reports whether problems already contain the missing name field. A missing title is the
-// same problem (CONTRACT §2).
-func nameAsked(problems []*fault.Fault, name string) bool {
+// hasNameProblem reports whether problems already contain the missing name field. A missing title
+// is the same problem (CONTRACT §2).
+func hasNameProblem(problems []*fault.Fault, name string) bool {
 	for _, p := range problems {
 		if p.Code == fault.MissingRequired && p.Details["field"] == name {
 			return true

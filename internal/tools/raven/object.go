@@ -34,13 +34,16 @@ type ObjectContext struct {
 	Heading      *string        `json:"heading"`
 	HeadingLevel *int           `json:"heading_level"`
 	Fields       map[string]any `json:"fields"`
-	CutFields    []string       `json:"cut_fields,omitempty" jsonschema:"fields whose value is cut; the first 20"`
-	FromDefault  []string       `json:"from_default,omitempty" jsonschema:"fields with a default value of the schema"`
-	Parent       *ancestor      `json:"parent"`
-	FileRoot     *ancestor      `json:"file_root"`
-	Refs         []reference    `json:"refs" jsonschema:"the references in the fields; the first 200"`
-	LineStart    int            `json:"line_start"`
-	LineEnd      *int           `json:"line_end"`
+	// fields whose value is cut; the first 20
+	CutFields []string `json:"cut_fields,omitempty"`
+	// fields with a default value of the schema
+	FromDefault []string  `json:"from_default,omitempty"`
+	Parent      *ancestor `json:"parent"`
+	FileRoot    *ancestor `json:"file_root"`
+	// the references in the fields; the first 200
+	Refs      []reference `json:"refs"`
+	LineStart int         `json:"line_start"`
+	LineEnd   *int        `json:"line_end"`
 	*Subtree
 	Quarantined  *problem  `json:"quarantined,omitempty"`
 	FirstSeen    time.Time `json:"first_seen_at"`
@@ -51,7 +54,8 @@ type ObjectContext struct {
 //
 // Lines up to LineEnd are the section's own text; those up to SubtreeEnd include its subsections.
 type Subtree struct {
-	SubtreeEnd *int `json:"subtree_line_end" jsonschema:"the last line of the section with its subsections; null at the end of the file"`
+	// the last line of the section with its subsections; null at the end of the file
+	SubtreeEnd *int `json:"subtree_line_end"`
 }
 
 // An ancestor is an object that contains another one.
@@ -63,13 +67,15 @@ type ancestor struct {
 	Type    string         `json:"type"`
 	Heading *string        `json:"heading"`
 	Fields  map[string]any `json:"fields"`
-	Cut     []string       `json:"cut_fields,omitempty" jsonschema:"fields whose value is cut; the first 20"`
+	// fields whose value is cut; the first 20
+	Cut []string `json:"cut_fields,omitempty"`
 	*Above
 }
 
 // Above is the parent of an ancestor, which only depth 2 shows.
 type Above struct {
-	Parent *grandparent `json:"parent" jsonschema:"null where this is a file"`
+	// null where this is a file
+	Parent *grandparent `json:"parent"`
 }
 
 // A grandparent is the parent of a parent.
@@ -78,7 +84,8 @@ type grandparent struct {
 	Type    string         `json:"type"`
 	Heading *string        `json:"heading"`
 	Fields  map[string]any `json:"fields"`
-	Cut     []string       `json:"cut_fields,omitempty" jsonschema:"fields whose value is cut; the first 20"`
+	// fields whose value is cut; the first 20
+	Cut []string `json:"cut_fields,omitempty"`
 }
 
 // A problem is the reason why the frontmatter of a note cannot be parsed.

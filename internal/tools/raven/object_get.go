@@ -10,7 +10,8 @@ import (
 // An objectGetIn is the input of raven_object_get.
 type objectGetIn struct {
 	tool.Vault
-	ID string `json:"id" complete:"id" jsonschema:"people/freya, or daily/2026-03-02#standup for a section" alias:"object_id,reference"`
+	// people/freya, or daily/2026-03-02#standup for a section
+	ID string `json:"id" complete:"id" alias:"object_id,reference"`
 	detail
 	tool.AsOf
 }

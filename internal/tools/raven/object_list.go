@@ -18,8 +18,10 @@ import (
 // An objectListIn is the input of raven_object_list. All its filters must match.
 type objectListIn struct {
 	tool.Vault
-	Type  string      `json:"type,omitempty" complete:"type" jsonschema:"only objects of this type; section lists headings"`
-	Field tool.Fields `json:"field,omitempty" complete:"type_field" of:"type" jsonschema:"only objects with these values: name=value, or an object; a list matches by element"`
+	// only objects of this type; section lists headings
+	Type string `json:"type,omitempty" complete:"type"`
+	// only objects with these values: name=value, or an object; a list matches by element
+	Field tool.Fields `json:"field,omitempty" complete:"type_field" of:"type"`
 	timeFilters
 	detail
 	tool.AsOf
@@ -65,9 +67,9 @@ func listObjects(
 	return matching(v, b, func(i query.Item) object { return d.object(i.Object) }), nil
 }
 
-// branch returns the query of a call. If the type, a field, a value or a time is invalid, it returns
-// one fault with all problems. Without a type it selects all objects except sections without a
-// declaration.
+// branch returns the query of a call. If the type, a field, a value or a time is invalid, it
+// returns one fault with all problems. Without a type it selects all objects except sections
+// without a declaration.
 func (in objectListIn) branch(v view) (query.Branch, error) {
 	b := query.Branch{Kind: query.Objects, Name: query.Any}
 	if in.Type != "" { // without a type, an invalid schema does not matter
@@ -94,7 +96,7 @@ func (in objectListIn) branch(v view) (query.Branch, error) {
 	for _, name := range slices.Sorted(maps.Keys(in.Field)) {
 		values, err := newFieldFilters(v, name, in.Field[name])
 		if err == nil && known {
-			err = askable(t, values)
+			err = checkFilters(t, values)
 		}
 		if err != nil {
 			problems = append(problems, fault.Of(err))
@@ -133,7 +135,7 @@ func (all fieldFilters) condition(idx *index.Index, anyType bool) query.Conditio
 	c := query.Condition{Holds: func(i query.Item) bool {
 		t, _ := idx.Schema().Type(i.Object.Type())
 		for _, w := range all {
-			if !w.in(t, d.field(i.Object, w.name)) {
+			if !w.matches(t, d.field(i.Object, w.name)) {
 				return false
 			}
 		}
@@ -146,9 +148,9 @@ func (all fieldFilters) condition(idx *index.Index, anyType bool) query.Conditio
 	return c
 }
 
-// notes returns a walk over the notes whose objects can have one of the wanted values: they have the
-// field, or a type with a default for it. It returns nil if no filter allows this: the filters select
-// objects without a field, or daily notes by date, which is in their path.
+// notes returns a walk over the notes whose objects can have one of the wanted values: they have
+// the field, or a type with a default for it. It returns nil if no filter allows this: the filters
+// select objects without a field, or daily notes by date, which is in their path.
 func (all fieldFilters) notes(idx *index.Index) func(from string) iter.Seq[*index.Note] {
 	i := slices.IndexFunc(all, func(w fieldFilter) bool { return w.text != "" && w.name != "date" })
 	if i < 0 {

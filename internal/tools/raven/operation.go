@@ -136,9 +136,12 @@ func (f tools) operations() map[string]operation {
 
 // An operationIn is one operation in the arguments of a batch.
 type operationIn struct {
-	Op     string    `json:"op" jsonschema:"create, update or delete an object or a trait; or add, edit, upsert, unset, move, reclassify"`
-	Entity string    `json:"entity,omitempty" jsonschema:"object or trait"`
-	Data   tool.JSON `json:"data" jsonschema:"an object: the arguments of the operation's own tool, such as raven_new for create object"`
+	// create, update or delete an object or a trait; or add, edit, upsert, unset, move, reclassify
+	Op string `json:"op"`
+	// object or trait
+	Entity string `json:"entity,omitempty"`
+	// an object: the arguments of the operation's own tool, such as raven_new for create object
+	Data tool.JSON `json:"data"`
 }
 
 // step returns the parsed operation. If the data is invalid, it returns an error and a step that

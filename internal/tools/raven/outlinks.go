@@ -11,7 +11,8 @@ import (
 // An outlinksIn is the input of raven_outlinks.
 type outlinksIn struct {
 	tool.Vault
-	Target string `json:"target" complete:"id" alias:"reference,id,object_id" jsonschema:"the object whose references are listed: an id, a name or an alias"`
+	// the object whose references are listed: an id, a name or an alias
+	Target string `json:"target" complete:"id" alias:"reference,id,object_id"`
 	tool.AsOf
 	tool.Page
 }
@@ -20,8 +21,10 @@ type outlinksIn struct {
 // among those of the note.
 type outlinksOut struct {
 	tool.Aside `json:"-"`
-	Source     string    `json:"source" jsonschema:"the id of the object"`
-	Items      []outlink `json:"items" jsonschema:"one for each reference"`
+	// the id of the object
+	Source string `json:"source"`
+	// one for each reference
+	Items []outlink `json:"items"`
 }
 
 // page implements listOut.
@@ -31,7 +34,8 @@ func (o *outlinksOut) page() (*tool.Aside, *[]outlink) { return &o.Aside, &o.Ite
 type outlink struct {
 	source
 	reference
-	Content string `json:"content" jsonschema:"the line, or the part of a long line around the reference"`
+	// the line, or the part of a long line around the reference
+	Content string `json:"content"`
 }
 
 // outlinks returns the tool raven_outlinks, which lists the references in an object.

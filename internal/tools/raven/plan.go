@@ -13,36 +13,39 @@ import (
 // An answer is the output of a tool that makes one change. It reports the change or, in a dry run,
 // the planned change (CONTRACT §1 and §3, raven.md §6.7 and §6.11).
 //
-// An output is used once: settle and part change it in place and must be called at most once.
+// An output is used once: finish and toOperation change it in place and must be called at most
+// once.
 type answer interface {
 	// finish completes the answer after the draft is complete: it records the changed files or, in
 	// a dry run, converts the answer into a plan.
 	finish(ctx context.Context, tx *repo.Tx) error
 
-	// part completes the answer of an operation of a batch. It keeps only the flat members, or in a
-	// dry run the plan, and does not list files, because the batch lists them.
-	part(dry bool)
+	// toOperation completes the answer of an operation of a batch. It keeps only the flat members,
+	// or in a dry run the plan, and does not list files, because the batch lists them.
+	toOperation(dry bool)
 
 	// result returns the beginning of the answer.
-	result() *did
+	result() *answerHead
 }
 
-// A did is the beginning of every answer. In a dry run, and in the answer of a bulk call's plan,
-// Action is empty.
-type did struct {
+// An answerHead is the beginning of every answer. In a dry run, and in the answer of a bulk call's
+// plan, Action is empty.
+type answerHead struct {
 	tool.Aside `json:"-"`
-	Action     string `json:"action,omitempty" jsonschema:"created, updated, deleted or unchanged"`
-	ID         string `json:"id,omitempty"`
+	// created, updated, deleted or unchanged
+	Action string `json:"action,omitempty"`
+	ID     string `json:"id,omitempty"`
 }
 
 // result implements answer.
-func (d *did) result() *did { return d }
+func (d *answerHead) result() *answerHead { return d }
 
 // An assigned reports the fields or traits that a call set or removed.
 type assigned struct {
 	UpdatedFields []string       `json:"updated_fields,omitzero"`
 	NewValues     map[string]any `json:"new_values,omitzero"`
-	MissingFields []string       `json:"missing_fields,omitempty" jsonschema:"fields of unset that did not exist"`
+	// fields of unset that did not exist
+	MissingFields []string `json:"missing_fields,omitempty"`
 }
 
 // A plan is the answer of a dry run. C describes an object or trait that would be created.
@@ -58,8 +61,8 @@ type plan[C any] struct {
 	SideEffects []string              `json:"side_effects,omitzero"`
 }
 
-// finishAnswer implements answer.settle. turn converts the answer into a plan. It lists the files before
-// turn, which may clear the answer.
+// finishAnswer implements answer.settle. turn converts the answer into a plan. It lists the files
+// before turn, which may clear the answer.
 func finishAnswer[C any](ctx context.Context, tx *repo.Tx, a *tool.Aside, p *plan[C], turn func()) error {
 	if !tx.DryRun() {
 		return mutation.NoteFiles(ctx, tx, a)
@@ -78,7 +81,7 @@ func finishAnswer[C any](ctx context.Context, tx *repo.Tx, a *tool.Aside, p *pla
 // All members are optional, because one struct serves creation, update, deletion and erasure.
 // Object is the object after the change; a deletion shows it as it was before.
 type objectOut struct {
-	did
+	answerHead
 	Type string `json:"type,omitempty"`
 	File string `json:"file,omitempty"`
 	assigned
@@ -87,7 +90,8 @@ type objectOut struct {
 	Content   string       `json:"content,omitempty"`
 	Object    *object      `json:"object,omitempty"`
 	Erased    *erasedParts `json:"erased,omitempty"`
-	Job       *job.Brief   `json:"job,omitempty" jsonschema:"the job that erases; the only member until something is erased"`
+	// the job that erases; the only member until something is erased
+	Job *job.Brief `json:"job,omitempty"`
 	plan[wouldCreate]
 
 	was *object // the object before an update
@@ -125,20 +129,20 @@ type wouldDelete struct {
 
 // finish implements answer.
 func (m *objectOut) finish(ctx context.Context, tx *repo.Tx) error {
-	return finishAnswer(ctx, tx, &m.Aside, &m.plan, m.turn)
+	return finishAnswer(ctx, tx, &m.Aside, &m.plan, m.toPlan)
 }
 
-// part implements answer.
-func (m *objectOut) part(dry bool) {
+// toOperation implements answer.
+func (m *objectOut) toOperation(dry bool) {
 	if dry {
-		m.turn()
+		m.toPlan()
 	}
 	m.Shorten()
 }
 
-// turn converts the answer into the plan of the same call. Only the warnings, the meta and the plan
-// remain.
-func (m *objectOut) turn() {
+// toPlan converts the answer into the plan of the same call. Only the warnings, the meta and the
+// plan remain.
+func (m *objectOut) toPlan() {
 	p := plan[wouldCreate]{DryRun: true, SideEffects: m.effects()}
 	switch m.Action {
 	case "created":
@@ -148,7 +152,7 @@ func (m *objectOut) turn() {
 	default:
 		p.WouldUpdate = &wouldUpdate{m.ID, m.changes()}
 	}
-	*m = objectOut{did: did{Aside: m.Aside}, plan: p}
+	*m = objectOut{answerHead: answerHead{Aside: m.Aside}, plan: p}
 }
 
 // effects returns sentences about the side effects of the call.

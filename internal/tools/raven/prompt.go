@@ -25,25 +25,29 @@ func promptFile(name string) string {
 // A prompt changes nothing: its text tells a model which tools to call, and in which order.
 type promptOut struct {
 	tool.Aside `json:"-"`
-	Text       string `json:"text" jsonschema:"the instructions, for a model"`
+	// the instructions, for a model
+	Text string `json:"text"`
 }
 
 // A startWorkIn is the input of the prompt start_work.
 type startWorkIn struct {
 	tool.Vault
-	Path string `json:"path" max:"512" complete:"path" jsonschema:"the file to work on: a file of the code, or a note of the vault"`
+	// the file to work on: a file of the code, or a note of the vault
+	Path string `json:"path" max:"512" complete:"path"`
 }
 
 // A recordLearntIn is the input of the prompt record_learnt.
 type recordLearntIn struct {
 	tool.Vault
-	About string `json:"about,omitempty" max:"512" complete:"id" jsonschema:"subject of the work: a file, a topic or the id of a note"`
+	// subject of the work: a file, a topic or the id of a note
+	About string `json:"about,omitempty" max:"512" complete:"id"`
 }
 
 // A weeklySummaryIn is the input of the prompt weekly_summary.
 type weeklySummaryIn struct {
 	tool.Vault
-	To string `json:"to,omitempty" max:"512" complete:"path" jsonschema:"the note to which the summary is added; by default it is only shown"`
+	// the note to which the summary is added; by default it is only shown
+	To string `json:"to,omitempty" max:"512" complete:"path"`
 }
 
 // A promptFacts contains the values that are inserted into the text of a prompt; see fill.

@@ -18,10 +18,14 @@ import (
 type queryIn struct {
 	tool.Vault
 	queryRequest
-	List      bool     `json:"list,omitempty" rare:"true" jsonschema:"list the saved queries instead"`
-	Sort      []string `json:"sort,omitempty" jsonschema:"fields, the largest first with -: -.due"`
-	IDs       bool     `json:"ids,omitempty" jsonschema:"return only ids"`
-	CountOnly bool     `json:"count_only,omitempty" jsonschema:"return only the number"`
+	// list the saved queries instead
+	List bool `json:"list,omitempty" rare:"true"`
+	// fields, the largest first with -: -.due
+	Sort []string `json:"sort,omitempty"`
+	// return only ids
+	IDs bool `json:"ids,omitempty"`
+	// return only the number
+	CountOnly bool `json:"count_only,omitempty"`
 	detail
 	tool.AsOf
 	tool.Page
@@ -32,10 +36,14 @@ type queryIn struct {
 // Name also accepts the text of a query, and Query the name of a saved one, because callers confuse
 // the two; see read.
 type queryRequest struct {
-	Name   string         `json:"name,omitempty" complete:"query" size:"query" alias:"query_name,query_string" jsonschema:"a saved query, or the text of a query"`
-	Query  string         `json:"query,omitempty" size:"query" jsonschema:"type:project .status==active contains(trait:due .value<=today)"`
-	Filter tool.Structure `json:"filter,omitempty" jsonschema:"the query as JSON: {\"type\":\"project\",\"where\":{\"fields\":{\"status\":\"active\"}}}"`
-	Inputs tool.Inputs    `json:"inputs,omitempty" rare:"true" jsonschema:"values for the arguments of a saved query"`
+	// a saved query, or the text of a query
+	Name string `json:"name,omitempty" complete:"query" size:"query" alias:"query_name,query_string"`
+	// type:project .status==active contains(trait:due .value<=today)
+	Query string `json:"query,omitempty" size:"query"`
+	// the query as JSON: {"type":"project","where":{"fields":{"status":"active"}}}
+	Filter tool.Structure `json:"filter,omitempty"`
+	// values for the arguments of a saved query
+	Inputs tool.Inputs `json:"inputs,omitempty" rare:"true"`
 }
 
 // A queryOut contains the results of a query, only their ids, only their number, or the saved
@@ -44,10 +52,14 @@ type queryRequest struct {
 // Exactly one of the four embedded parts is set.
 type queryOut struct {
 	tool.Aside `json:"-"`
-	QueryName  string `json:"query_name,omitempty" jsonschema:"the saved query"`
-	QueryKind  string `json:"query_kind,omitempty" jsonschema:"type, trait, section, link or mixed"`
-	Type       string `json:"type,omitempty" jsonschema:"the type of the objects, if it is the same for all"`
-	Trait      string `json:"trait,omitempty" jsonschema:"the type of the traits, if it is the same for all"`
+	// the saved query
+	QueryName string `json:"query_name,omitempty"`
+	// type, trait, section, link or mixed
+	QueryKind string `json:"query_kind,omitempty"`
+	// the type of the objects, if it is the same for all
+	Type string `json:"type,omitempty"`
+	// the type of the traits, if it is the same for all
+	Trait string `json:"trait,omitempty"`
 	*QueryItems
 	*QueryIDs
 	*QueryTotal
@@ -56,12 +68,14 @@ type queryOut struct {
 
 // QueryItems is the part of the answer with the results of a query.
 type QueryItems struct {
-	Items []tool.Object `json:"items" jsonschema:"objects, traits, sections, links; in mixed each has its kind"`
+	// objects, traits, sections, links; in mixed each has its kind
+	Items []tool.Object `json:"items"`
 }
 
 // QueryIDs is the part of the answer with only the ids of the results.
 type QueryIDs struct {
-	IDs []string `json:"ids" jsonschema:"for a link, the id of the object that contains it"`
+	// for a link, the id of the object that contains it
+	IDs []string `json:"ids"`
 }
 
 // QueryTotal is the part of the answer with only the number of results.
@@ -99,7 +113,7 @@ func (f tools) runQuery(ctx context.Context, c auth.Caller, in queryIn) (queryOu
 	if err != nil {
 		return queryOut{}, err
 	}
-	if err := in.oneForm(in.List); err != nil {
+	if err := in.checkForm(in.List); err != nil {
 		return queryOut{}, err
 	}
 	var out queryOut
@@ -112,7 +126,7 @@ func (f tools) runQuery(ctx context.Context, c auth.Caller, in queryIn) (queryOu
 		out.Note("count", len(out.Queries))
 		return out, v.Index.ConfigErr()
 	}
-	r, err := f.reading(ctx, c, v, in)
+	r, err := f.newQueryRun(ctx, c, v, in)
 	if err != nil {
 		return queryOut{}, err
 	}
@@ -125,22 +139,22 @@ type queryRun struct {
 	view  view
 	state query.State
 	// found is the parsed query; in is the input of the call.
-	found parsedQuery
-	in    queryIn
+	parsed parsedQuery
+	in     queryIn
 }
 
-// reading returns the parsed query of a call with the state on which it runs. A query with
+// newQueryRun returns the parsed query of a call with the state on which it runs. A query with
 // content() runs on the newest state that can be searched.
 //
 // The search index can be some commits behind the log. The whole query then runs on its state, and
 // the meta of the answer has its version.
-func (f tools) reading(ctx context.Context, c auth.Caller, v view, in queryIn) (queryRun, error) {
+func (f tools) newQueryRun(ctx context.Context, c auth.Caller, v view, in queryIn) (queryRun, error) {
 	r := queryRun{view: v, in: in}
 	var err error
-	if r.found, err = in.read(v); err != nil {
+	if r.parsed, err = in.parse(v); err != nil {
 		return r, err
 	}
-	if r.view, r.state, err = f.stateFor(ctx, c, v, in.Vault.Vault, in.AsOf, r.found.query); err != nil {
+	if r.view, r.state, err = f.stateFor(ctx, c, v, in.Vault.Vault, in.AsOf, r.parsed.query); err != nil {
 		return r, err
 	}
 	return r, r.sort()
@@ -174,12 +188,12 @@ func (r *queryRun) sort() error {
 	if len(r.in.Sort) == 0 {
 		return nil
 	}
-	if len(r.found.query.Sort) > 0 {
+	if len(r.parsed.query.Sort) > 0 {
 		return fault.New(fault.InvalidValue, "the query has a sort: too; omit one of the two").
 			With("argument", "sort")
 	}
 	keys, err := query.ParseKeys(r.in.Sort)
-	r.found.query.Sort = keys
+	r.parsed.query.Sort = keys
 	return err
 }
 
@@ -188,7 +202,7 @@ func (r *queryRun) sort() error {
 // A count needs no page and no items. Otherwise the page token marks the last item that the answer
 // has room for, which can be earlier than the requested limit.
 func (r queryRun) answer(ctx context.Context, out *queryOut, depth int) error {
-	q := r.found.query
+	q := r.parsed.query
 	if q.Count || r.in.CountOnly {
 		a, err := query.Find(q, r.state, query.Page{})
 		out.QueryTotal = &QueryTotal{a.Total}
@@ -203,7 +217,7 @@ func (r queryRun) answer(ctx context.Context, out *queryOut, depth int) error {
 	if err != nil {
 		return err
 	}
-	out.QueryName, out.QueryKind = r.found.name, string(q.KindOf())
+	out.QueryName, out.QueryKind = r.parsed.name, string(q.KindOf())
 	if len(q.Branches) == 1 {
 		b := q.Branches[0]
 		out.setName(b)
@@ -211,7 +225,7 @@ func (r queryRun) answer(ctx context.Context, out *queryOut, depth int) error {
 	if err := r.show(out, a, depth); err != nil {
 		return err
 	}
-	zoned(&out.Aside, r.view.Index)
+	noteTimeZone(&out.Aside, r.view.Index)
 	return ctx.Err()
 }
 
@@ -235,7 +249,7 @@ func (r queryRun) show(out *queryOut, a query.Answer, depth int) (err error) {
 	}
 	d := newRenderer(r.view.Index, depth)
 	out.QueryItems = &QueryItems{fitting(&out.Aside, a, func(i query.Item) tool.Object {
-		item, failed := d.found(i, out.QueryKind == "mixed")
+		item, failed := d.queryItem(i, out.QueryKind == "mixed")
 		err = cmp.Or(err, failed)
 		return item
 	})}

@@ -46,12 +46,12 @@ type link struct {
 	NormalizedKey string `json:"normalized_key"`
 }
 
-// found returns one result of a query as the answer shows it. If kind is true, it contains its
+// queryItem returns one result of a query as the answer shows it. If kind is true, it contains its
 // kind.
 //
 // Only a query with several kinds of results needs the kind, which is then the first member of the
 // JSON object.
-func (d renderer) found(i query.Item, kind bool) (tool.Object, error) {
+func (d renderer) queryItem(i query.Item, kind bool) (tool.Object, error) {
 	var shown any
 	switch i.Kind {
 	case query.Traits:

@@ -17,8 +17,8 @@ import (
 // queryName matches texts that can be the name of a saved query.
 var queryName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
-// oneForm returns a fault unless the call has exactly one form of a query, or the argument list.
-func (a queryRequest) oneForm(list bool) error {
+// checkForm returns a fault unless the call has exactly one form of a query, or the argument list.
+func (a queryRequest) checkForm(list bool) error {
 	given := 0
 	for _, is := range []bool{a.Name != "", a.Query != "", len(a.Filter) > 0, list} {
 		if is {
@@ -41,16 +41,16 @@ type parsedQuery struct {
 	name  string // of the saved query; "": not a saved query
 }
 
-// read returns the parsed query of a call. If name cannot be the name of a saved query, it is read
+// parse returns the parsed query of a call. If name cannot be the name of a saved query, it is read
 // as the text of a query.
 //
 // The order is: a filter as JSON; a saved query, named by either argument; the argument name with a
 // text that has the form of a name, which is NOT_FOUND; and the text of a query. Words that are
 // complete queries, such as section, are never names.
-func (a queryRequest) read(v view) (parsedQuery, error) {
+func (a queryRequest) parse(v view) (parsedQuery, error) {
 	if len(a.Filter) > 0 {
 		q, err := query.FromJSON(a.Filter)
-		return parsedQuery{query: q}, inFilter(err, a)
+		return parsedQuery{query: q}, checkNoInputs(err, a)
 	}
 	text, name := a.Query, a.Name
 	// The argument query can also name a saved query.
@@ -60,7 +60,7 @@ func (a queryRequest) read(v view) (parsedQuery, error) {
 		}
 	}
 	if s, ok := savedQuery(v, name); ok && name != "" {
-		q, err := a.bound(s)
+		q, err := a.bindInputs(s)
 		return parsedQuery{q, s.Name}, err
 	}
 	if name != "" && queryName.MatchString(name) && !isRoot(name) {
@@ -86,8 +86,9 @@ func (a queryRequest) withInputs(q query.Query, names []string) (parsedQuery, er
 	return parsedQuery{query: q}, err
 }
 
-// inFilter returns err or, if it is nil, a fault if the call has inputs, which a filter cannot use.
-func inFilter(err error, a queryRequest) error {
+// checkNoInputs returns err or, if it is nil, a fault if the call has inputs, which a filter cannot
+// use.
+func checkNoInputs(err error, a queryRequest) error {
 	if err == nil && !a.Inputs.IsEmpty() {
 		return fault.New(fault.InvalidValue, "inputs are for saved queries; a filter has none").
 			With("argument", "inputs")
@@ -110,11 +111,11 @@ func savedQuery(v view, name string) (vault.Query, bool) {
 	return all[i], true
 }
 
-// bound returns the parsed text of a saved query, with the inputs of the call inserted.
+// bindInputs returns the parsed text of a saved query, with the inputs of the call inserted.
 //
 // The order of the inputs is that of args in the definition or, without it, of the first use in the
 // text.
-func (a queryRequest) bound(s vault.Query) (query.Query, error) {
+func (a queryRequest) bindInputs(s vault.Query) (query.Query, error) {
 	if s.Query == "" {
 		if !a.Inputs.IsEmpty() {
 			return query.Query{}, fault.New(fault.InvalidValue, "the saved query has no arguments").

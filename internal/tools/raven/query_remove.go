@@ -14,7 +14,8 @@ import (
 // A queryRemoveIn is the input of raven_query_remove.
 type queryRemoveIn struct {
 	tool.Vault
-	Name string `json:"name" complete:"query" jsonschema:"a saved query"`
+	// a saved query
+	Name string `json:"name" complete:"query"`
 	tool.Mutation
 }
 
@@ -49,7 +50,7 @@ func (in queryRemoveIn) run(ctx context.Context, tx *repo.Tx, out *querySaveOut)
 	}
 	now, err := yamltext.Remove(text, []string{"queries", in.Name})
 	if err != nil {
-		return byHand(err, vault.ConfigRaven)
+		return manualEditFault(err, vault.ConfigRaven)
 	}
 	out.Action, out.Name = "deleted", in.Name
 	return out.put(ctx, tx, text, now)

@@ -25,23 +25,34 @@ import (
 // when the query runs.
 type querySaveIn struct {
 	tool.Vault
-	Name        string      `json:"name" max:"64" jsonschema:"letters, digits, _ and -"`
-	Query       string      `json:"query,omitempty" size:"query" jsonschema:"the text of a query; {{args.name}} stands for an input"`
-	Args        []string    `json:"args,omitempty" jsonschema:"the arguments in order; default: in the order of the text"`
-	Types       []string    `json:"types,omitempty" complete:"type" jsonschema:"in place of query: objects of these types"`
-	Traits      []string    `json:"traits,omitempty" complete:"trait" jsonschema:"and these traits"`
-	Filters     tool.Fields `json:"filters,omitempty" jsonschema:"trait=value,value: only these values of a trait"`
-	Tags        []string    `json:"tags,omitempty" complete:"tag" jsonschema:"and the notes with all of these tags"`
-	Description string      `json:"description,omitempty" size:"query" jsonschema:"its purpose"`
+	// letters, digits, _ and -
+	Name string `json:"name" max:"64"`
+	// the text of a query; {{args.name}} stands for an input
+	Query string `json:"query,omitempty" size:"query"`
+	// the arguments in order; default: in the order of the text
+	Args []string `json:"args,omitempty"`
+	// in place of query: objects of these types
+	Types []string `json:"types,omitempty" complete:"type"`
+	// and these traits
+	Traits []string `json:"traits,omitempty" complete:"trait"`
+	// trait=value,value: only these values of a trait
+	Filters tool.Fields `json:"filters,omitempty"`
+	// and the notes with all of these tags
+	Tags []string `json:"tags,omitempty" complete:"tag"`
+	// its purpose
+	Description string `json:"description,omitempty" size:"query"`
 	tool.Mutation
 }
 
 // A querySaveOut is the output of the tools that change saved queries.
 type querySaveOut struct {
-	tool.Aside  `json:"-"`
-	Action      string                `json:"action,omitempty" jsonschema:"created, updated, deleted or unchanged"`
-	Name        string                `json:"name,omitempty" jsonschema:"for a removed query"`
-	Query       *queryInfo            `json:"query,omitempty" jsonschema:"as it is saved"`
+	tool.Aside `json:"-"`
+	// created, updated, deleted or unchanged
+	Action string `json:"action,omitempty"`
+	// for a removed query
+	Name string `json:"name,omitempty"`
+	// as it is saved
+	Query       *queryInfo            `json:"query,omitempty"`
 	DryRun      bool                  `json:"dry_run,omitempty"`
 	WouldModify []mutation.FileChange `json:"would_modify_files,omitempty"`
 	SideEffects []string              `json:"side_effects,omitzero"`
@@ -59,9 +70,9 @@ func (f tools) querySave() *tool.Tool {
 	})
 }
 
-// configTarget returns the path of raven.yaml, which the call changes; see targetFiles. A query that
-// someone else saved in the meantime changes the same file, and is a conflict for a caller with
-// if_version.
+// configTarget returns the path of raven.yaml, which the call changes; see targetFiles. A query
+// that someone else saved in the meantime changes the same file, and is a conflict for a caller
+// with if_version.
 func configTarget(context.Context, *repo.Tx) ([]vault.Path, error) {
 	return []vault.Path{vault.ConfigRaven}, nil
 }
@@ -113,9 +124,9 @@ func (in querySaveIn) run(ctx context.Context, tx *repo.Tx, out *querySaveOut) e
 	if err := idx.ConfigErr(); err != nil {
 		return err
 	}
-	q, err := in.saved()
+	q, err := in.definition()
 	if err == nil {
-		err = in.valid(q, query.State{Index: idx, Clock: state.Clock(idx, tx.Now())}.Env())
+		err = in.checkQuery(q, query.State{Index: idx, Clock: state.Clock(idx, tx.Now())}.Env())
 	}
 	if err != nil {
 		return err
@@ -125,12 +136,12 @@ func (in querySaveIn) run(ctx context.Context, tx *repo.Tx, out *querySaveOut) e
 		return err
 	}
 	path := []string{"queries", in.Name}
-	now, err := withoutOther(text, path, q)
+	now, err := removeOtherKeys(text, path, q)
 	if err == nil {
 		now, err = yamltext.Set(now, path, mapOf(q))
 	}
 	if err != nil {
-		return byHand(err, vault.ConfigRaven)
+		return manualEditFault(err, vault.ConfigRaven)
 	}
 	was, there := savedQuery(view{View: state.View{Index: idx}}, in.Name)
 	out.Action = "created"
@@ -145,9 +156,9 @@ func (in querySaveIn) run(ctx context.Context, tx *repo.Tx, out *querySaveOut) e
 	return out.put(ctx, tx, text, now)
 }
 
-// saved returns the query of the call in the form in which raven.yaml stores it. A filter of a
+// definition returns the query of the call in the form in which raven.yaml stores it. A filter of a
 // trait that traits does not list would have no effect, and is an error.
-func (in querySaveIn) saved() (vault.Query, error) {
+func (in querySaveIn) definition() (vault.Query, error) {
 	q := vault.Query{
 		Name: in.Name, Description: in.Description, Query: in.Query, Args: in.Args,
 		Types: in.Types, Traits: in.Traits, Tags: in.Tags,
@@ -171,8 +182,8 @@ func (in querySaveIn) saved() (vault.Query, error) {
 	return q, nil
 }
 
-// valid returns a fault if the query is invalid for all values of its inputs.
-func (in querySaveIn) valid(s vault.Query, w query.Env) error {
+// checkQuery returns a fault if the query is invalid for all values of its inputs.
+func (in querySaveIn) checkQuery(s vault.Query, w query.Env) error {
 	if s.Query == "" {
 		return query.Check(query.FromList(s.Types, s.Traits, s.Filters, s.Tags), w)
 	}
@@ -219,8 +230,8 @@ func mapOf(q vault.Query) yamltext.Map {
 	return m
 }
 
-// withoutOther removes the keys of a saved query that its new definition does not have.
-func withoutOther(text []byte, path []string, q vault.Query) ([]byte, error) {
+// removeOtherKeys removes the keys of a saved query that its new definition does not have.
+func removeOtherKeys(text []byte, path []string, q vault.Query) ([]byte, error) {
 	keep := map[string]bool{}
 	for _, e := range mapOf(q) {
 		keep[e.Key] = e.Key != "filters" // the filters are always rewritten completely

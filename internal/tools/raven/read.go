@@ -18,11 +18,15 @@ import (
 // Lines selects lines of the whole file, also if Path names a section.
 type readIn struct {
 	tool.Vault
-	Path  string `json:"path" complete:"path" jsonschema:"people/freya.md, with or without .md, or people/freya#tasks" alias:"reference,id"`
-	Lines string `json:"lines,omitempty" jsonschema:"only these lines: 10-25, 7, 10-"`
+	// people/freya.md, with or without .md, or people/freya#tasks
+	Path string `json:"path" complete:"path" alias:"reference,id"`
+	// only these lines: 10-25, 7, 10-
+	Lines string `json:"lines,omitempty"`
 
-	References bool `json:"references,omitempty" rare:"true" jsonschema:"include the references in it"`
-	Backlinks  bool `json:"backlinks,omitempty" rare:"true" jsonschema:"include the references to it"`
+	// include the references in it
+	References bool `json:"references,omitempty" rare:"true"`
+	// include the references to it
+	Backlinks bool `json:"backlinks,omitempty" rare:"true"`
 	tool.AsOf
 }
 
@@ -32,16 +36,18 @@ type readOut struct {
 	tool.Aside `json:"-"`
 	Path       string `json:"path"`
 	Content    string `json:"content"`
-	LineCount  int    `json:"line_count" jsonschema:"of the whole file"`
-	LineStart  int    `json:"line_start,omitempty"`
-	LineEnd    int    `json:"line_end,omitempty"`
+	// of the whole file
+	LineCount int `json:"line_count"`
+	LineStart int `json:"line_start,omitempty"`
+	LineEnd   int `json:"line_end,omitempty"`
 	*LineReferences
 	*LineBacklinks
 }
 
 // LineReferences is the part of the answer with the references in the note or section.
 type LineReferences struct {
-	References      []lineReference `json:"references" jsonschema:"the first 200"`
+	// the first 200
+	References      []lineReference `json:"references"`
 	ReferencesTotal int             `json:"references_total"`
 }
 
@@ -53,7 +59,8 @@ type lineReference struct {
 
 // LineBacklinks is the part of the answer with the references to the note or section.
 type LineBacklinks struct {
-	Backlinks      []backlink `json:"backlinks" jsonschema:"the first 200"`
+	// the first 200
+	Backlinks      []backlink `json:"backlinks"`
 	BacklinksTotal int        `json:"backlinks_total"`
 }
 
@@ -87,7 +94,7 @@ func readNote(ctx context.Context, v view, in readIn) (readOut, error) {
 		lines = lines[:len(lines)-1]
 	}
 	out := readOut{Path: file.Path, LineCount: len(lines)}
-	out.refer(ctx, v.renderer(), o, in)
+	out.addReferences(ctx, v.renderer(), o, in)
 	span, err := spanOf(in.Lines, o.Section, len(lines))
 	if err != nil {
 		return out, err
@@ -130,9 +137,9 @@ func readable(v view, path string) (*index.File, index.Object, error) {
 	return o.Note.File, o, nil
 }
 
-// refer adds the requested references from and to an object. There are none for a file without an
-// object.
-func (r *readOut) refer(ctx context.Context, d renderer, o index.Object, in readIn) {
+// addReferences adds the requested references from and to an object. There are none for a file
+// without an object.
+func (r *readOut) addReferences(ctx context.Context, d renderer, o index.Object, in readIn) {
 	links, total := []index.Link{}, 0
 	if in.References {
 		if o.Note != nil {

@@ -31,7 +31,7 @@ func viewTool[In state.Input, Out any, O state.Noted[Out]](
 		out, err := fn(ctx, v, in)
 		O(&out).Note("version", v.Version())
 		if _, is := any(in).(timed); is {
-			zoned(O(&out), v.Index)
+			noteTimeZone(O(&out), v.Index)
 		}
 		return out, err
 	})

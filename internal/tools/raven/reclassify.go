@@ -23,12 +23,17 @@ import (
 // protects a caller who has reviewed the plan.
 type reclassifyIn struct {
 	tool.Vault
-	ID     string      `json:"id" complete:"id" size:"id" jsonschema:"people/freya, or an embedded object" alias:"object_id,reference"`
-	Type   string      `json:"type" complete:"type" jsonschema:"the new type"`
-	Fields tool.Fields `json:"fields,omitempty" jsonschema:"values of fields of the new type" alias:"field"`
-	Force  bool        `json:"force,omitempty" jsonschema:"remove the fields that the new type does not have"`
+	// people/freya, or an embedded object
+	ID string `json:"id" complete:"id" size:"id" alias:"object_id,reference"`
+	// the new type
+	Type string `json:"type" complete:"type"`
+	// values of fields of the new type
+	Fields tool.Fields `json:"fields,omitempty" alias:"field"`
+	// remove the fields that the new type does not have
+	Force bool `json:"force,omitempty"`
 
-	PlanToken string `json:"plan_token,omitempty" max:"200" digest:"-" rare:"true" jsonschema:"from a dry run of the same call: CONFLICT if the result would differ"`
+	// from a dry run of the same call: CONFLICT if the result would differ
+	PlanToken string `json:"plan_token,omitempty" max:"200" digest:"-" rare:"true"`
 	tool.Brief
 	tool.Mutation
 }
@@ -36,15 +41,18 @@ type reclassifyIn struct {
 // A reclassifyOut is the output of a change of an object's type.
 type reclassifyOut struct {
 	objectOut
-	OldType       string         `json:"old_type,omitempty"`
-	AddedFields   []string       `json:"added_fields,omitzero" jsonschema:"fields that were set"`
-	DroppedFields map[string]any `json:"dropped_fields,omitzero" jsonschema:"fields that were removed, with their values"`
+	OldType string `json:"old_type,omitempty"`
+	// fields that were set
+	AddedFields []string `json:"added_fields,omitzero"`
+	// fields that were removed, with their values
+	DroppedFields map[string]any `json:"dropped_fields,omitzero"`
 }
 
 // A plannedReclassifyOut is the output of raven_reclassify: a reclassified with a plan token.
 type plannedReclassifyOut struct {
 	reclassifyOut
-	PlanToken string `json:"plan_token,omitempty" jsonschema:"send it with the same call to make these changes; CONFLICT if the result would differ"`
+	// send it with the same call to make these changes; CONFLICT if the result would differ
+	PlanToken string `json:"plan_token,omitempty"`
 
 	planned planned
 }
@@ -163,7 +171,7 @@ func (in reclassifyIn) check(tx *repo.Tx, o index.Object, t *vault.Type) (vault.
 				"type %s has no field %q; force removes it", t.Name, name).With("field", name))
 		}
 	}
-	if f := fault.Join(Family.Several, inFields(problems, o)); f != nil {
+	if f := fault.Join(Family.Several, withFieldLocations(problems, o)); f != nil {
 		return checked, nil, f
 	}
 	checked.Fields = mutation.ByIDs(tx.Index(), t, checked.Fields)

@@ -18,7 +18,7 @@ func warnRefs(tx *repo.Tx, a *tool.Aside, paths ...string) {
 	mutation.WarnRefs(tx, a, func(
 		tx *repo.Tx, m mutation.Mention, t *vault.Type,
 	) (command string, call fault.Call, ok bool) {
-		in, ok := create(tx, m, t)
+		in, ok := createCall(tx, m, t)
 		if !ok {
 			return "", fault.Call{}, false
 		}
@@ -26,12 +26,12 @@ func warnRefs(tx *repo.Tx, a *tool.Aside, paths ...string) {
 	}, paths...)
 }
 
-// create returns a call that creates the target of a reference, or false if there is none. The call
-// was tried: it succeeds, and then the reference resolves to the new note.
+// createCall returns a call that creates the target of a reference, or false if there is none. The
+// call was tried: it succeeds, and then the reference resolves to the new note.
 //
 // The type is that which the context of the reference suggests. Required fields get an empty value,
 // for the caller to fill in. If the reference names a section, the new note has a heading for it.
-func create(tx *repo.Tx, m mutation.Mention, t *vault.Type) (in newIn, ok bool) {
+func createCall(tx *repo.Tx, m mutation.Mention, t *vault.Type) (in newIn, ok bool) {
 	if tx.Index().SchemaErr() != nil {
 		return in, false
 	}
@@ -51,19 +51,19 @@ func create(tx *repo.Tx, m mutation.Mention, t *vault.Type) (in newIn, ok bool) 
 		paths = []string{""}
 	}
 	for _, in.Path = range paths {
-		if in.makes(tx, t, m.Target) {
+		if in.wouldResolve(tx, t, m.Target) {
 			return in, true
 		}
 	}
 	return in, false
 }
 
-// makes reports whether the call would succeed, and the reference would then resolve to the new
-// note.
+// wouldResolve reports whether the call would succeed, and the reference would then resolve to the
+// new note.
 //
 // It builds the note in a copy of the index and resolves the reference there, which costs time in
 // proportion to the changed notes and nothing in the log.
-func (in newIn) makes(tx *repo.Tx, t *vault.Type, ref string) bool {
+func (in newIn) wouldResolve(tx *repo.Tx, t *vault.Type, ref string) bool {
 	n, err := in.plan(tx, t)
 	if err != nil {
 		return false

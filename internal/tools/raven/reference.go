@@ -16,22 +16,28 @@ import (
 // TargetRaw is the target as written, without brackets and display text. At depth 2 Leading is set,
 // also if there is no target.
 type reference struct {
-	TargetRaw   string   `json:"target_raw"`
-	Kind        string   `json:"kind" jsonschema:"link: [[target]]; embed: ![[target]]; markdown: [text](target.md); field: a value without brackets; file: names a file that is not a note"`
-	TargetID    *string  `json:"target_id"`
-	TargetType  *string  `json:"target_type"`
-	TargetName  *string  `json:"target_name"`
-	DisplayText *string  `json:"display_text"`
-	Matches     []string `json:"matches,omitempty" jsonschema:"the candidates, where it is ambiguous; at most 20"`
-	Missing     bool     `json:"fragment_missing,omitempty" jsonschema:"the target has no heading or block with the name after #"`
-	TargetLine  int      `json:"target_line,omitempty" jsonschema:"the line of the block with the id after #^"`
+	TargetRaw string `json:"target_raw"`
+	// link: [[target]]; embed: ![[target]]; markdown: [text](target.md); field: a value without
+	// brackets; file: names a file that is not a note
+	Kind        string  `json:"kind"`
+	TargetID    *string `json:"target_id"`
+	TargetType  *string `json:"target_type"`
+	TargetName  *string `json:"target_name"`
+	DisplayText *string `json:"display_text"`
+	// the candidates, where it is ambiguous; at most 20
+	Matches []string `json:"matches,omitempty"`
+	// the target has no heading or block with the name after #
+	Missing bool `json:"fragment_missing,omitempty"`
+	// the line of the block with the id after #^
+	TargetLine int `json:"target_line,omitempty"`
 	*Leading
 }
 
 // Leading contains the fields of the target, which only depth 2 shows.
 type Leading struct {
 	TargetFields map[string]any `json:"target_fields"`
-	TargetCut    []string       `json:"target_cut_fields,omitempty" jsonschema:"fields whose value is cut; the first 20"`
+	// fields whose value is cut; the first 20
+	TargetCut []string `json:"target_cut_fields,omitempty"`
 }
 
 // maxRefs is the maximum number of references of one object or trait in an answer.
@@ -102,8 +108,8 @@ func kindOf(r *index.Ref, to index.Resolution) string {
 	return "link"
 }
 
-// typeAndName returns the type and the name of the target of a reference. A day has both even without a
-// note.
+// typeAndName returns the type and the name of the target of a reference. A day has both even
+// without a note.
 func (d renderer) typeAndName(to index.Resolution) (typ, name string) {
 	if to.Object.Note == nil {
 		date, _ := d.idx.Config().IsDaily(vault.Path(to.ID + ".md"))
@@ -123,13 +129,14 @@ func refsInFields(o index.Object) []*index.Ref {
 	return refs
 }
 
-// resolvedValue returns a value in a note as the answer shows it: a reference becomes the id of its target,
-// or its own text if it has none. If isRef is true, a text without brackets is a reference too.
+// resolvedValue returns a value in a note as the answer shows it: a reference becomes the id of its
+// target, or its own text if it has none. If isRef is true, a text without brackets is a reference
+// too.
 //
 // A reference in a field is read in the context of its note, since a fragment without a note refers
 // to the same note.
 func (d renderer) resolvedValue(n *index.Note, v any, isRef bool) any {
-	return withRefs(v, isRef, func(ref string) string {
+	return mapRefs(v, isRef, func(ref string) string {
 		if r, ok := vault.ParseRef(ref); ok {
 			ref = string(r)
 		}
@@ -140,14 +147,15 @@ func (d renderer) resolvedValue(n *index.Note, v any, isRef bool) any {
 	})
 }
 
-// unresolvedValue returns a value of the schema as the answer shows it: a reference becomes its own text.
+// unresolvedValue returns a value of the schema as the answer shows it: a reference becomes its own
+// text.
 func unresolvedValue(v any) any {
-	return withRefs(v, false, func(written string) string { return written })
+	return mapRefs(v, false, func(written string) string { return written })
 }
 
-// withRefs returns a value in which each reference is replaced by the result of text. If isRef is
+// mapRefs returns a value in which each reference is replaced by the result of text. If isRef is
 // true, a string is a reference too.
-func withRefs(v any, isRef bool, text func(written string) string) any {
+func mapRefs(v any, isRef bool, text func(written string) string) any {
 	switch v := v.(type) {
 	case markdown.Ref:
 		return text(string(v))
@@ -158,7 +166,7 @@ func withRefs(v any, isRef bool, text func(written string) string) any {
 	case []any:
 		list := make([]any, len(v))
 		for i, e := range v {
-			list[i] = withRefs(e, isRef, text)
+			list[i] = mapRefs(e, isRef, text)
 		}
 		return list
 	}

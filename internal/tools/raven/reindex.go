@@ -27,8 +27,11 @@ import (
 // that the call would ingest and does not rebuild the index.
 type reindexIn struct {
 	tool.Vault
-	Full    bool   `json:"full,omitempty" jsonschema:"also verify every text in the log against the hash chain, as a job"`
-	Pending string `json:"pending,omitempty" enum:"accept,discard" jsonschema:"decision on the batch that needs confirmation: accept applies it, discard writes the files as the vault has them"`
+	// also verify every text in the log against the hash chain, as a job
+	Full bool `json:"full,omitempty"`
+	// decision on the batch that needs confirmation: accept applies it, discard writes the files as
+	// the vault has them
+	Pending string `json:"pending,omitempty" enum:"accept,discard"`
 	tool.Mutation
 }
 
@@ -37,7 +40,8 @@ type reindexOut struct {
 	tool.Aside `json:"-"`
 	*Reindexed // nil: the job is still running
 
-	Job *job.Brief `json:"job,omitempty" jsonschema:"job of a full reindex; the only member while it runs"`
+	// job of a full reindex; the only member while it runs
+	Job *job.Brief `json:"job,omitempty"`
 }
 
 // A Reindexed is the result of a reindex.
@@ -45,26 +49,36 @@ type reindexOut struct {
 // The counts from Indexed to References describe the vault after the call; the others describe what
 // the call found and did.
 type Reindexed struct {
-	DryRun bool `json:"dry_run,omitempty" jsonschema:"nothing was written; the counts are those of the call without dry_run"`
+	// nothing was written; the counts are those of the call without dry_run
+	DryRun bool `json:"dry_run,omitempty"`
 
-	Indexed    int `json:"files_indexed" jsonschema:"notes in the vault"`
-	Deleted    int `json:"files_deleted" jsonschema:"deleted files, which were removed from the vault"`
+	// notes in the vault
+	Indexed int `json:"files_indexed"`
+	// deleted files, which were removed from the vault
+	Deleted    int `json:"files_deleted"`
 	Objects    int `json:"objects"`
 	Traits     int `json:"traits"`
 	References int `json:"references"`
-	Discovered int `json:"discovered" jsonschema:"objects, traits and other files that are new"`
+	// objects, traits and other files that are new
+	Discovered int `json:"discovered"`
 	Removed    int `json:"removed"`
 	Modified   int `json:"modified"`
 
-	Created   int `json:"files_created"`
-	Changed   int `json:"files_changed"`
-	Moved     int `json:"files_moved"`
-	Restored  int `json:"files_restored" jsonschema:"files that were restored from the vault"`
-	Conflicts int `json:"conflicts" jsonschema:"conflict copies that were created"`
+	Created int `json:"files_created"`
+	Changed int `json:"files_changed"`
+	Moved   int `json:"files_moved"`
+	// files that were restored from the vault
+	Restored int `json:"files_restored"`
+	// conflict copies that were created
+	Conflicts int `json:"conflicts"`
 
-	Held    *heldBatch     `json:"held,omitempty" jsonschema:"a batch that needs confirmation, because it removes or reverts many notes"`
-	Errors  []reindexError `json:"errors" jsonschema:"notes that do not parse or have too many elements to be indexed, and files that cannot be synced"`
-	Omitted int            `json:"errors_omitted,omitempty" jsonschema:"errors of a full reindex beyond the first 200"`
+	// a batch that needs confirmation, because it removes or reverts many notes
+	Held *heldBatch `json:"held,omitempty"`
+	// notes that do not parse or have too many elements to be indexed, and files that cannot be
+	// synced
+	Errors []reindexError `json:"errors"`
+	// errors of a full reindex beyond the first 200
+	Omitted int `json:"errors_omitted,omitempty"`
 }
 
 // A reindexError is a file with a problem.
@@ -87,9 +101,9 @@ func (f tools) reindex() *tool.Tool {
 // errFirst is the error of begin if no earlier call used the idempotency key.
 var errFirst = errors.New("the key was not used before")
 
-// runReindex runs a reindex between two updates of the log: the first finds the answer of an earlier
-// call with the same key, the second stores the answer of this call. Ingesting makes commits of its
-// own, so it cannot be part of either.
+// runReindex runs a reindex between two updates of the log: the first finds the answer of an
+// earlier call with the same key, the second stores the answer of this call. Ingesting makes
+// commits of its own, so it cannot be part of either.
 //
 // A vault has its files in a folder of this machine, in a bucket that others can write to, or only
 // in its log; the steps are the same, and in the last case there is nothing to ingest.
@@ -108,7 +122,7 @@ func (f tools) runReindex(
 	if err := r.open(ctx, in.Vault.Vault); err != nil {
 		return none, err
 	}
-	work := r.inTurn
+	work := r.runInline
 	if in.Full && !in.DryRun {
 		work = r.asJob
 	}
@@ -134,11 +148,12 @@ func (r *reindexRun) open(ctx context.Context, name string) (err error) {
 	return err
 }
 
-// inTurn runs the reindex within the call. The lease only shows others that a reindex is running.
+// runInline runs the reindex within the call. The lease only shows others that a reindex is
+// running.
 //
 // A dry run takes no lease and rebuilds nothing, because it must not disturb a running reindex.
-func (r *reindexRun) inTurn(ctx context.Context) (none reindexOut, err error) {
-	done, err := r.turn(ctx)
+func (r *reindexRun) runInline(ctx context.Context) (none reindexOut, err error) {
+	done, err := r.waitTurn(ctx)
 	if err != nil {
 		return none, err
 	}
@@ -156,14 +171,14 @@ func (r *reindexRun) inTurn(ctx context.Context) (none reindexOut, err error) {
 			}
 		}
 		out.Reindexed, err = r.files(ctx)
-		return out.warned(), err
+		return out.withWarning(), err
 	})
 }
 
-// turn waits for the turn of the call among the reindexes of the folder, so that the second of two
-// calls with one key finds the answer of the first. It returns at once if there is no folder. The
-// caller must call done.
-func (r *reindexRun) turn(ctx context.Context) (done func(), err error) {
+// waitTurn waits for the turn of the call among the reindexes of the folder, so that the second of
+// two calls with one key finds the answer of the first. It returns at once if there is no folder.
+// The caller must call done.
+func (r *reindexRun) waitTurn(ctx context.Context) (done func(), err error) {
 	if r.folder == nil {
 		return func() {}, nil
 	}
@@ -218,7 +233,7 @@ func (r *reindexRun) begin(_ context.Context, tx *repo.Tx, _ *reindexOut) error 
 // files ingests the outside edits and counts the contents of the vault. It can be repeated.
 func (r *reindexRun) files(ctx context.Context) (*Reindexed, error) {
 	out := &Reindexed{DryRun: r.in.DryRun, Errors: []reindexError{}}
-	if err := r.takeIn(ctx, out); err != nil {
+	if err := r.ingest(ctx, out); err != nil {
 		return nil, err
 	}
 	idx, control, err := r.vault.ReadControl(ctx)
@@ -243,12 +258,12 @@ func (r *reindexRun) rebuild(ctx context.Context) error {
 	return err
 }
 
-// takeIn ingests the outside edits and adds the result to out.
+// ingest ingests the outside edits and adds the result to out.
 //
 // A decision about a pending batch is part of the same call: accepting or discarding it, and then
 // ingesting what else has changed.
-func (r *reindexRun) takeIn(ctx context.Context, out *Reindexed) error {
-	if err := r.pending(ctx); err != nil {
+func (r *reindexRun) ingest(ctx context.Context, out *Reindexed) error {
+	if err := r.checkPending(ctx); err != nil {
 		return err
 	}
 	reindex := func(context.Context, checkout.IngestOptions) (t checkout.IngestResult, err error) { return t, nil }
@@ -273,16 +288,16 @@ func (r *reindexRun) takeIn(ctx context.Context, out *Reindexed) error {
 	return nil
 }
 
-// warned returns the answer with the warning about a batch that needs confirmation.
-func (out reindexOut) warned() reindexOut {
+// withWarning returns the answer with the warning about a batch that needs confirmation.
+func (out reindexOut) withWarning() reindexOut {
 	if out.Reindexed != nil {
 		out.Held.warn(&out.Aside)
 	}
 	return out
 }
 
-// pending returns a fault if the call accepts or discards a batch, and there is none.
-func (r *reindexRun) pending(ctx context.Context) error {
+// checkPending returns a fault if the call accepts or discards a batch, and there is none.
+func (r *reindexRun) checkPending(ctx context.Context) error {
 	if r.in.Pending == "" {
 		return nil
 	}

@@ -37,7 +37,7 @@ func Jobs(t *tenant.Tenant) []job.Kind {
 			if err != nil {
 				return err
 			}
-			done, err := r.turn(ctx)
+			done, err := r.waitTurn(ctx)
 			if err != nil {
 				return err
 			}
@@ -119,5 +119,5 @@ func reindexOutOf(it job.Item) (reindexOut, error) {
 	var out reindexOut
 	var err error
 	out.Reindexed, out.Job, err = mutation.JobResult[Reindexed](it)
-	return out.warned(), err
+	return out.withWarning(), err
 }

@@ -12,7 +12,9 @@ import (
 // A resolveIn is the input of raven_resolve.
 type resolveIn struct {
 	tool.Vault
-	Reference string `json:"reference" complete:"id" alias:"target,id" jsonschema:"the text between the brackets: people/freya, freya, an alias, 2026-03-02; or today, tomorrow, yesterday"`
+	// the text between the brackets: people/freya, freya, an alias, 2026-03-02; or today, tomorrow,
+	// yesterday
+	Reference string `json:"reference" complete:"id" alias:"target,id"`
 	tool.AsOf
 }
 
@@ -29,16 +31,20 @@ type resolveOut struct {
 // Found is the target of a reference. For a day without a note, ID is that of the daily note it
 // would have.
 type Found struct {
-	ID          string  `json:"id"`
-	Type        string  `json:"type"`
-	FilePath    *string `json:"file_path" jsonschema:"null for a day without a note"`
-	MatchSource string  `json:"match_source" jsonschema:"kind of the match: id, path, short_name, name_field, title, alias, suffix, date, section, keyword"`
+	ID   string `json:"id"`
+	Type string `json:"type"`
+	// null for a day without a note
+	FilePath *string `json:"file_path"`
+	// kind of the match: id, path, short_name, name_field, title, alias, suffix, date, section,
+	// keyword
+	MatchSource string `json:"match_source"`
 }
 
 // Candidates are the possible targets of an ambiguous reference.
 type Candidates struct {
-	Ambiguous bool     `json:"ambiguous"`
-	Matches   []string `json:"matches" jsonschema:"ids of the candidates, at most 200"`
+	Ambiguous bool `json:"ambiguous"`
+	// ids of the candidates, at most 200
+	Matches []string `json:"matches"`
 }
 
 // resolve returns the tool raven_resolve, which finds the target of a reference.

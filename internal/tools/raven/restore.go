@@ -22,8 +22,10 @@ import (
 // in the trash with that id.
 type restoreIn struct {
 	tool.Vault
-	ID      string `json:"id" size:"id" jsonschema:"its former id, or its path in the trash"`
-	Confirm bool   `json:"confirm,omitempty" jsonschema:"restore it; without, the answer is a preview"`
+	// its former id, or its path in the trash
+	ID string `json:"id" size:"id"`
+	// restore it; without, the answer is a preview
+	Confirm bool `json:"confirm,omitempty"`
 	tool.Brief
 	tool.Mutation
 }
@@ -31,10 +33,13 @@ type restoreIn struct {
 // A restoreOut is the output of raven_restore.
 type restoreOut struct {
 	objectOut
-	Preview     bool   `json:"preview,omitempty" jsonschema:"nothing was written: repeat the call with confirm"`
-	Kind        string `json:"kind,omitempty" jsonschema:"note or section"`
+	// nothing was written: repeat the call with confirm
+	Preview bool `json:"preview,omitempty"`
+	// note or section
+	Kind        string `json:"kind,omitempty"`
 	RestorePath string `json:"restore_path,omitempty"`
-	From        string `json:"restored_from,omitempty" jsonschema:"its former path in the trash"`
+	// its former path in the trash
+	From string `json:"restored_from,omitempty"`
 }
 
 // restore returns the tool raven_restore, which restores a note or section from the trash.
@@ -102,7 +107,7 @@ func (r restoration) paths() []vault.Path {
 // Without the commit of the deletion, for example if the file came into the trash from outside, the
 // object can still be restored from its text.
 func findRestore(ctx context.Context, v view, id string) (r restoration, err error) {
-	file, err := findTrashed(v.Index, strings.TrimSpace(id))
+	file, err := findTrashFile(v.Index, strings.TrimSpace(id))
 	if err != nil {
 		return r, err
 	}
@@ -119,12 +124,12 @@ func findRestore(ctx context.Context, v view, id string) (r restoration, err err
 	return r, err
 }
 
-// findTrashed returns the file in the trash with a path, or for the former id of an object. Several
-// files for one id are AMBIGUOUS_REF.
+// findTrashFile returns the file in the trash with a path, or for the former id of an object.
+// Several files for one id are AMBIGUOUS_REF.
 //
 // A path in the trash is tried first. The id is compared with the former ids of the files, not with
 // their names.
-func findTrashed(idx *index.Index, id string) (*index.File, error) {
+func findTrashFile(idx *index.Index, id string) (*index.File, error) {
 	if f, ok := idx.File(id); ok && vault.InTrash(id) {
 		return f, nil
 	}
@@ -179,7 +184,7 @@ func (r restoration) run(ctx context.Context, tx *repo.Tx, out *restoreOut) erro
 	if _, there := tx.Before().File(r.item.TrashPath); !there {
 		return notFound("nothing in the trash has the id %q", r.item.ID).Try("raven_trash_list", nil)
 	}
-	if err := r.free(tx.Index()); err != nil {
+	if err := r.checkFree(tx.Index()); err != nil {
 		return err
 	}
 	if err := r.place(ctx, tx); err != nil {
@@ -200,9 +205,9 @@ func (r restoration) run(ctx context.Context, tx *repo.Tx, out *restoreOut) erro
 	return nil
 }
 
-// free returns DUPLICATE_ID if another object has the id now, and NOT_FOUND if the note of a
+// checkFree returns DUPLICATE_ID if another object has the id now, and NOT_FOUND if the note of a
 // section does not exist.
-func (r restoration) free(idx *index.Index) error {
+func (r restoration) checkFree(idx *index.Index) error {
 	n, there := idx.Note(r.item.RestorePath)
 	if r.item.origin.id == "" {
 		if !there {

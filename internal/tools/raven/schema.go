@@ -25,15 +25,18 @@ type schemaOut struct {
 	Version    int         `json:"version"`
 	Types      []typeFull  `json:"types"`
 	Traits     []traitFull `json:"traits"`
-	Templates  []template  `json:"templates" jsonschema:"the templates of schema.yaml"`
-	Queries    []queryInfo `json:"queries" jsonschema:"the saved queries of raven.yaml"`
-	Config     config      `json:"config"`
+	// the templates of schema.yaml
+	Templates []template `json:"templates"`
+	// the saved queries of raven.yaml
+	Queries []queryInfo `json:"queries"`
+	Config  config      `json:"config"`
 }
 
 // A template is a text from which new notes are created.
 type template struct {
-	ID          string  `json:"id"`
-	File        string  `json:"file" jsonschema:"its path in the vault, as in schema.yaml"`
+	ID string `json:"id"`
+	// its path in the vault, as in schema.yaml
+	File        string  `json:"file"`
 	Description *string `json:"description"`
 }
 
@@ -41,24 +44,31 @@ type template struct {
 //
 // It contains the effective values, with the defaults filled in, not the text of raven.yaml.
 type config struct {
-	DailyDirectory    string      `json:"daily_directory"`
-	Directories       directories `json:"directories"`
-	Capture           capture     `json:"capture"`
-	Deletion          deletion    `json:"deletion"`
-	Exclude           []string    `json:"exclude" jsonschema:"patterns of files that are not notes"`
-	ProtectedPrefixes []string    `json:"protected_prefixes" jsonschema:"path prefixes that are read-only"`
-	Timezone          string      `json:"timezone"`
-	WeekStart         string      `json:"week_start"`
-	Language          string      `json:"language" jsonschema:"language of the notes, for search"`
+	DailyDirectory string      `json:"daily_directory"`
+	Directories    directories `json:"directories"`
+	Capture        capture     `json:"capture"`
+	Deletion       deletion    `json:"deletion"`
+	// patterns of files that are not notes
+	Exclude []string `json:"exclude"`
+	// path prefixes that are read-only
+	ProtectedPrefixes []string `json:"protected_prefixes"`
+	Timezone          string   `json:"timezone"`
+	WeekStart         string   `json:"week_start"`
+	// language of the notes, for search
+	Language string `json:"language"`
 }
 
 // A directories contains the folders in the settings, each with a slash at its end; null if not
 // set.
 type directories struct {
-	Daily    string  `json:"daily" jsonschema:"folder of daily notes; ./ is the root of the vault"`
-	Type     *string `json:"type" jsonschema:"folder above each default_path"`
-	Page     *string `json:"page" jsonschema:"folder of notes without a type"`
-	Template *string `json:"template" jsonschema:"folder of templates"`
+	// folder of daily notes; ./ is the root of the vault
+	Daily string `json:"daily"`
+	// folder above each default_path
+	Type *string `json:"type"`
+	// folder of notes without a type
+	Page *string `json:"page"`
+	// folder of templates
+	Template *string `json:"template"`
 }
 
 // A capture contains the settings for raven_add without a destination.
@@ -159,8 +169,10 @@ type typeFull struct {
 	Description *string             `json:"description"`
 	Fields      map[string]field    `json:"fields"`
 	Traits      map[string]traitUse `json:"traits"`
-	Templates   []string            `json:"templates" jsonschema:"ids of the templates of the type"`
-	Default     *string             `json:"default_template" jsonschema:"the default template"`
+	// ids of the templates of the type
+	Templates []string `json:"templates"`
+	// the default template
+	Default *string `json:"default_template"`
 }
 
 // A field is the definition of one field.
@@ -288,7 +300,8 @@ func (f tools) schemaTypes() *tool.Tool {
 // A schemaTypeIn is the input of raven_schema_type.
 type schemaTypeIn struct {
 	tool.Vault
-	Name string `json:"name" complete:"type" jsonschema:"name of the type"`
+	// name of the type
+	Name string `json:"name" complete:"type"`
 	tool.AsOf
 }
 
@@ -319,10 +332,12 @@ func configOf(c vault.Config) config {
 	d := c.Directories
 	return config{
 		DailyDirectory: c.DailyDirectory,
-		Directories:    directories{c.DailyDirectory + "/", textOrNil(d.Type), textOrNil(d.Page), textOrNil(d.Template)},
-		Capture:        capture{c.Capture.Destination, c.Capture.Heading, c.Capture.Timestamp},
-		Deletion:       deletion{c.Deletion.Behavior, c.Deletion.TrashDir},
-		Exclude:        append([]string{}, c.Exclude...), Timezone: c.Timezone,
+		Directories: directories{
+			c.DailyDirectory + "/", textOrNil(d.Type), textOrNil(d.Page), textOrNil(d.Template),
+		},
+		Capture:  capture{c.Capture.Destination, c.Capture.Heading, c.Capture.Timestamp},
+		Deletion: deletion{c.Deletion.Behavior, c.Deletion.TrashDir},
+		Exclude:  append([]string{}, c.Exclude...), Timezone: c.Timezone,
 		ProtectedPrefixes: append([]string{}, c.Protected...),
 		WeekStart:         strings.ToLower(c.WeekStart.String()), Language: c.Language,
 	}

@@ -22,20 +22,20 @@ var unsettableOf = map[string][]string{
 // The change is an edit of the text of schema.yaml, which keeps comments, order and style. Then put
 // checks the new schema as a whole and the objects of the vault against it, and stages the file.
 func (in schemaUpdateIn) run(ctx context.Context, tx *repo.Tx, out *schemaEditOut) error {
-	if err := in.complete(); err != nil {
+	if err := in.validate(); err != nil {
 		return err
 	}
-	e, err := newSchemaEdit(ctx, tx, in.thingIn)
+	e, err := newSchemaEdit(ctx, tx, in.schemaItem)
 	if err == nil {
 		err = e.checkExists()
 	}
 	if err != nil {
 		return err
 	}
-	if e.thing.Kind == kindType {
+	if e.item.Kind == kindType {
 		err = e.updateType(in)
 	} else {
-		err = e.updateField(e.thing, in.field(), in.Unset)
+		err = e.updateField(e.item, in.field(), in.Unset)
 	}
 	if err != nil {
 		return err
@@ -43,9 +43,9 @@ func (in schemaUpdateIn) run(ctx context.Context, tx *repo.Tx, out *schemaEditOu
 	return e.put(ctx, tx, out, "updated")
 }
 
-// complete returns a fault if the call changes nothing, or has arguments that its kind does not
+// validate returns a fault if the call changes nothing, or has arguments that its kind does not
 // have.
-func (in schemaUpdateIn) complete() error {
+func (in schemaUpdateIn) validate() error {
 	if err := in.fits(in.Kind); err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (in schemaUpdateIn) complete() error {
 
 // checkExists returns a fault if the type, trait or field does not exist or cannot be changed.
 func (e *schemaEdit) checkExists() error {
-	t := e.thing
+	t := e.item
 	switch t.Kind {
 	case kindType:
 		_, err := e.owner(t.Name)
@@ -104,7 +104,7 @@ func noField(t *vault.Type, name string) *fault.Fault {
 //
 // An explicit null is not possible in the arguments; unset removes a property. Properties are
 // checked together with those that remain.
-func (e *schemaEdit) updateField(thing thingIn, d fieldDefinition, unset []string) error {
+func (e *schemaEdit) updateField(thing schemaItem, d fieldDefinition, unset []string) error {
 	was, written := e.before(thing)
 	if slices.Contains(unset, "values") {
 		was.Values = nil
@@ -157,7 +157,7 @@ func (e *schemaEdit) updateField(thing thingIn, d fieldDefinition, unset []strin
 
 // before returns the current definition of a field or trait, and its value type as schema.yaml
 // spells it.
-func (e *schemaEdit) before(thing thingIn) (f vault.Field, written string) {
+func (e *schemaEdit) before(thing schemaItem) (f vault.Field, written string) {
 	if thing.Kind == kindTrait {
 		t, _ := e.was.Trait(thing.Name)
 		return t.Field, t.Written
@@ -168,7 +168,7 @@ func (e *schemaEdit) before(thing thingIn) (f vault.Field, written string) {
 
 // updateType changes a type.
 func (e *schemaEdit) updateType(in schemaUpdateIn) error {
-	was, _ := e.was.Type(e.thing.Name)
+	was, _ := e.was.Type(e.item.Name)
 	fields, err := in.fieldsOf()
 	if err != nil {
 		return err
@@ -180,7 +180,7 @@ func (e *schemaEdit) updateType(in schemaUpdateIn) error {
 	if err != nil {
 		return err
 	}
-	path := e.thing.path()
+	path := e.item.path()
 	if len(m) > 0 {
 		if err := e.set(m, path...); err != nil {
 			return err
@@ -192,8 +192,8 @@ func (e *schemaEdit) updateType(in schemaUpdateIn) error {
 		}
 	}
 	for _, name := range fieldOrder(fields, in.NameField) {
-		if err := e.mergeField(thingIn{Kind: kindField, Type: was.Name, Name: name}, fields[name]); err != nil {
-			return inField(err, name)
+		if err := e.mergeField(schemaItem{Kind: kindField, Type: was.Name, Name: name}, fields[name]); err != nil {
+			return withField(err, name)
 		}
 	}
 	uses, err := in.usesOf()
@@ -205,7 +205,7 @@ func (e *schemaEdit) updateType(in schemaUpdateIn) error {
 
 // mergeField changes a field, or adds it if the type does not have it. A new field without a type
 // is a string.
-func (e *schemaEdit) mergeField(thing thingIn, d fieldDefinition) error {
+func (e *schemaEdit) mergeField(thing schemaItem, d fieldDefinition) error {
 	if fieldNamed(e.was, thing.Type, thing.Name) != nil {
 		return e.updateField(thing, d, nil)
 	}
@@ -215,7 +215,7 @@ func (e *schemaEdit) mergeField(thing thingIn, d fieldDefinition) error {
 	if d.Type == nil {
 		d.Type = nonEmpty("string")
 	}
-	m, err := d.whole(kindField)
+	m, err := d.newDefinition(kindField)
 	if err != nil {
 		return err
 	}
@@ -306,7 +306,7 @@ func (e *schemaEdit) updateUseList(t *vault.Type, path []string, more []namedUse
 // fault lists the uses. With Force the definition and the references to it in the schema are
 // removed. Notes are never changed; what the removal leaves in them is in the side effects.
 func (in schemaRemoveIn) run(ctx context.Context, tx *repo.Tx, out *schemaEditOut) error {
-	e, err := newSchemaEdit(ctx, tx, in.thingIn)
+	e, err := newSchemaEdit(ctx, tx, in.schemaItem)
 	if err == nil {
 		err = e.checkExists()
 	}
@@ -325,24 +325,25 @@ func (in schemaRemoveIn) run(ctx context.Context, tx *repo.Tx, out *schemaEditOu
 		return inUse(users, "the "+in.Kind+" is in use").Fix("force removes it nevertheless").
 			Try("raven_schema_remove", call)
 	}
-	out.SideEffects = e.leaves(tx.Index())
-	if err := e.forget(); err != nil {
+	out.SideEffects = e.removalEffects(tx.Index())
+	if err := e.removeReferences(); err != nil {
 		return err
 	}
-	if err := e.remove(e.thing.path()...); err != nil {
+	if err := e.remove(e.item.path()...); err != nil {
 		return err
 	}
 	return e.put(ctx, tx, out, "deleted")
 }
 
-// forget removes the references to the type, trait or name field from the rest of the schema.
+// removeReferences removes the references to the type, trait or name field from the rest of the
+// schema.
 //
 // The definitions that it changes are recorded in e.also, so that the check of the result accepts
 // these changes and no others.
-func (e *schemaEdit) forget() error {
-	switch name := e.thing.Name; e.thing.Kind {
+func (e *schemaEdit) removeReferences() error {
+	switch name := e.item.Name; e.item.Kind {
 	case kindType:
-		return e.forgetTarget(name)
+		return e.removeTarget(name)
 	case kindTrait:
 		for _, owner := range e.was.UsedBy(name) {
 			t, _ := e.was.Type(owner)
@@ -352,22 +353,22 @@ func (e *schemaEdit) forget() error {
 			}
 		}
 	default:
-		if path := []string{"types", e.thing.Type, "name_field"}; e.names() {
-			e.also = append(e.also, "types."+e.thing.Type)
+		if path := []string{"types", e.item.Type, "name_field"}; e.isNameField() {
+			e.also = append(e.also, "types."+e.item.Type)
 			return e.remove(path...)
 		}
 	}
 	return nil
 }
 
-// names reports whether the field is the name_field in the definition of its type.
-func (e *schemaEdit) names() bool {
-	said, _ := e.was.Definitions()["types."+e.thing.Type].(map[string]any)
-	return said["name_field"] == e.thing.Name
+// isNameField reports whether the field is the name_field in the definition of its type.
+func (e *schemaEdit) isNameField() bool {
+	said, _ := e.was.Definitions()["types."+e.item.Type].(map[string]any)
+	return said["name_field"] == e.item.Name
 }
 
-// forgetTarget removes a type from the targets of references, which then accept any type.
-func (e *schemaEdit) forgetTarget(name string) error {
+// removeTarget removes a type from the targets of references, which then accept any type.
+func (e *schemaEdit) removeTarget(name string) error {
 	for _, t := range e.was.Types {
 		for _, f := range t.Fields {
 			if f.Target != name || t.Name == name {

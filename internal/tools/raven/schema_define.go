@@ -49,8 +49,8 @@ func nonEmpty(s string) *string {
 // field returns the definition of the field or trait in the call.
 func (in definitionIn) field() fieldDefinition {
 	d := fieldDefinition{
-		Type: nonEmpty(in.ValueType), Required: in.Required, Values: apart(in.Values), Target: nonEmpty(in.Target),
-		Min: in.Min, Max: in.Max, Description: nonEmpty(in.Description),
+		Type: nonEmpty(in.ValueType), Required: in.Required, Values: splitValues(in.Values),
+		Target: nonEmpty(in.Target), Min: in.Min, Max: in.Max, Description: nonEmpty(in.Description),
 	}
 	if len(in.Default) > 0 {
 		d.Default = json.RawMessage(in.Default)
@@ -58,8 +58,9 @@ func (in definitionIn) field() fieldDefinition {
 	return d
 }
 
-// apart returns the values of an enum. A single text with commas is split, as a person types it.
-func apart(values []string) []string {
+// splitValues returns the values of an enum. A single text with commas is split, as a person types
+// it.
+func splitValues(values []string) []string {
 	if len(values) != 1 || !strings.Contains(values[0], ",") {
 		return values
 	}
@@ -112,7 +113,7 @@ func (in definitionIn) fits(kind string) error {
 }
 
 var (
-	thingName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
+	itemName  = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
 	traitName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 )
 
@@ -123,7 +124,7 @@ var reservedFor = map[string][]string{kindField: {"type", "id", "tags", "alias"}
 //
 // Existing names are not checked: a schema that Raven or a person wrote may have others.
 func newName(kind, name string) error {
-	form, begins := thingName, "a letter"
+	form, begins := itemName, "a letter"
 	if kind == kindTrait {
 		form, begins = traitName, "a letter or a digit"
 	}
@@ -148,19 +149,19 @@ func (in schemaAddIn) run(ctx context.Context, tx *repo.Tx, out *schemaEditOut) 
 	if err := in.fits(in.Kind); err != nil {
 		return err
 	}
-	e, err := newSchemaEdit(ctx, tx, in.thingIn)
+	e, err := newSchemaEdit(ctx, tx, in.schemaItem)
 	if err == nil {
 		err = e.checkNew()
 	}
 	if err != nil {
 		return err
 	}
-	if e.thing.Kind == kindType {
+	if e.item.Kind == kindType {
 		err = e.addType(in.definitionIn)
-		out.SideEffects = e.becomes(tx.Index())
+		out.SideEffects = e.additionEffects(tx.Index())
 	} else {
 		err = e.addField(in.field())
-		out.SideEffects = e.becomes(tx.Index())
+		out.SideEffects = e.additionEffects(tx.Index())
 	}
 	if err != nil {
 		return err
@@ -171,7 +172,7 @@ func (in schemaAddIn) run(ctx context.Context, tx *repo.Tx, out *schemaEditOut) 
 // checkNew returns a fault if the type, trait or field exists already or cannot be added. The fault
 // for a built-in type says that it cannot be changed, not that the name is taken.
 func (e *schemaEdit) checkNew() error {
-	t := e.thing
+	t := e.item
 	if err := newName(t.Kind, t.Name); err != nil {
 		if typ, ok := e.was.Type(t.Name); !ok || t.Kind != kindType || !typ.Builtin {
 			return err
@@ -182,34 +183,34 @@ func (e *schemaEdit) checkNew() error {
 		if typ, ok := e.was.Type(t.Name); ok && typ.Builtin {
 			return builtin(t.Name)
 		} else if ok {
-			return e.exists()
+			return e.existsFault()
 		}
 	case kindTrait:
 		if _, ok := e.was.Trait(t.Name); ok {
-			return e.exists()
+			return e.existsFault()
 		}
 	default:
 		if _, err := e.owner(t.Type); err != nil {
 			return err
 		}
 		if fieldNamed(e.was, t.Type, t.Name) != nil {
-			return e.exists()
+			return e.existsFault()
 		}
 	}
 	return nil
 }
 
-// exists returns the fault of an addition that exists already.
-func (e *schemaEdit) exists() error {
-	shows, name := "raven_schema_type", e.thing.Name
-	switch e.thing.Kind {
+// existsFault returns the fault of an addition that exists already.
+func (e *schemaEdit) existsFault() error {
+	shows, name := "raven_schema_type", e.item.Name
+	switch e.item.Kind {
 	case kindTrait:
 		shows = "raven_schema_trait"
 	case kindField:
-		name = e.thing.Type
+		name = e.item.Type
 	}
-	return fault.New(fault.DuplicateID, "the schema has a %s %q already", e.thing.Kind, e.thing.Name).
-		With("id", e.thing.key()).Fix("change it with raven_schema_update").
+	return fault.New(fault.DuplicateID, "the schema has a %s %q already", e.item.Kind, e.item.Name).
+		With("id", e.item.key()).Fix("change it with raven_schema_update").
 		Try(shows, fault.Args{"name": name})
 }
 
@@ -217,21 +218,21 @@ func (e *schemaEdit) exists() error {
 //
 // The default value type is string for a field and boolean for a trait.
 func (e *schemaEdit) addField(d fieldDefinition) error {
-	if d.Type == nil && e.thing.Kind == kindField {
+	if d.Type == nil && e.item.Kind == kindField {
 		d.Type = nonEmpty("string")
 	}
 	if d.Type == nil {
 		d.Type = nonEmpty("boolean")
 	}
-	m, err := d.whole(e.thing.Kind)
+	m, err := d.newDefinition(e.item.Kind)
 	if err != nil {
 		return err
 	}
-	return e.set(m, e.thing.path()...)
+	return e.set(m, e.item.path()...)
 }
 
-// whole returns a new definition in the form of schema.yaml, after it has checked it.
-func (d fieldDefinition) whole(kind string) (yamltext.Map, error) {
+// newDefinition returns a new definition in the form of schema.yaml, after it has checked it.
+func (d fieldDefinition) newDefinition(kind string) (yamltext.Map, error) {
 	if err := d.checkAgainst(vault.Field{}, kind); err != nil {
 		return nil, err
 	}
@@ -389,11 +390,11 @@ func (e *schemaEdit) addType(in definitionIn) error {
 			d.Type = nonEmpty("string")
 		}
 		if err := newName(kindField, name); err != nil {
-			return inField(err, name)
+			return withField(err, name)
 		}
-		one, err := d.whole(kindField)
+		one, err := d.newDefinition(kindField)
 		if err != nil {
-			return inField(err, name)
+			return withField(err, name)
 		}
 		all = append(all, yamltext.Entry{Key: name, Value: one})
 	}
@@ -407,7 +408,7 @@ func (e *schemaEdit) addType(in definitionIn) error {
 		}
 		m = append(m, yamltext.Entry{Key: "traits", Value: listed})
 	}
-	return e.set(m, e.thing.path()...)
+	return e.set(m, e.item.path()...)
 }
 
 // entries returns the given properties of a type in the form of schema.yaml, without fields and
@@ -470,8 +471,8 @@ func fieldOrder(fields map[string]fieldDefinition, nameField string) []string {
 	return names
 }
 
-// inField adds to a fault the field in the argument fields that it is about.
-func inField(err error, name string) error {
+// withField adds to a fault the field in the argument fields that it is about.
+func withField(err error, name string) error {
 	return fault.Of(err).With("argument", "fields").With("field", name)
 }
 
@@ -492,8 +493,8 @@ func (in definitionIn) fieldsOf() (map[string]fieldDefinition, error) {
 		d, word := fieldDefinition{}, ""
 		if json.Unmarshal(members[name], &word) == nil {
 			d.Type = nonEmpty(word)
-		} else if err := strictly(members[name], &d); err != nil {
-			return nil, inField(fault.New(fault.InvalidValue, "a field is a value type, or an object with "+
+		} else if err := decodeStrict(members[name], &d); err != nil {
+			return nil, withField(fault.New(fault.InvalidValue, "a field is a value type, or an object with "+
 				"type, required, default, values, target, min, max and description"), name)
 		}
 		all[name] = d
@@ -501,8 +502,8 @@ func (in definitionIn) fieldsOf() (map[string]fieldDefinition, error) {
 	return all, nil
 }
 
-// strictly decodes JSON, and returns an error for unknown members.
-func strictly(raw []byte, into any) error {
+// decodeStrict decodes JSON, and returns an error for unknown members.
+func decodeStrict(raw []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()
 	return d.Decode(into)
@@ -527,8 +528,8 @@ func (in definitionIn) usesOf() ([]namedUse, error) {
 	case json.Unmarshal(in.Traits, &names) == nil:
 		return namedUses(names), nil
 	case json.Unmarshal(in.Traits, &word) == nil:
-		return namedUses(apart([]string{word})), nil
-	case strictly(in.Traits, &members) == nil:
+		return namedUses(splitValues([]string{word})), nil
+	case decodeStrict(in.Traits, &members) == nil:
 		var all []namedUse
 		for _, name := range slices.Sorted(maps.Keys(members)) {
 			all = append(all, namedUse{name, members[name]})

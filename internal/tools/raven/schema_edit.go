@@ -19,38 +19,54 @@ import (
 	"github.com/rookeryhq/rookery/internal/yamltext"
 )
 
-// A thingIn names the type, trait or field of the schema that a call adds, changes or removes.
+// A schemaItem names the type, trait or field of the schema that a call adds, changes or removes.
 //
 // Kind is one of kindType, kindTrait and kindField. The name of a field is unique only within its
 // type.
-type thingIn struct {
-	Kind string `json:"kind" enum:"type,trait,field" jsonschema:"what it is"`
-	Type string `json:"type,omitempty" complete:"type" jsonschema:"for a field: its type of object"`
-	Name string `json:"name" complete:"field" of:"type" size:"name" jsonschema:"letters, digits, _ and -"`
+type schemaItem struct {
+	// what it is
+	Kind string `json:"kind" enum:"type,trait,field"`
+	// for a field: its type of object
+	Type string `json:"type,omitempty" complete:"type"`
+	// letters, digits, _ and -
+	Name string `json:"name" complete:"field" of:"type" size:"name"`
 }
 
 // A definitionIn contains the properties of a type, trait or field.
 //
 // Which properties apply depends on the kind; see argumentsOf.
 type definitionIn struct {
-	ValueType   string         `json:"value_type,omitempty" jsonschema:"for a field or trait: string, number, bool, date, datetime, enum, ref or url, or a list such as string[]"`
-	DefaultPath string         `json:"default_path,omitempty" jsonschema:"for a type: the folder of new objects"`
-	NameField   string         `json:"name_field,omitempty" jsonschema:"for a type: the field with the name of an object"`
-	Description string         `json:"description,omitempty" size:"query" jsonschema:"its purpose"`
-	Fields      tool.Structure `json:"fields,omitempty" jsonschema:"for a type: by name, each a value type or an object as in raven_schema_type"`
-	Traits      tool.JSON      `json:"traits,omitempty" jsonschema:"for a type: a list of traits, or by name {required, default}"`
-	Values      []string       `json:"values,omitempty" jsonschema:"for an enum; commas separate values"`
-	Default     tool.JSON      `json:"default,omitempty" jsonschema:"for a field or trait: the default value"`
-	Required    *bool          `json:"required,omitempty" jsonschema:"for a field: every object must have it"`
-	Target      string         `json:"target,omitempty" complete:"type" jsonschema:"for a ref: the type of its target"`
-	Min         *float64       `json:"min,omitempty" jsonschema:"of a number"`
-	Max         *float64       `json:"max,omitempty" jsonschema:"of a number"`
+	// for a field or trait: string, number, bool, date, datetime, enum, ref or url, or a list such
+	// as string[]
+	ValueType string `json:"value_type,omitempty"`
+	// for a type: the folder of new objects
+	DefaultPath string `json:"default_path,omitempty"`
+	// for a type: the field with the name of an object
+	NameField string `json:"name_field,omitempty"`
+	// its purpose
+	Description string `json:"description,omitempty" size:"query"`
+	// for a type: by name, each a value type or an object as in raven_schema_type
+	Fields tool.Structure `json:"fields,omitempty"`
+	// for a type: a list of traits, or by name {required, default}
+	Traits tool.JSON `json:"traits,omitempty"`
+	// for an enum; commas separate values
+	Values []string `json:"values,omitempty"`
+	// for a field or trait: the default value
+	Default tool.JSON `json:"default,omitempty"`
+	// for a field: every object must have it
+	Required *bool `json:"required,omitempty"`
+	// for a ref: the type of its target
+	Target string `json:"target,omitempty" complete:"type"`
+	// of a number
+	Min *float64 `json:"min,omitempty"`
+	// of a number
+	Max *float64 `json:"max,omitempty"`
 }
 
 // A schemaAddIn is the input of raven_schema_add.
 type schemaAddIn struct {
 	tool.Vault
-	thingIn
+	schemaItem
 	definitionIn
 	tool.Mutation
 }
@@ -59,19 +75,23 @@ type schemaAddIn struct {
 // are.
 type schemaUpdateIn struct {
 	tool.Vault
-	thingIn
+	schemaItem
 	definitionIn
-	Unset        []string `json:"unset,omitempty" jsonschema:"properties to remove: default, description, target, ..."`
-	AddTraits    []string `json:"add_traits,omitempty" complete:"trait" jsonschema:"for a type: traits to add" alias:"add_trait"`
-	RemoveTraits []string `json:"remove_traits,omitempty" complete:"trait" jsonschema:"for a type: traits to remove" alias:"remove_trait"`
+	// properties to remove: default, description, target, ...
+	Unset []string `json:"unset,omitempty"`
+	// for a type: traits to add
+	AddTraits []string `json:"add_traits,omitempty" complete:"trait" alias:"add_trait"`
+	// for a type: traits to remove
+	RemoveTraits []string `json:"remove_traits,omitempty" complete:"trait" alias:"remove_trait"`
 	tool.Mutation
 }
 
 // A schemaRemoveIn is the input of raven_schema_remove.
 type schemaRemoveIn struct {
 	tool.Vault
-	thingIn
-	Force bool `json:"force,omitempty" jsonschema:"remove it even if it is in use"`
+	schemaItem
+	// remove it even if it is in use
+	Force bool `json:"force,omitempty"`
 	tool.Mutation
 }
 
@@ -80,16 +100,22 @@ type schemaRemoveIn struct {
 // Changes can name other definitions than that of the call, if the removal of a type, trait or
 // field affects them.
 type schemaEditOut struct {
-	tool.Aside  `json:"-"`
-	Action      string                `json:"action,omitempty" jsonschema:"created, updated, deleted or unchanged"`
-	Kind        string                `json:"kind" jsonschema:"type, trait or field"`
-	Type        string                `json:"type,omitempty" jsonschema:"for a field: its type of object"`
-	Name        string                `json:"name"`
-	Definition  any                   `json:"definition,omitempty" jsonschema:"the current definition, or the removed one"`
-	Changes     map[string]oldNew     `json:"changes,omitzero" jsonschema:"by definition, such as types.person.fields.email: the old and the new value"`
+	tool.Aside `json:"-"`
+	// created, updated, deleted or unchanged
+	Action string `json:"action,omitempty"`
+	// type, trait or field
+	Kind string `json:"kind"`
+	// for a field: its type of object
+	Type string `json:"type,omitempty"`
+	Name string `json:"name"`
+	// the current definition, or the removed one
+	Definition any `json:"definition,omitempty"`
+	// by definition, such as types.person.fields.email: the old and the new value
+	Changes     map[string]oldNew     `json:"changes,omitzero"`
 	DryRun      bool                  `json:"dry_run,omitempty"`
 	WouldModify []mutation.FileChange `json:"would_modify_files,omitempty"`
-	SideEffects []string              `json:"side_effects,omitzero" jsonschema:"effects on the notes of the vault"`
+	// effects on the notes of the vault
+	SideEffects []string `json:"side_effects,omitzero"`
 }
 
 // schemaAdd returns the tool raven_schema_add, which adds a type, trait or field to schema.yaml.
@@ -180,8 +206,8 @@ func oldSchemaForms(verb string) map[string]tool.OldForm {
 // anchor of YAML is shared, so result parses the edited text and compares all definitions: only
 // that of thing and those in also may differ.
 type schemaEdit struct {
-	thing thingIn
-	was   *vault.Schema // parsed from the text, so without the folders in raven.yaml
+	item schemaItem
+	was  *vault.Schema // parsed from the text, so without the folders in raven.yaml
 	// text is the text of schema.yaml with the edits so far.
 	text []byte
 	also []string // keys of other definitions that may change too
@@ -190,7 +216,7 @@ type schemaEdit struct {
 // newSchemaEdit returns an edit of the current schema, which must be valid.
 //
 // A vault without schema.yaml gets a new text with the version only.
-func newSchemaEdit(ctx context.Context, tx *repo.Tx, thing thingIn) (*schemaEdit, error) {
+func newSchemaEdit(ctx context.Context, tx *repo.Tx, thing schemaItem) (*schemaEdit, error) {
 	if err := thing.check(); err != nil {
 		return nil, err
 	}
@@ -205,11 +231,11 @@ func newSchemaEdit(ctx context.Context, tx *repo.Tx, thing thingIn) (*schemaEdit
 	if len(text) == 0 {
 		text = []byte("version: 1\n")
 	}
-	return &schemaEdit{thing: thing, was: was, text: text}, err
+	return &schemaEdit{item: thing, was: was, text: text}, err
 }
 
 // check returns a fault if type is missing for a field, or given for another kind.
-func (t *thingIn) check() error {
+func (t *schemaItem) check() error {
 	switch {
 	case t.Kind == kindField && t.Type == "":
 		return fault.New(fault.MissingRequired, "a field needs type: the type that contains it").
@@ -223,7 +249,7 @@ func (t *thingIn) check() error {
 }
 
 // path returns the path of the definition in schema.yaml.
-func (t thingIn) path() []string {
+func (t schemaItem) path() []string {
 	switch t.Kind {
 	case kindField:
 		return []string{"types", t.Type, "fields", t.Name}
@@ -234,24 +260,24 @@ func (t thingIn) path() []string {
 }
 
 // key returns the key of the definition in Schema.Definitions.
-func (t thingIn) key() string { return strings.Join(t.path(), ".") }
+func (t schemaItem) key() string { return strings.Join(t.path(), ".") }
 
 // set sets the value at a path in the text.
 func (e *schemaEdit) set(value any, path ...string) (err error) {
 	e.text, err = yamltext.Set(e.text, path, value)
-	return byHand(err, vault.SchemaFile)
+	return manualEditFault(err, vault.SchemaFile)
 }
 
 // setList sets a list at a path in the text.
 func (e *schemaEdit) setList(items []string, path ...string) (err error) {
 	e.text, err = yamltext.SetList(e.text, path, items)
-	return byHand(err, vault.SchemaFile)
+	return manualEditFault(err, vault.SchemaFile)
 }
 
 // remove removes the value at a path in the text.
 func (e *schemaEdit) remove(path ...string) (err error) {
 	e.text, err = yamltext.Remove(e.text, path)
-	return byHand(err, vault.SchemaFile)
+	return manualEditFault(err, vault.SchemaFile)
 }
 
 // owner returns the type with a name, which must not be built-in. The properties of the built-in
@@ -286,17 +312,17 @@ func (e *schemaEdit) result(c vault.Clock) (*vault.Schema, error) {
 			strings.TrimPrefix(problem.Message, vault.SchemaFile+": "))
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.was.ChangesTo(is))) {
-		own := e.thing.key()
+		own := e.item.key()
 		if name != own && !strings.HasPrefix(name, own+".") && !slices.Contains(e.also, name) {
-			return nil, byHand(yamltext.ErrNotEditable, vault.SchemaFile)
+			return nil, manualEditFault(yamltext.ErrNotEditable, vault.SchemaFile)
 		}
 	}
 	known := map[any]bool{}
-	for _, f := range slices.Concat(dangling(e.was), unfit(e.was, c)) {
+	for _, f := range slices.Concat(undefinedNames(e.was), invalidDefaults(e.was, c)) {
 		known[f.Details["where"]] = true
 	}
 	var problems []*fault.Fault
-	for _, f := range slices.Concat(dangling(is), unfit(is, c)) {
+	for _, f := range slices.Concat(undefinedNames(is), invalidDefaults(is, c)) {
 		if !known[f.Details["where"]] {
 			problems = append(problems, f)
 		}
@@ -321,7 +347,7 @@ func (e *schemaEdit) put(ctx context.Context, tx *repo.Tx, out *schemaEditOut, a
 	if problems := e.impact(before, is, state.Clock(before, tx.Now())); len(problems) > 0 {
 		return inUse(problems, "the change would make notes of the vault invalid")
 	}
-	out.Kind, out.Type, out.Name, out.Changes = e.thing.Kind, e.thing.Type, e.thing.Name, map[string]oldNew{}
+	out.Kind, out.Type, out.Name, out.Changes = e.item.Kind, e.item.Type, e.item.Name, map[string]oldNew{}
 	for name, c := range e.was.ChangesTo(is) {
 		out.Changes[name] = oldNew{c.Old, c.New}
 	}
@@ -334,7 +360,7 @@ func (e *schemaEdit) put(ctx context.Context, tx *repo.Tx, out *schemaEditOut, a
 	if action == "deleted" {
 		shows = before
 	}
-	if out.Definition, err = asJSON(e.thing.definition(shows)); err != nil {
+	if out.Definition, err = asJSON(e.item.definition(shows)); err != nil {
 		return err
 	}
 	if !tx.DryRun() {
@@ -359,7 +385,7 @@ func asJSON(v any) (same any, err error) {
 }
 
 // definition returns the type, trait or field as the tools show it, or nil if it does not exist.
-func (t thingIn) definition(idx *index.Index) any {
+func (t schemaItem) definition(idx *index.Index) any {
 	s := idx.Schema()
 	switch t.Kind {
 	case kindTrait:
@@ -392,11 +418,11 @@ func fieldNamed(s *vault.Schema, typ, name string) *vault.Field {
 	return nil
 }
 
-// byHand converts the error of a file that cannot be edited without other changes into a fault. It
-// returns other errors, and nil, unchanged.
+// manualEditFault converts the error of a file that cannot be edited without other changes into a
+// fault. It returns other errors, and nil, unchanged.
 //
 // The file is then unchanged, and the fault contains the reason.
-func byHand(err error, file string) error {
+func manualEditFault(err error, file string) error {
 	if !errors.Is(err, yamltext.ErrNotEditable) {
 		return err
 	}

@@ -123,7 +123,8 @@ func objectImpact(
 	}
 	for _, f := range required {
 		if _, has := o.Field(f.Name); !has {
-			place(fault.New(fault.MissingRequired, "%s has no %s", o.ID(), f.Name).With("field", f.Name), o.Location().Line)
+			missing := fault.New(fault.MissingRequired, "%s has no %s", o.ID(), f.Name).With("field", f.Name)
+			place(missing, o.Location().Line)
 		}
 	}
 	for _, field := range o.Fields() {
@@ -166,11 +167,11 @@ func traitImpact(idx *index.Index, was, is *vault.Trait, c vault.Clock) []*fault
 
 // removable returns a fault if the field is required, or is the name field of a type with objects.
 func (e *schemaEdit) removable(idx *index.Index) error {
-	if e.thing.Kind != kindField {
+	if e.item.Kind != kindField {
 		return nil
 	}
-	t, _ := e.was.Type(e.thing.Type)
-	f := fieldNamed(e.was, e.thing.Type, e.thing.Name)
+	t, _ := e.was.Type(e.item.Type)
+	f := fieldNamed(e.was, e.item.Type, e.item.Name)
 	problem := fault.New(fault.ValidationFailed, "the field is required; make it optional first")
 	switch {
 	case f.Required:
@@ -191,11 +192,11 @@ func (e *schemaEdit) removable(idx *index.Index) error {
 // The list is complete, whatever its length; inUse shortens it for the answer.
 func (e *schemaEdit) users(idx *index.Index) []*fault.Fault {
 	var all []*fault.Fault
-	name := e.thing.Name
+	name := e.item.Name
 	inSchema := func(code fault.Code, where string) {
 		all = append(all, fault.New(code, "%s uses it", where).With("where", where).At(vault.SchemaFile, 0))
 	}
-	switch e.thing.Kind {
+	switch e.item.Kind {
 	case kindType:
 		for _, where := range targetsOf(e.was, name) {
 			inSchema(fault.InvalidType, where)
@@ -213,7 +214,7 @@ func (e *schemaEdit) users(idx *index.Index) []*fault.Fault {
 				At(t.Note.Path, t.Line))
 		}
 	default:
-		for o := range idx.Objects(e.thing.Type, index.Location{}) {
+		for o := range idx.Objects(e.item.Type, index.Location{}) {
 			if f, has := o.Field(name); has {
 				all = append(all, fault.New(fault.InvalidField, "%s has the field", o.ID()).With("id", o.ID()).
 					At(o.Note.Path, max(f.Line, 1)))
@@ -242,17 +243,17 @@ func targetsOf(s *vault.Schema, name string) []string {
 	return all
 }
 
-// leaves returns sentences about the effects of a removal on its users. It must be called before
-// the edit, on the schema and the index that still have the definition.
-func (e *schemaEdit) leaves(idx *index.Index) []string {
+// removalEffects returns sentences about the effects of a removal on its users. It must be called
+// before the edit, on the schema and the index that still have the definition.
+func (e *schemaEdit) removalEffects(idx *index.Index) []string {
 	effects := []string{}
 	add := func(n int, what, one, many string) {
 		if n > 0 {
 			effects = append(effects, mutation.Count(n, what)+" "+mutation.Plural(n, one, many))
 		}
 	}
-	name := e.thing.Name
-	switch e.thing.Kind {
+	name := e.item.Name
+	switch e.item.Kind {
 	case kindType:
 		add(idx.Count(name), "object", "becomes a page; its text is kept", "become pages; their texts are kept")
 		add(len(targetsOf(e.was, name)), "reference field", "accepts any type", "accept any type")
@@ -265,11 +266,11 @@ func (e *schemaEdit) leaves(idx *index.Index) []string {
 	return effects
 }
 
-// becomes returns sentences about existing text in the vault that a new type or trait applies to. It
-// visits only the notes with such text.
-func (e *schemaEdit) becomes(idx *index.Index) []string {
+// additionEffects returns sentences about existing text in the vault that a new type or trait
+// applies to. It visits only the notes with such text.
+func (e *schemaEdit) additionEffects(idx *index.Index) []string {
 	effects, n := []string{}, 0
-	switch name := e.thing.Name; e.thing.Kind {
+	switch name := e.item.Name; e.item.Kind {
 	case kindType:
 		for note := range idx.Declaring(name, "") {
 			if note.DeclaredType == name {

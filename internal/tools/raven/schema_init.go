@@ -26,14 +26,17 @@ type schemaInitIn struct {
 // on.
 type schemaInitOut struct {
 	tool.Aside `json:"-"`
-	Action     string                `json:"action,omitempty" jsonschema:"created"`
-	Path       string                `json:"path"`
-	Types      []vault.TypeDraft     `json:"types"`
-	Traits     []vault.FieldDraft    `json:"traits"`
-	Tags       []recurringTag        `json:"tags" jsonschema:"tags that recur; a schema does not define them"`
-	Text       string                `json:"text" jsonschema:"the schema.yaml"`
-	DryRun     bool                  `json:"dry_run,omitempty"`
-	Files      []mutation.FileChange `json:"would_modify_files,omitempty"`
+	// created
+	Action string             `json:"action,omitempty"`
+	Path   string             `json:"path"`
+	Types  []vault.TypeDraft  `json:"types"`
+	Traits []vault.FieldDraft `json:"traits"`
+	// tags that recur; a schema does not define them
+	Tags []recurringTag `json:"tags"`
+	// the schema.yaml
+	Text   string                `json:"text"`
+	DryRun bool                  `json:"dry_run,omitempty"`
+	Files  []mutation.FileChange `json:"would_modify_files,omitempty"`
 }
 
 // A recurringTag is a tag with the number of notes that have it.

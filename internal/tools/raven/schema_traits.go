@@ -48,7 +48,8 @@ func (f tools) schemaTraits() *tool.Tool {
 // A schemaTraitIn is the input of raven_schema_trait.
 type schemaTraitIn struct {
 	tool.Vault
-	Name string `json:"name" complete:"trait" jsonschema:"name of the trait"`
+	// name of the trait
+	Name string `json:"name" complete:"trait"`
 	tool.AsOf
 }
 
@@ -105,7 +106,7 @@ func (f tools) schemaValidate() *tool.Tool {
 		s := v.Index.Schema()
 		problems := append(problemsOf(v.Index.SchemaErr()), problemsOf(v.Index.ConfigErr())...)
 		out := schemaValidateOut{Issues: []issue{}}
-		for _, f := range slices.Concat(problems, dangling(s), unfit(s, v.Clock)) {
+		for _, f := range slices.Concat(problems, undefinedNames(s), invalidDefaults(s, v.Clock)) {
 			out.Issues = append(out.Issues, issue{f.Code, f.Message, f.Details, f.Location})
 		}
 		out.Valid, out.Types, out.Traits = len(out.Issues) == 0, len(s.Types), len(s.Traits)
@@ -125,9 +126,10 @@ func problemsOf(err error) []*fault.Fault {
 	return []*fault.Fault{f}
 }
 
-// dangling returns a fault for each undefined name in a schema: targets of references, and traits
-// of types. The detail where of each fault is the key of the definition that contains the name.
-func dangling(s *vault.Schema) []*fault.Fault {
+// undefinedNames returns a fault for each undefined name in a schema: targets of references, and
+// traits of types. The detail where of each fault is the key of the definition that contains the
+// name.
+func undefinedNames(s *vault.Schema) []*fault.Fault {
 	var all []*fault.Fault
 	missing := func(where, target string) {
 		if _, ok := s.Type(target); target != "" && !ok {
@@ -151,9 +153,9 @@ func dangling(s *vault.Schema) []*fault.Fault {
 	return all
 }
 
-// unfit returns a fault for each default value in a schema that its field or trait does not accept.
-// The detail where is as in dangling.
-func unfit(s *vault.Schema, c vault.Clock) []*fault.Fault {
+// invalidDefaults returns a fault for each default value in a schema that its field or trait does
+// not accept. The detail where is as in dangling.
+func invalidDefaults(s *vault.Schema, c vault.Clock) []*fault.Fault {
 	var all []*fault.Fault
 	check := func(where string, of vault.Field, byDefault any) {
 		if _, err := of.Read(byDefault, c); err != nil {

@@ -18,9 +18,13 @@ import (
 // A searchIn is the input of raven_search.
 type searchIn struct {
 	tool.Vault
-	Query   string `json:"query" size:"query" jsonschema:"words to look for; \"exact words\", lant* and -without mean what they do elsewhere, all else is text"`
-	Type    string `json:"type,omitempty" complete:"type" jsonschema:"only notes of this type"`
-	Explain bool   `json:"explain,omitempty" rare:"true" jsonschema:"explain why each note matched"`
+	// words to look for; "exact words", lant* and -without mean what they do elsewhere, all else is
+	// text
+	Query string `json:"query" size:"query"`
+	// only notes of this type
+	Type string `json:"type,omitempty" complete:"type"`
+	// explain why each note matched
+	Explain bool `json:"explain,omitempty" rare:"true"`
 	tool.AsOf
 	tool.Page
 }
@@ -35,15 +39,20 @@ type searchOut struct {
 
 // A hit is a note that matches the query (raven.md §6.8).
 type hit struct {
-	ID        string   `json:"id"`
-	Title     string   `json:"title"`
-	FilePath  string   `json:"file_path"`
-	Snippet   string   `json:"snippet" jsonschema:"the matching passage of the best section in one line, or field: value"`
-	Matches   [][2]int `json:"matches" jsonschema:"byte ranges of the snippet that match: start, end"`
-	Score     float64  `json:"score" jsonschema:"higher is better; not comparable between queries"`
-	LineStart int      `json:"line_start" title:"line" jsonschema:"the first line of that section or field"`
+	ID       string `json:"id"`
+	Title    string `json:"title"`
+	FilePath string `json:"file_path"`
+	// the matching passage of the best section in one line, or field: value
+	Snippet string `json:"snippet"`
+	// byte ranges of the snippet that match: start, end
+	Matches [][2]int `json:"matches"`
+	// higher is better; not comparable between queries
+	Score float64 `json:"score"`
+	// the first line of that section or field
+	LineStart int `json:"line_start" title:"line"`
 
-	Duplicates  []string    `json:"duplicates,omitempty" jsonschema:"ids of other matching notes with identical text"`
+	// ids of other matching notes with identical text
+	Duplicates  []string    `json:"duplicates,omitempty"`
 	Explanation *search.Why `json:"explanation,omitempty"`
 }
 
@@ -87,7 +96,7 @@ func (f tools) searchNotes(ctx context.Context, c auth.Caller, in searchIn) (sea
 		return out, err
 	}
 	q := finder{
-		view: view{View: state.View{Vault: v, Index: s.Index}}, search: s.Search, holds: holds,
+		view: view{View: state.View{Vault: v, Index: s.Index}}, search: s.Search, matches: holds,
 		query: search.ParseQuery(in.Query), exact: s.Index.Named(in.Query), explain: in.Explain,
 	}
 	return out, q.page(ctx, &out, in.Limit, after)
@@ -135,7 +144,7 @@ type finder struct {
 	search *search.Index
 	query  search.Query
 	// holds reports whether the note at a path can be a hit; nil: every note can.
-	holds func(path string) bool
+	matches func(path string) bool
 
 	exact   []string // the paths of the notes that have the query as a name
 	explain bool
@@ -148,8 +157,8 @@ type finder struct {
 func (q finder) page(ctx context.Context, out *searchOut, limit int, after place) error {
 	// One hit more than the limit shows whether another page follows.
 	r, err := q.search.Search(q.query, search.Options{
-		Limit: limit + 1, After: q.cursor(ctx, after), Filter: q.holds, Text: q.text(ctx), Canceled: ctx.Err,
-		Exact: q.exact, Explain: q.explain, Constrained: q.holds != nil,
+		Limit: limit + 1, After: q.cursor(ctx, after), Filter: q.matches, Text: q.text(ctx), Canceled: ctx.Err,
+		Exact: q.exact, Explain: q.explain, Constrained: q.matches != nil,
 		Prefetch: func(paths []string) { q.Prefetch(ctx, slices.Values(paths)) },
 	})
 	if err != nil {

@@ -32,14 +32,22 @@ const (
 // to the end of the note.
 type sectionIn struct {
 	tool.Vault
-	Op     string `json:"op" enum:"create,move,rename,delete" jsonschema:"what to do"`
-	ID     string `json:"id,omitempty" complete:"id" size:"id" jsonschema:"move, rename and delete: the section, people/freya#notes"`
-	File   string `json:"file,omitempty" complete:"id" size:"id" jsonschema:"create: the note"`
-	Title  string `json:"title,omitempty" size:"id" jsonschema:"create and rename: the heading as plain text" alias:"new_heading_text"`
-	Level  int    `json:"level,omitempty" minimum:"0" maximum:"6" jsonschema:"create: 1 to 6; default: the level that fits the place"`
-	After  string `json:"after,omitempty" complete:"id" size:"id" jsonschema:"after this section of the same note and its subsections"`
-	Before string `json:"before,omitempty" complete:"id" size:"id" jsonschema:"before this section"`
-	Under  string `json:"under,omitempty" complete:"id" size:"id" jsonschema:"as the last section under this one"`
+	// what to do
+	Op string `json:"op" enum:"create,move,rename,delete"`
+	// move, rename and delete: the section, people/freya#notes
+	ID string `json:"id,omitempty" complete:"id" size:"id"`
+	// create: the note
+	File string `json:"file,omitempty" complete:"id" size:"id"`
+	// create and rename: the heading as plain text
+	Title string `json:"title,omitempty" size:"id" alias:"new_heading_text"`
+	// create: 1 to 6; default: the level that fits the place
+	Level int `json:"level,omitempty" minimum:"0" maximum:"6"`
+	// after this section of the same note and its subsections
+	After string `json:"after,omitempty" complete:"id" size:"id"`
+	// before this section
+	Before string `json:"before,omitempty" complete:"id" size:"id"`
+	// as the last section under this one
+	Under string `json:"under,omitempty" complete:"id" size:"id"`
 	tool.Brief
 	tool.Mutation
 }
@@ -47,14 +55,21 @@ type sectionIn struct {
 // A sectionOut is the output of raven_section.
 type sectionOut struct {
 	objectOut
-	Section          string   `json:"section,omitempty" jsonschema:"the slug of the section"`
-	OldID            string   `json:"old_id,omitempty" jsonschema:"rename: the former id"`
-	Level            int      `json:"level,omitempty"`
-	Placement        string   `json:"placement,omitempty" jsonschema:"after, before, under or end"`
-	Anchor           string   `json:"anchor,omitempty" jsonschema:"the id of the section that the placement names"`
-	UpdatedRefsTotal int      `json:"updated_refs_total,omitempty" jsonschema:"rename: the number of rewritten references"`
-	RemovedContent   string   `json:"removed_content,omitempty" jsonschema:"delete: the beginning of the removed text"`
-	DeletedSections  []string `json:"deleted_sections,omitempty" jsonschema:"delete: the ids that were removed"`
+	// the slug of the section
+	Section string `json:"section,omitempty"`
+	// rename: the former id
+	OldID string `json:"old_id,omitempty"`
+	Level int    `json:"level,omitempty"`
+	// after, before, under or end
+	Placement string `json:"placement,omitempty"`
+	// the id of the section that the placement names
+	Anchor string `json:"anchor,omitempty"`
+	// rename: the number of rewritten references
+	UpdatedRefsTotal int `json:"updated_refs_total,omitempty"`
+	// delete: the beginning of the removed text
+	RemovedContent string `json:"removed_content,omitempty"`
+	// delete: the ids that were removed
+	DeletedSections []string `json:"deleted_sections,omitempty"`
 }
 
 // section returns the tool raven_section, which creates, moves, renames and deletes sections.
@@ -70,16 +85,16 @@ func (f tools) section() *tool.Tool {
 			{Words: "section delete", Args: []string{"id"}, Set: map[string]string{"op": sectionDelete}},
 		},
 	}, func(ctx context.Context, c auth.Caller, in sectionIn) (sectionOut, error) {
-		if err := in.complete(); err != nil {
+		if err := in.validate(); err != nil {
 			return sectionOut{}, err
 		}
 		return draft(ctx, f, request{c, in.Vault.Vault, &in.Mutation, in.Slim, noteTarget(in.ID + in.File)}, in.run)
 	})
 }
 
-// complete returns a fault if an argument of the operation is missing, or if arguments exclude each
+// validate returns a fault if an argument of the operation is missing, or if arguments exclude each
 // other.
-func (in sectionIn) complete() error {
+func (in sectionIn) validate() error {
 	missing := func(name string) error {
 		return fault.New(fault.MissingRequired, "%s of a section needs argument %q", in.Op, name).
 			With("argument", name)

@@ -23,9 +23,12 @@ import (
 // A value is a text as a person types it, or a typed JSON value; the type of the field reads both.
 type setIn struct {
 	tool.Vault
-	ID    string      `json:"id,omitempty" complete:"id" jsonschema:"people/freya" alias:"object_id,reference,trait_id"`
-	Set   tool.Fields `json:"set,omitempty" complete:"field" of:"id" jsonschema:"fields and their new values" alias:"fields"`
-	Unset []string    `json:"unset,omitempty" jsonschema:"names of fields to remove"`
+	// people/freya
+	ID string `json:"id,omitempty" complete:"id" alias:"object_id,reference,trait_id"`
+	// fields and their new values
+	Set tool.Fields `json:"set,omitempty" complete:"field" of:"id" alias:"fields"`
+	// names of fields to remove
+	Unset []string `json:"unset,omitempty"`
 	bulkIn
 	tool.Brief
 	tool.Mutation
@@ -49,7 +52,7 @@ func (f tools) set() *tool.Tool {
 
 // validate returns an error if the arguments are invalid. It does not read the vault.
 func (in setIn) validate() error {
-	if err := in.one(in.ID, in.DryRun); err != nil {
+	if err := in.checkOne(in.ID, in.DryRun); err != nil {
 		return err
 	}
 	if len(in.Set) == 0 && len(in.Unset) == 0 {
@@ -61,8 +64,10 @@ func (in setIn) validate() error {
 // An unsetIn is the input of raven_unset. Exactly one of ID, Query and Filter is given.
 type unsetIn struct {
 	tool.Vault
-	ID    string   `json:"id,omitempty" complete:"id" jsonschema:"people/freya" alias:"object_id,reference"`
-	Unset []string `json:"unset" jsonschema:"names of fields to remove" alias:"fields"`
+	// people/freya
+	ID string `json:"id,omitempty" complete:"id" alias:"object_id,reference"`
+	// names of fields to remove
+	Unset []string `json:"unset" alias:"fields"`
 	bulkIn
 	tool.Brief
 	tool.Mutation
@@ -226,7 +231,7 @@ func (in setIn) check(tx *repo.Tx, o index.Object) (*vault.Type, vault.CheckResu
 	}
 	problems := slices.Concat(checked.Problems, mutation.WrongTargets(tx.Index(), t, checked.Fields),
 		unwritable(checked.Fields, write))
-	if f := misdated(tx.Index(), o, checked.Fields); f != nil {
+	if f := checkDailyDate(tx.Index(), o, checked.Fields); f != nil {
 		problems = append(problems, f)
 	}
 	for _, name := range in.names() {
@@ -234,7 +239,7 @@ func (in setIn) check(tx *repo.Tx, o index.Object) (*vault.Type, vault.CheckResu
 			problems = append(problems, f)
 		}
 	}
-	if f := fault.Join(Family.Several, inFields(problems, o)); f != nil {
+	if f := fault.Join(Family.Several, withFieldLocations(problems, o)); f != nil {
 		return nil, checked, f
 	}
 	checked.Fields = mutation.ByIDs(tx.Index(), t, checked.Fields)
@@ -261,11 +266,11 @@ func (in setIn) unchangeable(t *vault.Type, o index.Object, name string) *fault.
 	return nil
 }
 
-// inFields adds locations to problems with fields: the line of the field or, if the object does not
-// have it, the first line of the object. It modifies and returns the slice.
+// withFieldLocations adds locations to problems with fields: the line of the field or, if the
+// object does not have it, the first line of the object. It modifies and returns the slice.
 //
 // Other problems are not changed.
-func inFields(problems []*fault.Fault, o index.Object) []*fault.Fault {
+func withFieldLocations(problems []*fault.Fault, o index.Object) []*fault.Fault {
 	for i, p := range problems {
 		name, ok := p.Details["field"].(string)
 		if !ok {

@@ -23,41 +23,68 @@ type statsIn struct {
 // The index keeps the totals, so they cost no walk over the notes. Lists name only the first of
 // each kind; the counters beside them are complete.
 type statsOut struct {
-	tool.Aside  `json:"-"`
-	Files       int      `json:"file_count" jsonschema:"notes"`
-	Objects     int      `json:"object_count" jsonschema:"notes and their sections"`
-	Traits      int      `json:"trait_count" jsonschema:"traits of the schema"`
-	Refs        int      `json:"ref_count" jsonschema:"references in texts and fields"`
-	Quarantined int      `json:"quarantined_count" jsonschema:"notes that do not parse"`
-	Unparsed    []string `json:"quarantined,omitempty" jsonschema:"the first of them"`
-	Unindexed   int      `json:"unindexed_count,omitempty" jsonschema:"notes with more than 20,000 headings, traits, references and tags, of which none is indexed"`
-	Crowded     []string `json:"unindexed,omitempty" jsonschema:"the first of them"`
-	Conflicts   int      `json:"conflict_count" jsonschema:"conflict copies: notes with a text that could not be merged into another note"`
-	Copies      []string `json:"conflicts,omitempty" jsonschema:"the first of them"`
-	Bytes       int64    `json:"byte_count" jsonschema:"of all notes"`
-	Edited      int      `json:"edited_outside_count" jsonschema:"notes whose path has a file that cannot be a note, at the last comparison"`
-	EditedFiles []string `json:"edited_outside,omitempty" jsonschema:"the first of them"`
-	Missing     []string `json:"missing_files,omitempty" jsonschema:"files that are gone and cannot be written"`
+	tool.Aside `json:"-"`
+	// notes
+	Files int `json:"file_count"`
+	// notes and their sections
+	Objects int `json:"object_count"`
+	// traits of the schema
+	Traits int `json:"trait_count"`
+	// references in texts and fields
+	Refs int `json:"ref_count"`
+	// notes that do not parse
+	Quarantined int `json:"quarantined_count"`
+	// the first of them
+	Unparsed []string `json:"quarantined,omitempty"`
+	// notes with more than 20,000 headings, traits, references and tags, of which none is indexed
+	Unindexed int `json:"unindexed_count,omitempty"`
+	// the first of them
+	Crowded []string `json:"unindexed,omitempty"`
+	// conflict copies: notes with a text that could not be merged into another note
+	Conflicts int `json:"conflict_count"`
+	// the first of them
+	Copies []string `json:"conflicts,omitempty"`
+	// of all notes
+	Bytes int64 `json:"byte_count"`
+	// notes whose path has a file that cannot be a note, at the last comparison
+	Edited int `json:"edited_outside_count"`
+	// the first of them
+	EditedFiles []string `json:"edited_outside,omitempty"`
+	// files that are gone and cannot be written
+	Missing []string `json:"missing_files,omitempty"`
 
-	Freshness    repo.Freshness `json:"freshness,omitempty" jsonschema:"state of the files: fresh, pending, updating, stale or unknown; absent with as_of"`
-	SweptAt      *time.Time     `json:"swept_at,omitempty" jsonschema:"time since which all comparisons of the files found no change"`
-	SweptVersion string         `json:"swept_version,omitempty" jsonschema:"the version at the last comparison that found a change"`
-	Pending      int            `json:"pending_outside_count,omitempty" jsonschema:"outside edits that are not synced yet"`
-	PendingFiles []string       `json:"pending_outside,omitempty" jsonschema:"the first of them"`
-	Held         *heldBatch     `json:"held,omitempty" jsonschema:"outside edits that need confirmation with raven_reindex"`
-	Unwatched    repo.Unwatched `json:"unwatched,omitempty" jsonschema:"why changes may be noticed late: watches (the system allows no more) or away (the folder is not at its path)"`
-	Why          string         `json:"unwatched_reason,omitempty"`
-	Remedy       string         `json:"unwatched_fix,omitempty"`
-	Left         int            `json:"left_count,omitempty" jsonschema:"files that cannot be synced"`
-	Twins        int            `json:"twin_count,omitempty" jsonschema:"those of them whose name differs from a note's only by case or normalization"`
-	LeftFiles    []leftFile     `json:"left,omitempty" jsonschema:"the first of them"`
+	// state of the files: fresh, pending, updating, stale or unknown; absent with as_of
+	Freshness repo.Freshness `json:"freshness,omitempty"`
+	// time since which all comparisons of the files found no change
+	SweptAt *time.Time `json:"swept_at,omitempty"`
+	// the version at the last comparison that found a change
+	SweptVersion string `json:"swept_version,omitempty"`
+	// outside edits that are not synced yet
+	Pending int `json:"pending_outside_count,omitempty"`
+	// the first of them
+	PendingFiles []string `json:"pending_outside,omitempty"`
+	// outside edits that need confirmation with raven_reindex
+	Held *heldBatch `json:"held,omitempty"`
+	// why changes may be noticed late: watches (the system allows no more) or away (the folder is
+	// not at its path)
+	Unwatched repo.Unwatched `json:"unwatched,omitempty"`
+	Why       string         `json:"unwatched_reason,omitempty"`
+	Remedy    string         `json:"unwatched_fix,omitempty"`
+	// files that cannot be synced
+	Left int `json:"left_count,omitempty"`
+	// those of them whose name differs from a note's only by case or normalization
+	Twins int `json:"twin_count,omitempty"`
+	// the first of them
+	LeftFiles []leftFile `json:"left,omitempty"`
 }
 
 // A leftFile is a skipped file in the folder of the vault.
 type leftFile struct {
-	File   string      `json:"file"`
-	Reason repo.Reason `json:"reason" jsonschema:"twin, name, size, encoding, foreign, unread, quota or away"`
-	Twin   string      `json:"twin,omitempty" jsonschema:"the note with that name"`
+	File string `json:"file"`
+	// twin, name, size, encoding, foreign, unread, quota or away
+	Reason repo.Reason `json:"reason"`
+	// the note with that name
+	Twin string `json:"twin,omitempty"`
 }
 
 // stats returns the tool raven_stats, which counts the contents of a vault and reports the state of
@@ -74,14 +101,14 @@ func (f tools) stats() *tool.Tool {
 			Files: t.Notes, Objects: t.Notes + t.Sections, Traits: t.Traits, Refs: t.Refs,
 			Quarantined: t.Quarantined, Bytes: t.Bytes,
 		}
-		out.doubtful(v.Index)
+		out.addProblemNotes(v.Index)
 		if in.AsOf.AsOf == "" { // the log does not contain past states of the files
 			out.files(v.Control, v.Vault.Now())
 			folder, err := f.Folder(ctx, v.caller, in.Vault.Vault)
 			if err != nil {
 				return statsOut{}, err
 			}
-			out.reading(folder)
+			out.setUpdating(folder)
 		}
 		return out, nil
 	})
@@ -114,9 +141,9 @@ func (out *statsOut) files(control repo.Control, now time.Time) {
 	out.Held.warn(&out.Aside)
 }
 
-// reading sets the freshness to updating if the folder is being read for the first time. It does
-// nothing if folder is nil.
-func (out *statsOut) reading(folder *checkout.Checkout) {
+// setUpdating sets the freshness to updating if the folder is being read for the first time. It
+// does nothing if folder is nil.
+func (out *statsOut) setUpdating(folder *checkout.Checkout) {
 	if folder == nil {
 		return
 	}
@@ -125,9 +152,9 @@ func (out *statsOut) reading(folder *checkout.Checkout) {
 	}
 }
 
-// doubtful adds the notes that need attention: quarantined notes, notes that are not indexed, and
-// conflict copies. It lists only the first of each.
-func (out *statsOut) doubtful(idx *index.Index) {
+// addProblemNotes adds the notes that need attention: quarantined notes, notes that are not
+// indexed, and conflict copies. It lists only the first of each.
+func (out *statsOut) addProblemNotes(idx *index.Index) {
 	for n := range idx.Quarantined() {
 		if len(out.Unparsed) == maxShown {
 			break

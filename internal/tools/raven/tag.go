@@ -19,8 +19,10 @@ import (
 // A tagIn is the input of raven_tag. It has either Tag or List.
 type tagIn struct {
 	tool.Vault
-	Tag  string `json:"tag,omitempty" complete:"tag" jsonschema:"list the notes with this tag, with or without #"`
-	List bool   `json:"list,omitempty" jsonschema:"list the tags instead, with the number of notes of each"`
+	// list the notes with this tag, with or without #
+	Tag string `json:"tag,omitempty" complete:"tag"`
+	// list the tags instead, with the number of notes of each
+	List bool `json:"list,omitempty"`
 	detail
 	tool.AsOf
 	tool.Page
@@ -44,12 +46,14 @@ type TaggedObjects struct {
 // A taggedObject is a note with the first line that contains the tag.
 type taggedObject struct {
 	object
-	Line int `json:"line" jsonschema:"the first line with the tag"`
+	// the first line with the tag
+	Line int `json:"line"`
 }
 
 // TagCounts is the part of the answer with the tags of the vault.
 type TagCounts struct {
-	Tags []tagCount `json:"tags" jsonschema:"the most frequent first"`
+	// the most frequent first
+	Tags []tagCount `json:"tags"`
 }
 
 // A tagCount is a tag with the number of its notes.

@@ -18,7 +18,8 @@ type taskFields struct {
 	Scheduled string `json:"scheduled,omitempty"`
 	Start     string `json:"start,omitempty"`
 	DoneOn    string `json:"done_on,omitempty"`
-	Recurring bool   `json:"recurring,omitempty" jsonschema:"a plugin creates the next task when this one is done"`
+	// a plugin creates the next task when this one is done
+	Recurring bool `json:"recurring,omitempty"`
 }
 
 // taskFieldsOf returns the dates on the line of a trait, or nil if there are none.

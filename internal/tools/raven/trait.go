@@ -15,7 +15,8 @@ import (
 type trait struct {
 	ID        string `json:"id"`
 	TraitType string `json:"trait_type"`
-	Value     any    `json:"value" jsonschema:"with the type of the schema; null if it has no value"`
+	// with the type of the schema; null if it has no value
+	Value any `json:"value"`
 	*Within
 	*TraitContext
 }
@@ -23,18 +24,26 @@ type trait struct {
 // TraitContext is the context of a trait from depth 1 on. Siblings and times have two names each,
 // because the specification uses both.
 type TraitContext struct {
-	FromDefault  bool           `json:"from_default,omitempty" jsonschema:"the value is the default of the trait"`
-	Checkbox     string         `json:"checkbox,omitempty" jsonschema:"the mark of the checkbox that the line begins with: a space, x or another"`
-	Done         *bool          `json:"done,omitempty" jsonschema:"whether the line is done, if a checkbox, @status or @done says so"`
-	Fields       *taskFields    `json:"fields,omitempty" jsonschema:"dates of the task, as the plugins Tasks and Dataview of Obsidian write them"`
-	Content      string         `json:"content" jsonschema:"the line; of a long one, a part"`
-	ContentText  string         `json:"content_text" title:"text" jsonschema:"the line without its annotations"`
-	FilePath     string         `json:"file_path" title:"file"`
-	LineNumber   int            `json:"line_number" title:"line"`
-	Parent       *ancestor      `json:"parent"`
-	FileRoot     *ancestor      `json:"file_root"`
-	Refs         []reference    `json:"refs" jsonschema:"the references on the line; the first 200"`
-	Siblings     map[string]any `json:"sibling_traits" title:"other traits" jsonschema:"the other traits on the line; long values are cut"`
+	// the value is the default of the trait
+	FromDefault bool `json:"from_default,omitempty"`
+	// the mark of the checkbox that the line begins with: a space, x or another
+	Checkbox string `json:"checkbox,omitempty"`
+	// whether the line is done, if a checkbox, @status or @done says so
+	Done *bool `json:"done,omitempty"`
+	// dates of the task, as the plugins Tasks and Dataview of Obsidian write them
+	Fields *taskFields `json:"fields,omitempty"`
+	// the line; of a long one, a part
+	Content string `json:"content"`
+	// the line without its annotations
+	ContentText string    `json:"content_text" title:"text"`
+	FilePath    string    `json:"file_path" title:"file"`
+	LineNumber  int       `json:"line_number" title:"line"`
+	Parent      *ancestor `json:"parent"`
+	FileRoot    *ancestor `json:"file_root"`
+	// the references on the line; the first 200
+	Refs []reference `json:"refs"`
+	// the other traits on the line; long values are cut
+	Siblings     map[string]any `json:"sibling_traits" title:"other traits"`
 	Others       map[string]any `json:"other_traits"`
 	FirstSeen    time.Time      `json:"first_seen_at"`
 	LastModified time.Time      `json:"last_modified_at" title:"last changed"`

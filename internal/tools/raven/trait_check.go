@@ -33,10 +33,10 @@ func (in traitUpdateIn) check(tx *repo.Tx, t *index.Trait) (rewrite, error) {
 	fields := mutation.TypedFields(in.Set)
 	c.tick(fields)
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		c.give(name, fields[name])
+		c.set(name, fields[name])
 	}
 	for _, name := range in.Unset {
-		c.take(name)
+		c.unset(name)
 	}
 	for i, p := range c.problems {
 		c.problems[i] = p.At(t.Note.Path, t.Line)
@@ -59,10 +59,10 @@ type traitChecker struct {
 	seen map[string]bool
 }
 
-// give adds a new value. nil means a trait without a value.
+// set adds a new value. nil means a trait without a value.
 //
 // The trait itself comes first in the rewrite, which other parts rely on.
-func (c *traitChecker) give(name string, v any) {
+func (c *traitChecker) set(name string, v any) {
 	def, ok := c.define(name)
 	if !ok {
 		return
@@ -75,11 +75,11 @@ func (c *traitChecker) give(name string, v any) {
 	c.rewrite.set = append(c.rewrite.set, field)
 }
 
-// take removes a trait from the line. For the trait itself it removes only the value.
-func (c *traitChecker) take(name string) {
+// unset removes a trait from the line. For the trait itself it removes only the value.
+func (c *traitChecker) unset(name string) {
 	own := name == "value" || name == c.rewrite.trait.Type
 	if own {
-		c.give(name, nil)
+		c.set(name, nil)
 		return
 	}
 	def, ok := c.define(name)

@@ -24,11 +24,17 @@ import (
 // ParentID also accepts a day, whose daily note is created if it does not exist.
 type traitCreateIn struct {
 	tool.Vault
-	TraitType   string      `json:"trait_type" complete:"trait" jsonschema:"trait: due, priority, status or another of the schema"`
-	Value       string      `json:"value,omitempty" size:"query" jsonschema:"its value: a date or tomorrow for due, high for priority; optional if the schema has a default"`
-	ParentID    string      `json:"parent_id" complete:"id" jsonschema:"object or section to which it is added: daily/2026-03-02#standup, or a day such as today"`
-	Content     string      `json:"content" text:"true" jsonschema:"the text that the trait is about; one line"`
-	OtherTraits tool.Fields `json:"other_traits,omitempty" jsonschema:"more traits of the line, with their values: {\"assignee\": \"people/freya\"}"`
+	// trait: due, priority, status or another of the schema
+	TraitType string `json:"trait_type" complete:"trait"`
+	// its value: a date or tomorrow for due, high for priority; optional if the schema has a
+	// default
+	Value string `json:"value,omitempty" size:"query"`
+	// object or section to which it is added: daily/2026-03-02#standup, or a day such as today
+	ParentID string `json:"parent_id" complete:"id"`
+	// the text that the trait is about; one line
+	Content string `json:"content" text:"true"`
+	// more traits of the line, with their values: {"assignee": "people/freya"}
+	OtherTraits tool.Fields `json:"other_traits,omitempty"`
 	tool.Brief
 	tool.Mutation
 }
@@ -61,13 +67,13 @@ func (in traitCreateIn) run(ctx context.Context, tx *repo.Tx, out *traitOut) err
 	}
 	text, at, err := markdown.AppendTrait(s.text, s.slug, line)
 	if err != nil {
-		return inFile(err, s.path)
+		return withFile(err, s.path)
 	}
 	if err := tx.Put(ctx, s.path, text); err != nil {
 		return err
 	}
 	warnRefs(tx, &out.Aside, string(s.path))
-	if s.made {
+	if s.created {
 		out.SideEffects = []string{"the daily note " + string(s.path) + " is made"}
 	}
 	return out.created(tx, traitPosition{s.path, at, line.Name})
@@ -163,7 +169,7 @@ func (in traitCreateIn) parent(tx *repo.Tx) (traitParent, error) {
 func (h traitParent) insertPoint(ctx context.Context, tx *repo.Tx) (insertPoint, error) {
 	if h.day != "" {
 		text, err := dailyText(ctx, tx, h.day)
-		return insertPoint{path: tx.Index().Config().DailyPath(h.day), text: text, made: true}, err
+		return insertPoint{path: tx.Index().Config().DailyPath(h.day), text: text, created: true}, err
 	}
 	s := insertPoint{path: vault.Path(h.object.Note.Path)}
 	if h.object.Section != nil {
@@ -174,8 +180,8 @@ func (h traitParent) insertPoint(ctx context.Context, tx *repo.Tx) (insertPoint,
 	return s, err
 }
 
-// inFile adds the file to the fault of an edit.
-func inFile(err error, path vault.Path) error { return withFileAndLine(err, string(path)) }
+// withFile adds the file to the fault of an edit.
+func withFile(err error, path vault.Path) error { return withFileAndLine(err, string(path)) }
 
 // A traitPosition is the place and the name of a new trait.
 type traitPosition struct {

@@ -17,7 +17,8 @@ import (
 // A traitDeleteIn is the input of raven_trait_delete.
 type traitDeleteIn struct {
 	tool.Vault
-	ID string `json:"id" size:"id" alias:"trait_id" jsonschema:"due-e2bae6c0"`
+	// due-e2bae6c0
+	ID string `json:"id" size:"id" alias:"trait_id"`
 	tool.Brief
 	tool.Mutation
 }
@@ -59,7 +60,7 @@ func (in traitDeleteIn) run(ctx context.Context, tx *repo.Tx, out *traitOut) err
 		return err
 	}
 	if text, err = withoutTrait(text, t, s); err != nil {
-		return inFile(err, path)
+		return withFile(err, path)
 	}
 	if err := tx.PutTraits(ctx, path, text, idsWithout(t, text)); err != nil {
 		return err

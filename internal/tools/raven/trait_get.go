@@ -11,7 +11,8 @@ import (
 // A traitGetIn is the input of raven_trait_get.
 type traitGetIn struct {
 	tool.Vault
-	ID string `json:"id" size:"id" alias:"trait_id" jsonschema:"due-e2bae6c0; or its current position: daily/2026-03-02.md:11"`
+	// due-e2bae6c0; or its current position: daily/2026-03-02.md:11
+	ID string `json:"id" size:"id" alias:"trait_id"`
 	detail
 	tool.AsOf
 }

@@ -19,11 +19,16 @@ import (
 // On the command line Done is false by default, and the flag --all selects both.
 type traitListIn struct {
 	tool.Vault
-	TraitType  string `json:"trait_type" complete:"trait" jsonschema:"due, priority or another of the schema; task: checkboxes"`
-	Value      string `json:"value,omitempty" size:"query" jsonschema:"only this value; for dates also today, tomorrow, this-week, past"`
-	ParentType string `json:"parent_type,omitempty" rare:"true" complete:"type" jsonschema:"only in objects of this type: meeting, daily, project"`
-	Path       string `json:"path,omitempty" complete:"path" jsonschema:"only in this note or folder"`
-	Done       *bool  `json:"done,omitempty" absent:"both" jsonschema:"only done tasks, or only open ones"`
+	// due, priority or another of the schema; task: checkboxes
+	TraitType string `json:"trait_type" complete:"trait"`
+	// only this value; for dates also today, tomorrow, this-week, past
+	Value string `json:"value,omitempty" size:"query"`
+	// only in objects of this type: meeting, daily, project
+	ParentType string `json:"parent_type,omitempty" rare:"true" complete:"type"`
+	// only in this note or folder
+	Path string `json:"path,omitempty" complete:"path"`
+	// only done tasks, or only open ones
+	Done *bool `json:"done,omitempty" absent:"both"`
 	timeFilters
 	detail
 	tool.AsOf
@@ -76,8 +81,8 @@ func listTraits(
 	return matching(v, b, func(i query.Item) trait { return d.trait(i.Trait) }), nil
 }
 
-// branch returns the query of a call. If the trait, a type, the value, a time or the path is invalid,
-// it returns one fault with all problems.
+// branch returns the query of a call. If the trait, a type, the value, a time or the path is
+// invalid, it returns one fault with all problems.
 func (in traitListIn) branch(v view) (query.Branch, error) {
 	b := query.Branch{Kind: query.Traits, Name: in.TraitType}
 	s, err := state.Schema(v.Index)
@@ -123,13 +128,13 @@ func (in traitListIn) branch(v view) (query.Branch, error) {
 	return b, nil
 }
 
-// parentCondition returns the test that a trait is in an object of a type; see standsIn.
+// parentCondition returns the test that a trait is in an object of a type; see parentHasType.
 func parentCondition(idx *index.Index, typ string) (query.Condition, error) {
 	t, ok := idx.Schema().Type(typ)
 	if !ok {
 		return query.Condition{}, idx.Schema().NoType(typ)
 	}
-	c := query.Condition{Holds: func(i query.Item) bool { return standsIn(i.Trait, t.Name) }}
+	c := query.Condition{Holds: func(i query.Item) bool { return parentHasType(i.Trait, t.Name) }}
 	if t.Name != vault.Section {
 		c.Most = idx.Count(t.Name)
 		c.Notes = func(from string) iter.Seq[*index.Note] { return idx.NotesWith(t.Name, from) }
@@ -137,11 +142,11 @@ func parentCondition(idx *index.Index, typ string) (query.Condition, error) {
 	return c, nil
 }
 
-// standsIn reports whether the parent of a trait has a type or, if the parent is a section without
-// a declaration, the nearest typed object that contains it (raven.md §6.3).
+// parentHasType reports whether the parent of a trait has a type or, if the parent is a section
+// without a declaration, the nearest typed object that contains it (raven.md §6.3).
 //
 // So a trait below a plain heading of a meeting is in the meeting.
-func standsIn(t *index.Trait, typ string) bool {
+func parentHasType(t *index.Trait, typ string) bool {
 	o := t.Parent()
 	return o.Type() == typ || o.Typed().Type() == typ
 }

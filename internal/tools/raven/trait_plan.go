@@ -14,10 +14,11 @@ import (
 // TraitFacts is set only for a new trait. Trait is the state after the change, or before a
 // deletion.
 type traitOut struct {
-	did
+	answerHead
 	*TraitFacts
 	assigned
-	Trait *trait `json:"trait,omitempty" jsonschema:"the current state, or the last one of a deleted object"`
+	// the current state, or the last one of a deleted object
+	Trait *trait `json:"trait,omitempty"`
 	plan[wouldCreateTrait]
 
 	was *trait // the trait before an update
@@ -30,10 +31,11 @@ func (m *traitOut) Shorten() { m.Trait = nil }
 
 // TraitFacts contains the flat members about a new trait.
 type TraitFacts struct {
-	TraitType string   `json:"trait_type"`
-	Value     any      `json:"value"`
-	Content   string   `json:"content" jsonschema:"the text, without annotations"`
-	Parent    *typedID `json:"parent"`
+	TraitType string `json:"trait_type"`
+	Value     any    `json:"value"`
+	// the text, without annotations
+	Content string   `json:"content"`
+	Parent  *typedID `json:"parent"`
 }
 
 // A typedID is the id of an object, with its type.
@@ -55,19 +57,19 @@ func factsOf(t trait) *TraitFacts {
 
 // finish implements answer.
 func (m *traitOut) finish(ctx context.Context, tx *repo.Tx) error {
-	return finishAnswer(ctx, tx, &m.Aside, &m.plan, m.turn)
+	return finishAnswer(ctx, tx, &m.Aside, &m.plan, m.toPlan)
 }
 
-// part implements answer.
-func (m *traitOut) part(dry bool) {
+// toOperation implements answer.
+func (m *traitOut) toOperation(dry bool) {
 	if dry {
-		m.turn()
+		m.toPlan()
 	}
 	m.Shorten()
 }
 
-// turn converts the answer into the plan of the same call.
-func (m *traitOut) turn() {
+// toPlan converts the answer into the plan of the same call.
+func (m *traitOut) toPlan() {
 	p := plan[wouldCreateTrait]{DryRun: true, SideEffects: append([]string{}, m.SideEffects...)}
 	switch m.Action {
 	case "created":
@@ -77,7 +79,7 @@ func (m *traitOut) turn() {
 	default:
 		p.WouldUpdate = &wouldUpdate{m.ID, m.changes()}
 	}
-	*m = traitOut{did: did{Aside: m.Aside}, plan: p}
+	*m = traitOut{answerHead: answerHead{Aside: m.Aside}, plan: p}
 }
 
 // changes returns the old and new values of the traits that the call sets.

@@ -20,9 +20,13 @@ import (
 // and at least one of Set and Unset.
 type traitUpdateIn struct {
 	tool.Vault
-	ID    string      `json:"id,omitempty" size:"id" alias:"trait_id,object_id,reference" jsonschema:"due-e2bae6c0"`
-	Set   tool.Fields `json:"set,omitempty" alias:"fields" complete:"trait_value" of:"id" jsonschema:"value for the trait itself; any other trait by its name, on the same line: {\"status\": \"done\"}"`
-	Unset []string    `json:"unset,omitempty" complete:"trait" jsonschema:"names of other traits to remove from the line; value removes only the value of the trait itself"`
+	// due-e2bae6c0
+	ID string `json:"id,omitempty" size:"id" alias:"trait_id,object_id,reference"`
+	// value for the trait itself; any other trait by its name, on the same line: {"status": "done"}
+	Set tool.Fields `json:"set,omitempty" alias:"fields" complete:"trait_value" of:"id"`
+	// names of other traits to remove from the line; value removes only the value of the trait
+	// itself
+	Unset []string `json:"unset,omitempty" complete:"trait"`
 	bulkIn
 	tool.Brief
 	tool.Mutation
@@ -46,7 +50,7 @@ func (f tools) traitUpdate() *tool.Tool {
 
 // validate returns an error if the arguments are invalid. It does not read the vault.
 func (in traitUpdateIn) validate() error {
-	if err := in.one(in.ID, in.DryRun); err != nil {
+	if err := in.checkOne(in.ID, in.DryRun); err != nil {
 		return err
 	}
 	if len(in.Set) == 0 && len(in.Unset) == 0 {
@@ -104,7 +108,7 @@ func (in traitUpdateIn) run(ctx context.Context, tx *repo.Tx, out *traitOut) err
 		return err
 	}
 	if text, err = w.apply(text); err != nil {
-		return inFile(err, path)
+		return withFile(err, path)
 	}
 	if err := tx.Put(ctx, path, text); err != nil {
 		return err

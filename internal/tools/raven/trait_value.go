@@ -14,9 +14,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// valueCondition returns the test of traits for a requested value: traits with exactly this value or,
-// for dates and times, those whose day is in the requested time (raven.md §6.10). A list matches if
-// one of its elements does.
+// valueCondition returns the test of traits for a requested value: traits with exactly this value
+// or, for dates and times, those whose day is in the requested time (raven.md §6.10). A list
+// matches if one of its elements does.
 func valueCondition(v view, def *vault.Trait, text string) (query.Condition, error) {
 	if def.IsTime() {
 		return timeCondition(v, def, text)
@@ -74,8 +74,8 @@ func valueText(one *vault.Field, text string, c vault.Clock) (string, error) {
 	return index.ValueText(read), err
 }
 
-// withElement returns the test that a trait has a list with an element for which holds returns true.
-// It tests equal values only once.
+// withElement returns the test that a trait has a list with an element for which holds returns
+// true. It tests equal values only once.
 func withElement(idx *index.Index, def *vault.Trait, holds func(any) bool) query.Condition {
 	tried := map[*index.TraitValue]bool{}
 	return query.Condition{Says: func(s *index.TraitValue) bool {
@@ -111,8 +111,8 @@ func timeCondition(v view, def *vault.Trait, text string) (query.Condition, erro
 	return inSet(v.Index.TraitsBetween(def.Name, from, to, func(value string) bool { return covered(value) })), nil
 }
 
-// behindDay, appended to a day, sorts after all times of that day.
-const behindDay = "~"
+// afterDay, appended to a day, sorts after all times of that day.
+const afterDay = "~"
 
 // daysOf returns the first and last values, as texts, whose days are in a period. An empty text
 // means no limit.
@@ -125,9 +125,9 @@ func daysOf(i vault.Interval, zone *time.Location) (from, to string) {
 	}
 	switch {
 	case i.Instant():
-		to = from + behindDay
+		to = from + afterDay
 	case !i.To.IsZero():
-		to = string(vault.DateOf(i.To.In(zone).Add(-time.Nanosecond))) + behindDay
+		to = string(vault.DateOf(i.To.In(zone).Add(-time.Nanosecond))) + afterDay
 	}
 	return from, to
 }

@@ -21,7 +21,8 @@ import (
 // A trashListIn is the input of raven_trash_list.
 type trashListIn struct {
 	tool.Vault
-	ID string `json:"id,omitempty" complete:"" size:"id" jsonschema:"only objects with this former id: people/freya, people/freya#notes"`
+	// only objects with this former id: people/freya, people/freya#notes
+	ID string `json:"id,omitempty" complete:"" size:"id"`
 	tool.AsOf
 	tool.Page
 }
@@ -40,17 +41,25 @@ func (o *trashListOut) page() (*tool.Aside, *[]trashItem) { return &o.Aside, &o.
 // A file that came into the trash without a deletion that the log has, for example one that
 // Obsidian put there, is listed without time, version and principal.
 type trashItem struct {
-	ID          string     `json:"id" jsonschema:"that it had"`
-	Reference   string     `json:"reference" jsonschema:"argument for raven_restore: the id, or the path in the trash if several have this id"`
-	Type        string     `json:"type,omitempty" jsonschema:"for a note, its type"`
-	Kind        string     `json:"kind" jsonschema:"note or section"`
-	TrashPath   string     `json:"trash_path"`
-	RestorePath string     `json:"restore_path" jsonschema:"the file to which it would be restored"`
-	DeletedAt   *time.Time `json:"deleted_at" title:"deleted" jsonschema:"this and the following members are null if the log does not have them"`
-	Version     string     `json:"version,omitempty" jsonschema:"that deleted it"`
-	Principal   string     `json:"principal,omitempty" title:"who"`
-	Agent       string     `json:"agent,omitempty"`
-	Size        int        `json:"size" jsonschema:"in bytes"`
+	// that it had
+	ID string `json:"id"`
+	// argument for raven_restore: the id, or the path in the trash if several have this id
+	Reference string `json:"reference"`
+	// for a note, its type
+	Type string `json:"type,omitempty"`
+	// note or section
+	Kind      string `json:"kind"`
+	TrashPath string `json:"trash_path"`
+	// the file to which it would be restored
+	RestorePath string `json:"restore_path"`
+	// this and the following members are null if the log does not have them
+	DeletedAt *time.Time `json:"deleted_at" title:"deleted"`
+	// that deleted it
+	Version   string `json:"version,omitempty"`
+	Principal string `json:"principal,omitempty" title:"who"`
+	Agent     string `json:"agent,omitempty"`
+	// in bytes
+	Size int `json:"size"`
 
 	commit uint64 // the commit that deleted it; 0: not found in the log
 	origin origin

@@ -12,8 +12,10 @@ import (
 // A typeIn is the input of raven_type. It has either Name or List.
 type typeIn struct {
 	tool.Vault
-	Name string `json:"name,omitempty" complete:"type" alias:"type,type_name" jsonschema:"list the objects of this type"`
-	List bool   `json:"list,omitempty" jsonschema:"list the types instead, with the number of objects of each"`
+	// list the objects of this type
+	Name string `json:"name,omitempty" complete:"type" alias:"type,type_name"`
+	// list the types instead, with the number of objects of each
+	List bool `json:"list,omitempty"`
 	detail
 	tool.AsOf
 	tool.Page
@@ -36,7 +38,8 @@ type TypeObjects struct {
 
 // TypeCounts is the part of the answer with the types of the vault.
 type TypeCounts struct {
-	Types []typeCount `json:"types" jsonschema:"as in the schema, then the built-in ones"`
+	// as in the schema, then the built-in ones
+	Types []typeCount `json:"types"`
 }
 
 // A typeCount is a type with the number of its objects.

@@ -24,25 +24,29 @@ const undoName = "raven_undo"
 // An undo is a new commit; the log keeps both. Undoing an undo repeats the change.
 type undoIn struct {
 	tool.Vault
-	Version string `json:"version" complete:"version" jsonschema:"the version to undo: v42"`
+	// the version to undo: v42
+	Version string `json:"version" complete:"version"`
 	tool.Mutation
 }
 
 // An undoOut is the output of raven_undo.
 type undoOut struct {
 	tool.Aside `json:"-"`
-	Action     string       `json:"action,omitempty"`
-	Undone     undone       `json:"undone" jsonschema:"the change that is undone"`
-	Files      []undoneFile `json:"files,omitzero" jsonschema:"the result for each, the first 200"`
+	Action     string `json:"action,omitempty"`
+	// the change that is undone
+	Undone undoneCommit `json:"undone"`
+	// the result for each, the first 200
+	Files      []undoneFile `json:"files,omitzero"`
 	FilesTotal int          `json:"files_total,omitempty"`
 
-	DryRun      bool                  `json:"dry_run,omitempty"`
-	WouldModify []mutation.FileChange `json:"would_modify_files,omitempty" jsonschema:"the first 200"`
+	DryRun bool `json:"dry_run,omitempty"`
+	// the first 200
+	WouldModify []mutation.FileChange `json:"would_modify_files,omitempty"`
 	SideEffects []string              `json:"side_effects,omitzero"`
 }
 
-// An undone is a commit that was undone.
-type undone struct {
+// An undoneCommit is a commit that was undone.
+type undoneCommit struct {
 	Version   string    `json:"version"`
 	TS        time.Time `json:"ts" title:"when"`
 	Tool      string    `json:"tool"`
@@ -52,8 +56,9 @@ type undone struct {
 
 // An undoneFile is a file that was changed by the undo.
 type undoneFile struct {
-	Path   string `json:"path"`
-	Action string `json:"action" jsonschema:"create, modify or delete"`
+	Path string `json:"path"`
+	// create, modify or delete
+	Action string `json:"action"`
 }
 
 // undo returns the tool raven_undo, which reverses one commit.
@@ -185,7 +190,7 @@ func isAnswer(err error) bool {
 
 // fill fills the output.
 func (o *undoOut) fill(ctx context.Context, tx *repo.Tx, r *repo.Reversal) error {
-	o.Undone = undone{
+	o.Undone = undoneCommit{
 		eventlog.Version(r.Of.Seq), r.Of.Time, r.Of.Tool, r.Of.Who.Principal, r.Of.Who.Agent,
 	}
 	staged, err := tx.Staged(ctx)

@@ -18,11 +18,17 @@ import (
 // whether it exists.
 type upsertIn struct {
 	tool.Vault
-	Type    string      `json:"type" complete:"type" jsonschema:"type of the object; the schema lists them"`
-	Title   string      `json:"title" jsonschema:"title, name or alias of the object; names a new one"`
-	Path    string      `json:"path,omitempty" size:"id" jsonschema:"its path, without .md; default: the type's folder and the title, otherwise the object with that title"`
-	Fields  tool.Fields `json:"fields,omitempty" jsonschema:"values of the frontmatter; other fields are kept" alias:"field"`
-	Content string      `json:"content,omitempty" text:"true" jsonschema:"Markdown after the frontmatter; replaces the whole text; default: the text is kept"`
+	// type of the object; the schema lists them
+	Type string `json:"type" complete:"type"`
+	// title, name or alias of the object; names a new one
+	Title string `json:"title"`
+	// its path, without .md; default: the type's folder and the title, otherwise the object with
+	// that title
+	Path string `json:"path,omitempty" size:"id"`
+	// values of the frontmatter; other fields are kept
+	Fields tool.Fields `json:"fields,omitempty" alias:"field"`
+	// Markdown after the frontmatter; replaces the whole text; default: the text is kept
+	Content string `json:"content,omitempty" text:"true"`
 	tool.Brief
 	tool.Mutation
 }
@@ -30,7 +36,8 @@ type upsertIn struct {
 // An upsertOut is the output of raven_upsert.
 type upsertOut struct {
 	objectOut
-	Status string `json:"status,omitempty" jsonschema:"the same word as action"`
+	// the same word as action
+	Status string `json:"status,omitempty"`
 }
 
 // upsert returns the tool raven_upsert, which creates an object, or updates the one with the title.
@@ -77,12 +84,12 @@ func (u *upsertOut) finish(ctx context.Context, tx *repo.Tx) error {
 	return u.objectOut.finish(ctx, tx)
 }
 
-// part implements answer. A plan has no status.
-func (u *upsertOut) part(dry bool) {
+// toOperation implements answer. A plan has no status.
+func (u *upsertOut) toOperation(dry bool) {
 	if dry {
 		u.Status = ""
 	}
-	u.objectOut.part(dry)
+	u.objectOut.toOperation(dry)
 }
 
 // asNew returns the call of raven_new that creates the object.

@@ -16,8 +16,11 @@ import (
 // A validateIn is the input of raven_validate.
 type validateIn struct {
 	tool.Vault
-	Type  string    `json:"type" enum:"object,trait,batch,note" jsonschema:"what the input is for"`
-	Input tool.JSON `json:"input" jsonschema:"the arguments of raven_new, or with an id of raven_set; of raven_trait_create or raven_trait_update; of raven_batch; or a note as {path, text}"`
+	// what the input is for
+	Type string `json:"type" enum:"object,trait,batch,note"`
+	// the arguments of raven_new, or with an id of raven_set; of raven_trait_create or
+	// raven_trait_update; of raven_batch; or a note as {path, text}
+	Input tool.JSON `json:"input"`
 }
 
 // A validateOut is the output of raven_validate. Normalized is nil if the input is invalid.
@@ -25,10 +28,13 @@ type validateIn struct {
 // A call with an invalid input succeeds: the problems are its result.
 type validateOut struct {
 	tool.Aside `json:"-"`
-	Valid      bool              `json:"valid"`
-	Normalized any               `json:"normalized,omitempty" jsonschema:"what would be written"`
-	Errors     []json.RawMessage `json:"errors,omitempty" jsonschema:"errors as the call would return them, with field, expected, allowed and nearest"`
-	Problems   []json.RawMessage `json:"warnings,omitempty" jsonschema:"unusual but valid parts, in the same form"`
+	Valid      bool `json:"valid"`
+	// what would be written
+	Normalized any `json:"normalized,omitempty"`
+	// errors as the call would return them, with field, expected, allowed and nearest
+	Errors []json.RawMessage `json:"errors,omitempty"`
+	// unusual but valid parts, in the same form
+	Problems []json.RawMessage `json:"warnings,omitempty"`
 
 	faults, odd []*fault.Fault // the sources of Errors and Problems
 }
@@ -57,7 +63,9 @@ func (f tools) check(ctx context.Context, c auth.Caller, in validateIn) (validat
 	if err != nil {
 		return validateOut{}, err
 	}
-	call := eventlog.Call{Who: mutation.Who(c), Tool: "raven_validate", DryRun: true, AllowInactive: true, Prefix: c.Prefix}
+	call := eventlog.Call{
+		Who: mutation.Who(c), Tool: "raven_validate", DryRun: true, AllowInactive: true, Prefix: c.Prefix,
+	}
 	// The result is passed through a channel, because Update may return before its function does.
 	made := make(chan validateOut, 1)
 	_, err = v.Update(ctx, call, func(ctx context.Context, tx *repo.Tx) (any, error) {
@@ -87,7 +95,7 @@ func (f tools) check(ctx context.Context, c auth.Caller, in validateIn) (validat
 // otherwise as a creation.
 func (f tools) tryInput(ctx context.Context, tx *repo.Tx, in validateIn, out *validateOut) error {
 	if !strings.HasPrefix(strings.TrimSpace(string(in.Input)), "{") {
-		out.wrong(fault.New(fault.InvalidValue, "the input must be an object").With("argument", "input").
+		out.addProblem(fault.New(fault.InvalidValue, "the input must be an object").With("argument", "input").
 			With("expected", "an object"))
 		return nil
 	}
@@ -107,7 +115,7 @@ func (f tools) tryInput(ctx context.Context, tx *repo.Tx, in validateIn, out *va
 	}
 	s, err := op.step(f.kinds)
 	if err != nil {
-		out.wrong(fault.Of(err))
+		out.addProblem(fault.Of(err))
 		return nil
 	}
 	return s.check(ctx, tx, out)
@@ -129,33 +137,33 @@ func (s step) check(ctx context.Context, tx *repo.Tx, out *validateOut) error {
 		return err
 	})
 	if err != nil {
-		return out.take(ctx, err)
+		return out.addError(ctx, err)
 	}
 	out.Normalized = normal
 	return nil
 }
 
-// take adds an error about the input to the problems. It returns other errors.
+// addError adds an error about the input to the problems. It returns other errors.
 //
 // An invalid schema counts as a problem of the input: no input of a type can be valid then.
-func (o *validateOut) take(ctx context.Context, err error) error {
+func (o *validateOut) addError(ctx context.Context, err error) error {
 	f := fault.Of(err)
 	ours := f.Status() == fault.StatusInternal && f.Code != fault.SchemaError
 	if ctx.Err() != nil || ours || f.Status() == fault.StatusUnavailable {
 		return err
 	}
-	o.wrong(f)
+	o.addProblem(f)
 	return nil
 }
 
-// wrong adds a problem, or each problem in a fault with several.
-func (o *validateOut) wrong(f *fault.Fault) {
+// addProblem adds a problem, or each problem in a fault with several.
+func (o *validateOut) addProblem(f *fault.Fault) {
 	if len(f.Errors) == 0 {
 		o.faults = append(o.faults, f)
 		return
 	}
 	for _, one := range f.Errors {
-		o.wrong(one)
+		o.addProblem(one)
 	}
 }
 

@@ -40,7 +40,7 @@ func (f tools) tryBatch(
 		err = countOperations(len(in.Operations))
 	}
 	if err != nil {
-		out.wrong(fault.Of(err))
+		out.addProblem(fault.Of(err))
 		return nil
 	}
 	normal := normalSteps{[]normalStep{}}
@@ -63,7 +63,7 @@ func (f tools) tryOperation(
 	out := &validateOut{}
 	s, err := in.step(f.kinds)
 	if err != nil {
-		out.wrong(fault.Of(err))
+		out.addProblem(fault.Of(err))
 		return out, nil
 	}
 	if err := s.check(ctx, tx, out); err != nil {

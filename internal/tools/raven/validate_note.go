@@ -35,25 +35,25 @@ func (f tools) tryNote(
 	strict := json.NewDecoder(bytes.NewReader(raw))
 	strict.DisallowUnknownFields()
 	if strict.Decode(&in) != nil || in.Path == nil || in.Text == nil {
-		out.wrong(fault.New(fault.InvalidValue, "the input must be an object with path and text, both strings").
+		out.addProblem(fault.New(fault.InvalidValue, "the input must be an object with path and text, both strings").
 			With("argument", "input"))
 		return nil
 	}
 	path, err := vault.NotePath(*in.Path)
 	if err != nil {
-		out.wrong(fault.Of(err))
+		out.addProblem(fault.Of(err))
 		return nil
 	}
 	if err := tx.Try(func() error { return tx.Put(ctx, path, []byte(*in.Text)) }); err != nil {
-		return out.take(ctx, err)
+		return out.addError(ctx, err)
 	}
 	n, ok := tx.Index().Note(string(path))
 	if !ok {
-		out.wrong(fault.New(fault.InvalidPath, "%s is not a valid path of a note", path))
+		out.addProblem(fault.New(fault.InvalidPath, "%s is not a valid path of a note", path))
 		return nil
 	}
 	if err := tx.Index().SchemaErr(); err != nil && n.Quarantine == nil {
-		out.wrong(fault.Of(err))
+		out.addProblem(fault.Of(err))
 		return nil
 	}
 	c := noteCheck{
@@ -91,7 +91,7 @@ func (o *validateOut) found() func(finding) {
 		if f.warning {
 			o.odd = append(o.odd, f.fault)
 		} else {
-			o.wrong(f.fault)
+			o.addProblem(f.fault)
 		}
 	}
 }

@@ -21,13 +21,20 @@ import (
 // interval, and Until ends with its interval, so Until includes it. The other fields are compared
 // as a whole; empty ones select all entries.
 type auditIn struct {
-	Since     string `json:"since,omitempty" jsonschema:"not before this time: 2 days ago, 2026-11-20, RFC 3339"`
-	Until     string `json:"until,omitempty" jsonschema:"before this time; with a date: to the end of that day"`
-	Agent     string `json:"agent,omitempty" jsonschema:"only changes by this agent"`
-	Principal string `json:"principal,omitempty" jsonschema:"only entries of this principal"`
-	Tool      string `json:"tool,omitempty" jsonschema:"only entries of this tool, by its long name"`
-	Target    string `json:"target,omitempty" jsonschema:"only entries with this target: a path, an id or a vault"`
-	Outcome   string `json:"outcome,omitempty" enum:"ok,refused,failed" jsonschema:"only entries with this outcome"`
+	// not before this time: 2 days ago, 2026-11-20, RFC 3339
+	Since string `json:"since,omitempty"`
+	// before this time; with a date: to the end of that day
+	Until string `json:"until,omitempty"`
+	// only changes by this agent
+	Agent string `json:"agent,omitempty"`
+	// only entries of this principal
+	Principal string `json:"principal,omitempty"`
+	// only entries of this tool, by its long name
+	Tool string `json:"tool,omitempty"`
+	// only entries with this target: a path, an id or a vault
+	Target string `json:"target,omitempty"`
+	// only entries with this outcome
+	Outcome string `json:"outcome,omitempty" enum:"ok,refused,failed"`
 	tool.Page
 }
 

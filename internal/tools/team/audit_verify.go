@@ -22,20 +22,27 @@ type auditVerifyOut struct {
 	tool.Aside       `json:"-"`
 	*VerifiedHistory // nil while the job runs
 
-	Job *job.Brief `json:"job,omitempty" jsonschema:"the job that verifies; the only member while it runs"`
+	// the job that verifies; the only member while it runs
+	Job *job.Brief `json:"job,omitempty"`
 }
 
 // VerifiedHistory is the result of a verification that found no problem. Commits is the version of
 // the vault up to which its log was read. AuditLog and Tenant are verified, or none if there was
 // nothing to verify or no permission to do so; Changes and Refusals are nil then.
 type VerifiedHistory struct {
-	Verified bool   `json:"verified" jsonschema:"always true: a failed verification is an error"`
-	Commits  uint64 `json:"commit_count" jsonschema:"of the log, all of which were read"`
-	AuditLog string `json:"audit_log" jsonschema:"verified, or none if the vault has no folder"`
+	// always true: a failed verification is an error
+	Verified bool `json:"verified"`
+	// of the log, all of which were read
+	Commits uint64 `json:"commit_count"`
+	// verified, or none if the vault has no folder
+	AuditLog string `json:"audit_log"`
 
-	Tenant   string  `json:"tenant" jsonschema:"verified, or none if the caller is not an admin of all vaults"`
-	Changes  *uint64 `json:"tenant_commit_count,omitempty" jsonschema:"of the tenant's own log, all of which were read"`
-	Refusals *int    `json:"refusal_count,omitempty" jsonschema:"archived entries of refused calls, all of which were read"`
+	// verified, or none if the caller is not an admin of all vaults
+	Tenant string `json:"tenant"`
+	// of the tenant's own log, all of which were read
+	Changes *uint64 `json:"tenant_commit_count,omitempty"`
+	// archived entries of refused calls, all of which were read
+	Refusals *int `json:"refusal_count,omitempty"`
 }
 
 // The values of AuditLog and Tenant of a VerifiedHistory.

@@ -12,7 +12,8 @@ import (
 
 // A completeIn is the input of team_complete. Vaults are the only kind.
 type completeIn struct {
-	Kind string `json:"kind,omitempty" enum:"vault" default:"vault" jsonschema:"the kind of suggestions"`
+	// the kind of suggestions
+	Kind string `json:"kind,omitempty" enum:"vault" default:"vault"`
 	tool.CompletionIn
 }
 

@@ -12,7 +12,8 @@ import (
 
 // A completeAccessIn is the input of team_complete_access.
 type completeAccessIn struct {
-	Kind string `json:"kind" enum:"token,member,issuer,tool,job" jsonschema:"the kind of suggestions"`
+	// the kind of suggestions
+	Kind string `json:"kind" enum:"token,member,issuer,tool,job"`
 	tool.CompletionIn
 }
 

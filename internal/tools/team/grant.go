@@ -16,8 +16,10 @@ import (
 // Role applies in all vaults. Otherwise it applies in the named ones, and an entry such as
 // "notes=reader" has a role of its own; see grant.roles.
 type grant struct {
-	Role   auth.Role `json:"role" enum:"reader,editor,admin" jsonschema:"the role"`
-	Vaults []string  `json:"vaults,omitempty" complete:"vault" absent:"all vaults, also later ones" jsonschema:"vaults: NAME, or NAME=ROLE for another role there; default: all, also later ones"`
+	// the role
+	Role auth.Role `json:"role" enum:"reader,editor,admin"`
+	// vaults: NAME, or NAME=ROLE for another role there; default: all, also later ones
+	Vaults []string `json:"vaults,omitempty" complete:"vault" absent:"all vaults, also later ones"`
 }
 
 // maxGrants is the maximum number of vaults in a grant. It is greater than the number of vaults

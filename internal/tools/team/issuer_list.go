@@ -10,16 +10,21 @@ import (
 // are accepted, and which roles they get. Disabled is the reason why a rule accepts no tokens, or
 // empty. Principal is set for a rule for workloads, such as CI jobs.
 type issuerRow struct {
-	Name       string               `json:"name"`
-	Issuer     string               `json:"issuer"`
-	Audience   string               `json:"audience" jsonschema:"what its tokens must be made out to"`
-	JWKS       string               `json:"jwks_url,omitempty" jsonschema:"absent: as the issuer's metadata says"`
-	Claims     map[string]string    `json:"claims,omitempty"`
-	Roles      map[string]auth.Role `json:"roles" jsonschema:"by vault; * is every vault"`
+	Name   string `json:"name"`
+	Issuer string `json:"issuer"`
+	// what its tokens must be made out to
+	Audience string `json:"audience"`
+	// absent: as the issuer's metadata says
+	JWKS   string            `json:"jwks_url,omitempty"`
+	Claims map[string]string `json:"claims,omitempty"`
+	// by vault; * is every vault
+	Roles      map[string]auth.Role `json:"roles"`
 	RolesClaim string               `json:"roles_claim,omitempty"`
 	ClientID   string               `json:"client_id,omitempty"`
-	Disabled   string               `json:"disabled,omitempty" jsonschema:"why the rule is disabled; absent if it is in use"`
-	Principal  string               `json:"principal,omitempty" jsonschema:"the principal of a workload; absent: each person is a principal"`
+	// why the rule is disabled; absent if it is in use
+	Disabled string `json:"disabled,omitempty"`
+	// the principal of a workload; absent: each person is a principal
+	Principal string `json:"principal,omitempty"`
 }
 
 // issuerList returns the tool that lists the issuers of the tenant, sorted by name.

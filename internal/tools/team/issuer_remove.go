@@ -12,7 +12,8 @@ import (
 
 // An issuerRemoveIn is the input of team_issuer_remove.
 type issuerRemoveIn struct {
-	Name string `json:"name" max:"63" complete:"issuer" jsonschema:"name of the rule"`
+	// name of the rule
+	Name string `json:"name" max:"63" complete:"issuer"`
 	tool.Mutation
 }
 

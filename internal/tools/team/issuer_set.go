@@ -25,22 +25,32 @@ import (
 // is for people: each subject is a principal of its own. Otherwise it is for a workload, such as a
 // CI job: all its tokens act as one principal, and Claims must restrict them.
 type issuerSetIn struct {
-	Name     string      `json:"name" max:"63" complete:"issuer" jsonschema:"a to z, 0 to 9 and -, not beginning with -; a workload acts as workload:NAME"`
-	Issuer   string      `json:"issuer" max:"2048" what:"url" jsonschema:"iss of the tokens: a public https URL"`
-	Audience string      `json:"audience,omitempty" max:"2048" absent:"that of the tenant" jsonschema:"audience (aud) of the tokens; only the audience of the tenant is allowed, which the answer contains"`
-	JWKS     string      `json:"jwks_url,omitempty" max:"2048" what:"url" absent:"from the issuer's metadata" jsonschema:"public https URL of the issuer's keys; default: the URL in the issuer's metadata"`
-	Claims   tool.Fields `json:"claims,omitempty" jsonschema:"required claims of a token; all must match; * matches any characters except / and :"`
+	// a to z, 0 to 9 and -, not beginning with -; a workload acts as workload:NAME
+	Name string `json:"name" max:"63" complete:"issuer"`
+	// iss of the tokens: a public https URL
+	Issuer string `json:"issuer" max:"2048" what:"url"`
+	// audience (aud) of the tokens; only the audience of the tenant is allowed, which the answer
+	// contains
+	Audience string `json:"audience,omitempty" max:"2048" absent:"that of the tenant"`
+	// public https URL of the issuer's keys; default: the URL in the issuer's metadata
+	JWKS string `json:"jwks_url,omitempty" max:"2048" what:"url" absent:"from the issuer's metadata"`
+	// required claims of a token; all must match; * matches any characters except / and :
+	Claims tool.Fields `json:"claims,omitempty"`
 	grant
-	RolesClaim string `json:"roles_claim,omitempty" max:"255" jsonschema:"the claim with a person's roles: an object by vault, or one role; role is for tokens without it"`
-	ClientID   string `json:"client_id,omitempty" max:"255" jsonschema:"client with which people log in at the issuer; each person is a principal"`
+	// the claim with a person's roles: an object by vault, or one role; role is for tokens without
+	// it
+	RolesClaim string `json:"roles_claim,omitempty" max:"255"`
+	// client with which people log in at the issuer; each person is a principal
+	ClientID string `json:"client_id,omitempty" max:"255"`
 	tool.Mutation
 }
 
 // issuerOut is the output of the tools that change an issuer.
 type issuerOut struct {
 	tool.Aside `json:"-"`
-	Action     string     `json:"action,omitempty" jsonschema:"created, updated, removed or unchanged"`
-	Issuer     *issuerRow `json:"issuer,omitempty"`
+	// created, updated, removed or unchanged
+	Action string     `json:"action,omitempty"`
+	Issuer *issuerRow `json:"issuer,omitempty"`
 	planOut[issuerRow]
 }
 

@@ -12,15 +12,17 @@ import (
 
 // A jobCancelIn is the input of team_job_cancel.
 type jobCancelIn struct {
-	ID string `json:"id" complete:"job" jsonschema:"id of the job"`
+	// id of the job
+	ID string `json:"id" complete:"job"`
 	tool.Mutation
 }
 
 // A jobCancelOut is the output of team_job_cancel: the job after the request. A running job ends
 // some time later; until then its row has Cancel set.
 type jobCancelOut struct {
-	tool.Aside  `json:"-"`
-	Action      string  `json:"action,omitempty" jsonschema:"updated"`
+	tool.Aside `json:"-"`
+	// updated
+	Action      string  `json:"action,omitempty"`
 	Job         *JobRow `json:"job,omitempty"`
 	DryRun      bool    `json:"dry_run,omitempty"`
 	WouldUpdate *JobRow `json:"would_update,omitempty"`

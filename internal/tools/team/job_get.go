@@ -9,7 +9,8 @@ import (
 
 // A jobGetIn is the input of team_job_get.
 type jobGetIn struct {
-	ID string `json:"id" complete:"job" jsonschema:"id of the job, from the answer of the call that started it"`
+	// id of the job, from the answer of the call that started it
+	ID string `json:"id" complete:"job"`
 }
 
 // A jobOut is the output of team_job_get.

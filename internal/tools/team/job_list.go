@@ -12,8 +12,10 @@ import (
 
 // A jobListIn is the input of team_job_list. Jobs must match both filters, if they are given.
 type jobListIn struct {
-	State string `json:"state,omitempty" enum:"queued,running,waiting,done,failed,cancelled" jsonschema:"only jobs in this state"`
-	Kind  string `json:"kind,omitempty" size:"name" jsonschema:"only jobs of this kind: reindex_full, audit_verify, note_erase, vault_erase, tenant_erase"`
+	// only jobs in this state
+	State string `json:"state,omitempty" enum:"queued,running,waiting,done,failed,cancelled"`
+	// only jobs of this kind: reindex_full, audit_verify, note_erase, vault_erase, tenant_erase
+	Kind string `json:"kind,omitempty" size:"name"`
 	tool.Page
 }
 
@@ -27,20 +29,30 @@ type jobListOut struct {
 // yet are nil. Error is the reason of a failure or of a wait. Result depends on the kind of the
 // job, and is nil in lists and until the job is done.
 type JobRow struct {
-	ID       string          `json:"id"`
-	Kind     string          `json:"kind"`
-	State    job.State       `json:"state" jsonschema:"queued, running, waiting, done, failed or cancelled"`
-	Target   job.Target      `json:"target" jsonschema:"the vault, and for a note its path; absent: the tenant"`
-	Created  string          `json:"created_at"`
-	Started  *string         `json:"started_at,omitempty" jsonschema:"time of the first start"`
-	Ended    *string         `json:"ended_at,omitempty"`
-	By       job.By          `json:"by" jsonschema:"the principal that started it"`
-	Progress job.Progress    `json:"progress" jsonschema:"the number of completed steps, and the next one"`
-	Attempts int             `json:"attempts" jsonschema:"number of attempts"`
-	Error    *jobError       `json:"error,omitempty" jsonschema:"reason of the failure or of the wait"`
-	Result   json.RawMessage `json:"result,omitempty" jsonschema:"the result; not in a list"`
-	RetryAt  *string         `json:"retry_at,omitempty" jsonschema:"when a waiting job continues"`
-	Cancel   bool            `json:"cancel,omitempty" jsonschema:"it is being cancelled"`
+	ID   string `json:"id"`
+	Kind string `json:"kind"`
+	// queued, running, waiting, done, failed or cancelled
+	State job.State `json:"state"`
+	// the vault, and for a note its path; absent: the tenant
+	Target  job.Target `json:"target"`
+	Created string     `json:"created_at"`
+	// time of the first start
+	Started *string `json:"started_at,omitempty"`
+	Ended   *string `json:"ended_at,omitempty"`
+	// the principal that started it
+	By job.By `json:"by"`
+	// the number of completed steps, and the next one
+	Progress job.Progress `json:"progress"`
+	// number of attempts
+	Attempts int `json:"attempts"`
+	// reason of the failure or of the wait
+	Error *jobError `json:"error,omitempty"`
+	// the result; not in a list
+	Result json.RawMessage `json:"result,omitempty"`
+	// when a waiting job continues
+	RetryAt *string `json:"retry_at,omitempty"`
+	// it is being cancelled
+	Cancel bool `json:"cancel,omitempty"`
 }
 
 // A jobError is the fault of a failed job as the tools return it.

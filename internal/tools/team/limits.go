@@ -31,24 +31,34 @@ type Limiter interface {
 // of its rate. Principal is the number of agents of a principal that can use their full rate at the
 // same time.
 type limits struct {
-	NoteBytes   int `json:"note_bytes"`
-	BodyBytes   int `json:"body_bytes" jsonschema:"of the arguments of a call, and of an answer"`
-	PageItems   int `json:"page_items"`
-	ImportFiles int `json:"import_files" jsonschema:"in one call"`
+	NoteBytes int `json:"note_bytes"`
+	// of the arguments of a call, and of an answer
+	BodyBytes int `json:"body_bytes"`
+	PageItems int `json:"page_items"`
+	// in one call
+	ImportFiles int `json:"import_files"`
 	VaultNotes  int `json:"vault_notes"`
-	VaultBytes  int `json:"vault_bytes" jsonschema:"of all notes of a vault"`
-	NoteIndexed int `json:"note_indexed" jsonschema:"headings, traits, references and tags of a note; a note with more is not indexed"`
-	Indexed     int `json:"vault_indexed" jsonschema:"of all notes of a vault"`
-	Memories    int `json:"vault_memories"`
-	Vaults      int `json:"vaults"`
-	Tokens      int `json:"tokens" jsonschema:"API tokens that can be used"`
-	Members     int `json:"members"`
-	Issuers     int `json:"issuers"`
+	// of all notes of a vault
+	VaultBytes int `json:"vault_bytes"`
+	// headings, traits, references and tags of a note; a note with more is not indexed
+	NoteIndexed int `json:"note_indexed"`
+	// of all notes of a vault
+	Indexed  int `json:"vault_indexed"`
+	Memories int `json:"vault_memories"`
+	Vaults   int `json:"vaults"`
+	// API tokens that can be used
+	Tokens  int `json:"tokens"`
+	Members int `json:"members"`
+	Issuers int `json:"issuers"`
 
-	Mutations *int `json:"mutations_per_minute,omitempty" jsonschema:"of an agent; absent: no limit"`
-	Reads     *int `json:"reads_per_minute,omitempty" jsonschema:"calls per minute that only read, or change a view"`
-	Burst     *int `json:"burst_minutes,omitempty" jsonschema:"burst, in minutes of the rate"`
-	Principal *int `json:"agents_at_full_rate,omitempty" jsonschema:"rate of all agents of a principal together, as a multiple of an agent's rate"`
+	// of an agent; absent: no limit
+	Mutations *int `json:"mutations_per_minute,omitempty"`
+	// calls per minute that only read, or change a view
+	Reads *int `json:"reads_per_minute,omitempty"`
+	// burst, in minutes of the rate
+	Burst *int `json:"burst_minutes,omitempty"`
+	// rate of all agents of a principal together, as a multiple of an agent's rate
+	Principal *int `json:"agents_at_full_rate,omitempty"`
 }
 
 // limitsOf returns the limits of a caller. The local principal, and a deployment without a Limiter,

@@ -13,13 +13,18 @@ import (
 // By and Set report which principal set the entry last, and when; Set is empty if the log does not
 // contain the time.
 type memberRow struct {
-	Subject   string               `json:"subject"`
-	Issuer    string               `json:"issuer"`
-	Principal string               `json:"principal" jsonschema:"the principal of the person"`
-	Roles     map[string]auth.Role `json:"roles" jsonschema:"by vault; * is every vault"`
-	Prefix    string               `json:"prefix,omitempty" jsonschema:"the folder below which notes can be written; absent: everywhere"`
-	By        string               `json:"by,omitempty" jsonschema:"the principal that last set it"`
-	Set       string               `json:"set,omitempty" jsonschema:"when"`
+	Subject string `json:"subject"`
+	Issuer  string `json:"issuer"`
+	// the principal of the person
+	Principal string `json:"principal"`
+	// by vault; * is every vault
+	Roles map[string]auth.Role `json:"roles"`
+	// the folder below which notes can be written; absent: everywhere
+	Prefix string `json:"prefix,omitempty"`
+	// the principal that last set it
+	By string `json:"by,omitempty"`
+	// when
+	Set string `json:"set,omitempty"`
 }
 
 // memberList returns the tool that lists the members of the tenant, sorted by issuer and subject.

@@ -14,8 +14,11 @@ import (
 // A memberRemoveIn is the input of team_member_remove. Issuer is needed only if members of several
 // issuers have the subject; it is the URL or the name of an issuer.
 type memberRemoveIn struct {
-	Subject string `json:"subject" max:"255" complete:"member" jsonschema:"the sub of the person's tokens"`
-	Issuer  string `json:"issuer,omitempty" max:"2048" complete:"issuer" absent:"that of the only such member" jsonschema:"issuer of the tokens: a URL, or the name of an issuer of the tenant; optional if only one member has the subject"`
+	// the sub of the person's tokens
+	Subject string `json:"subject" max:"255" complete:"member"`
+	// issuer of the tokens: a URL, or the name of an issuer of the tenant; optional if only one
+	// member has the subject
+	Issuer string `json:"issuer,omitempty" max:"2048" complete:"issuer" absent:"that of the only such member"`
 	tool.Mutation
 }
 

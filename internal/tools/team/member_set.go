@@ -14,25 +14,31 @@ import (
 // A memberSetIn is the input of team_member_set. It describes the whole entry: an existing one is
 // replaced. Prefix restricts the writes of the member to a folder of notes.
 type memberSetIn struct {
-	Subject string `json:"subject" max:"255" jsonschema:"the sub of the person's tokens"`
-	Issuer  string `json:"issuer,omitempty" max:"2048" complete:"issuer" absent:"the only issuer there is" jsonschema:"issuer of the tokens: a URL, or the name of an issuer of the tenant; optional if there is only one"`
+	// the sub of the person's tokens
+	Subject string `json:"subject" max:"255"`
+	// issuer of the tokens: a URL, or the name of an issuer of the tenant; optional if there is
+	// only one
+	Issuer string `json:"issuer,omitempty" max:"2048" complete:"issuer" absent:"the only issuer there is"`
 	grant
-	Prefix string `json:"prefix,omitempty" what:"path" jsonschema:"the folder below which notes can be written; the whole vaults can be read"`
+	// the folder below which notes can be written; the whole vaults can be read
+	Prefix string `json:"prefix,omitempty" what:"path"`
 	tool.Mutation
 }
 
 // memberOut is the output of the tools that change a member.
 type memberOut struct {
 	tool.Aside `json:"-"`
-	Action     string     `json:"action,omitempty" jsonschema:"created, updated, removed or unchanged"`
-	Member     *memberRow `json:"member,omitempty"`
+	// created, updated, removed or unchanged
+	Action string     `json:"action,omitempty"`
+	Member *memberRow `json:"member,omitempty"`
 	planOut[memberRow]
 }
 
 // planOut is the part of the output that the tools for members and issuers share: unknown vaults,
 // and the plan of a dry run. Only one of the rows is set, and only in a dry run.
 type planOut[Row any] struct {
-	UnknownVaults []string `json:"unknown_vaults,omitempty" jsonschema:"vaults in the call that do not exist yet"`
+	// vaults in the call that do not exist yet
+	UnknownVaults []string `json:"unknown_vaults,omitempty"`
 	DryRun        bool     `json:"dry_run,omitempty"`
 	WouldCreate   *Row     `json:"would_create,omitempty"`
 	WouldUpdate   *Row     `json:"would_update,omitempty"`

@@ -13,7 +13,9 @@ import (
 // A tenantEraseIn is the input of team_tenant_erase. Confirm repeats the name of the tenant; only a
 // dry run can omit it.
 type tenantEraseIn struct {
-	Confirm string `json:"confirm" unless:"dry" max:"63" jsonschema:"name of the tenant, as team_whoami returns it, because an erasure cannot be undone; optional with dry_run"`
+	// name of the tenant, as team_whoami returns it, because an erasure cannot be undone; optional
+	// with dry_run
+	Confirm string `json:"confirm" unless:"dry" max:"63"`
 	tool.Mutation
 }
 
@@ -22,10 +24,14 @@ type tenantEraseIn struct {
 // the receipt of a dry run.
 type tenantEraseOut struct {
 	tool.Aside `json:"-"`
-	Action     string     `json:"action,omitempty" jsonschema:"deleted"`
-	Name       string     `json:"name,omitempty" jsonschema:"of the tenant"`
-	Receipt    *receipt   `json:"receipt,omitempty"`
-	Job        *job.Brief `json:"job,omitempty" jsonschema:"the job that erases; without a receipt while it runs. It waits for the last sweep, an hour later"`
+	// deleted
+	Action string `json:"action,omitempty"`
+	// of the tenant
+	Name    string   `json:"name,omitempty"`
+	Receipt *receipt `json:"receipt,omitempty"`
+	// the job that erases; without a receipt while it runs. It waits for the last sweep, an hour
+	// later
+	Job *job.Brief `json:"job,omitempty"`
 
 	DryRun      bool     `json:"dry_run,omitempty"`
 	WouldDelete *receipt `json:"would_delete,omitempty"`

@@ -30,7 +30,8 @@ const mostAudited = 200
 // A tenantExportIn is the input of team_tenant_export. Everything is exported, so it has only the
 // token of the page.
 type tenantExportIn struct {
-	PageToken string `json:"page_token,omitempty" means:"token" size:"token" jsonschema:"meta.next_page_token of the page before"`
+	// meta.next_page_token of the page before
+	PageToken string `json:"page_token,omitempty" means:"token" size:"token"`
 }
 
 // A tenantExportOut is the output of team_tenant_export: one page of files.
@@ -41,9 +42,11 @@ type tenantExportOut struct {
 
 // An exportFile is one file of an export, or one part of a file.
 type exportFile struct {
-	Path string `json:"path" jsonschema:"tenant.json, audit.jsonl, or a path under vaults/NAME/"`
+	// tenant.json, audit.jsonl, or a path under vaults/NAME/
+	Path string `json:"path"`
 	Text string `json:"text"`
-	Part int    `json:"part,omitempty" jsonschema:"for a file in several pieces: the number of this piece, from 1; concatenate them"`
+	// for a file in several pieces: the number of this piece, from 1; concatenate them
+	Part int `json:"part,omitempty"`
 }
 
 // tenantExport returns the tool that exports everything of the tenant, in pages. With the files of

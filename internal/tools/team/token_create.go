@@ -19,12 +19,18 @@ import (
 // A tokenCreateIn is the input of team_token_create. Tools, Prefix, ReadOnly and ExpiresIn restrict
 // the token further than its roles do.
 type tokenCreateIn struct {
-	Name string `json:"name" max:"100" jsonschema:"a name, such as its owner or purpose"`
+	// a name, such as its owner or purpose
+	Name string `json:"name" max:"100"`
 	grant
-	Tools     []string `json:"tools,omitempty" complete:"tool" absent:"all that the role allows" jsonschema:"the tools that it can call; default: all that the role allows"`
-	Prefix    string   `json:"prefix,omitempty" what:"path" jsonschema:"the folder below which it can write notes; it can read all of its vaults"`
-	ReadOnly  bool     `json:"readonly,omitempty" jsonschema:"it can only read, whatever its role"`
-	ExpiresIn string   `json:"expires_in,omitempty" max:"20" absent:"never, or with the token that makes it" examples:"90 days,12h" jsonschema:"time until it expires: N minutes, hours, days or weeks, such as 90 days or 12h, up to 3650 days; default: it does not expire"`
+	// the tools that it can call; default: all that the role allows
+	Tools []string `json:"tools,omitempty" complete:"tool" absent:"all that the role allows"`
+	// the folder below which it can write notes; it can read all of its vaults
+	Prefix string `json:"prefix,omitempty" what:"path"`
+	// it can only read, whatever its role
+	ReadOnly bool `json:"readonly,omitempty"`
+	// time until it expires: N minutes, hours, days or weeks, such as 90 days or 12h, up to 3650
+	// days; default: it does not expire
+	ExpiresIn string `json:"expires_in,omitempty" max:"20" absent:"never, or with the token that makes it" examples:"90 days,12h"`
 	tool.Mutation
 }
 
@@ -33,10 +39,13 @@ type tokenCreateIn struct {
 // call.
 type tokenCreateOut struct {
 	tool.Aside `json:"-"`
-	Action     string  `json:"action,omitempty" jsonschema:"created"`
-	Token      *string `json:"token" jsonschema:"the token itself, which is shown this once; null in a replay and in a dry run"`
+	// created
+	Action string `json:"action,omitempty"`
+	// the token itself, which is shown this once; null in a replay and in a dry run
+	Token *string `json:"token"`
 	*TokenRow
-	UnknownVaults []string  `json:"unknown_vaults,omitempty" jsonschema:"vaults in the call that do not exist yet"`
+	// vaults in the call that do not exist yet
+	UnknownVaults []string  `json:"unknown_vaults,omitempty"`
 	DryRun        bool      `json:"dry_run,omitempty"`
 	WouldCreate   *TokenRow `json:"would_create,omitempty"`
 }

@@ -12,7 +12,8 @@ import (
 
 // A tokenListIn is the input of team_token_list. All adds the tokens that are revoked or expired.
 type tokenListIn struct {
-	All bool `json:"all,omitempty" jsonschema:"also those that expired or were revoked"`
+	// also those that expired or were revoked
+	All bool `json:"all,omitempty"`
 	tool.Page
 }
 
@@ -20,18 +21,27 @@ type tokenListIn struct {
 // UTC, and nil if there is none. State is valid, expired or revoked, at the time of the answer. By
 // is the principal that created the token.
 type TokenRow struct {
-	ID       string               `json:"id,omitempty" jsonschema:"id of the token; not secret"`
-	Name     string               `json:"name"`
-	Roles    map[string]auth.Role `json:"roles" jsonschema:"by vault; * is every vault"`
-	Tools    []string             `json:"tools,omitempty" jsonschema:"the tools that it can call; absent: all"`
-	Prefix   string               `json:"prefix,omitempty" jsonschema:"the folder below which it can write; absent: everywhere"`
-	ReadOnly bool                 `json:"readonly"`
-	By       string               `json:"by" jsonschema:"the principal that made it"`
-	Created  string               `json:"created"`
-	Expires  *string              `json:"expires_at" format:"date-time" jsonschema:"null: never"`
-	LastUsed *string              `json:"last_used,omitempty" format:"date-time" jsonschema:"to the hour; absent: never, as far as is known"`
-	State    string               `json:"state" jsonschema:"valid, expired or revoked"`
-	Revoked  *string              `json:"revoked_at,omitempty" jsonschema:"time of its revocation, or of its creator's; absent: not revoked"`
+	// id of the token; not secret
+	ID   string `json:"id,omitempty"`
+	Name string `json:"name"`
+	// by vault; * is every vault
+	Roles map[string]auth.Role `json:"roles"`
+	// the tools that it can call; absent: all
+	Tools []string `json:"tools,omitempty"`
+	// the folder below which it can write; absent: everywhere
+	Prefix   string `json:"prefix,omitempty"`
+	ReadOnly bool   `json:"readonly"`
+	// the principal that made it
+	By      string `json:"by"`
+	Created string `json:"created"`
+	// null: never
+	Expires *string `json:"expires_at" format:"date-time"`
+	// to the hour; absent: never, as far as is known
+	LastUsed *string `json:"last_used,omitempty" format:"date-time"`
+	// valid, expired or revoked
+	State string `json:"state"`
+	// time of its revocation, or of its creator's; absent: not revoked
+	Revoked *string `json:"revoked_at,omitempty"`
 }
 
 // tokenList returns the tool that lists API tokens, without their secrets.

@@ -14,7 +14,8 @@ import (
 // A tokenRevokeIn is the input of team_token_revoke. The id is not secret: it is part of the token,
 // and lists show it.
 type tokenRevokeIn struct {
-	ID string `json:"id" max:"100" complete:"token" jsonschema:"id of the token: the part between rk_ and the dot"`
+	// id of the token: the part between rk_ and the dot
+	ID string `json:"id" max:"100" complete:"token"`
 	tool.Mutation
 }
 
@@ -22,7 +23,8 @@ type tokenRevokeIn struct {
 // was revoked before.
 type tokenRevokeOut struct {
 	tool.Aside `json:"-"`
-	Action     string `json:"action,omitempty" jsonschema:"revoked, or unchanged"`
+	// revoked, or unchanged
+	Action string `json:"action,omitempty"`
 	*TokenRow
 	DryRun      bool      `json:"dry_run,omitempty"`
 	WouldUpdate *TokenRow `json:"would_update,omitempty"`

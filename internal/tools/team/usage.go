@@ -20,26 +20,33 @@ type usageIn struct{}
 // other sums.
 type usageOut struct {
 	tool.Aside `json:"-"`
-	Vaults     int          `json:"vaults" jsonschema:"vaults that you can see and that are not in the trash"`
-	Notes      int          `json:"notes" jsonschema:"in all of them"`
-	Bytes      int64        `json:"bytes" jsonschema:"of all these notes"`
-	Memories   int          `json:"memories" jsonschema:"in all of them"`
-	Calls      *calls       `json:"calls,omitempty" jsonschema:"of the tenant; absent for callers without a role in all vaults"`
-	Limits     limits       `json:"limits"`
-	Items      []vaultUsage `json:"items"`
+	// vaults that you can see and that are not in the trash
+	Vaults int `json:"vaults"`
+	// in all of them
+	Notes int `json:"notes"`
+	// of all these notes
+	Bytes int64 `json:"bytes"`
+	// in all of them
+	Memories int `json:"memories"`
+	// of the tenant; absent for callers without a role in all vaults
+	Calls  *calls       `json:"calls,omitempty"`
+	Limits limits       `json:"limits"`
+	Items  []vaultUsage `json:"items"`
 }
 
 // calls counts the accepted calls of a tenant, approximately, by days of UTC. Several processes
 // count, and add their counts from time to time.
 type calls struct {
-	Today     callsOfDay `json:"today" jsonschema:"the day is that of UTC"`
+	// the day is that of UTC
+	Today     callsOfDay `json:"today"`
 	Yesterday callsOfDay `json:"yesterday"`
 }
 
 // A callsOfDay counts the accepted calls of one day.
 type callsOfDay struct {
 	Mutations int64 `json:"mutations"`
-	Reads     int64 `json:"reads" jsonschema:"including changes of views"`
+	// including changes of views
+	Reads int64 `json:"reads"`
 }
 
 // A vaultUsage is the storage that one vault uses, in its newest version. Bytes are those of the
@@ -47,12 +54,16 @@ type callsOfDay struct {
 type vaultUsage struct {
 	Name  string `json:"name"`
 	Notes int    `json:"notes"`
-	Bytes int64  `json:"bytes" jsonschema:"of its notes"`
+	// of its notes
+	Bytes int64 `json:"bytes"`
 
 	Memories int `json:"memories"`
 
-	Indexed int    `json:"indexed" jsonschema:"headings, traits, references and tags of its notes"`
-	Refused string `json:"refused,omitempty" jsonschema:"why the vault cannot be read now and is not counted: memory, it does not fit into that of the server"`
+	// headings, traits, references and tags of its notes
+	Indexed int `json:"indexed"`
+	// why the vault cannot be read now and is not counted: memory, it does not fit into that of the
+	// server
+	Refused string `json:"refused,omitempty"`
 
 	gone bool // it was deleted in the meantime
 }

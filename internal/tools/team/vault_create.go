@@ -14,17 +14,22 @@ import (
 // A vaultCreateIn is the input of team_vault_create. Without Config, the vault has no settings
 // file, and the defaults apply.
 type vaultCreateIn struct {
-	Name   string       `json:"name" max:"63" jsonschema:"a to z, 0 to 9 and -, not beginning with -"`
-	Config *vaultConfig `json:"config,omitempty" jsonschema:"settings of the vault"`
+	// a to z, 0 to 9 and -, not beginning with -
+	Name string `json:"name" max:"63"`
+	// settings of the vault
+	Config *vaultConfig `json:"config,omitempty"`
 	tool.Mutation
 }
 
 // vaultConfig are the settings in `rookery.yaml`: those that the Raven format does not define. An
 // empty setting has its default.
 type vaultConfig struct {
-	Timezone  string `json:"timezone,omitempty" jsonschema:"an IANA name such as Europe/Oslo; default UTC"`
-	WeekStart string `json:"week_start,omitempty" jsonschema:"monday or sunday; default monday"`
-	Language  string `json:"language,omitempty" jsonschema:"language of the notes, for search: german or de; default english"`
+	// an IANA name such as Europe/Oslo; default UTC
+	Timezone string `json:"timezone,omitempty"`
+	// monday or sunday; default monday
+	WeekStart string `json:"week_start,omitempty"`
+	// language of the notes, for search: german or de; default english
+	Language string `json:"language,omitempty"`
 }
 
 // vaultOut is the output of the tools that change a vault as a whole. Vault is the vault after the
@@ -33,14 +38,17 @@ type vaultConfig struct {
 //
 // The version in the metadata of the answer is that of the tenant, not of the vault.
 type vaultOut struct {
-	tool.Aside  `json:"-"`
-	Action      string    `json:"action,omitempty" jsonschema:"created, updated, deleted, restored or unchanged"`
+	tool.Aside `json:"-"`
+	// created, updated, deleted, restored or unchanged
+	Action      string    `json:"action,omitempty"`
 	Vault       *vaultRow `json:"vault,omitempty"`
 	DryRun      bool      `json:"dry_run,omitempty"`
 	WouldCreate *vaultRow `json:"would_create,omitempty"`
 	WouldDelete *vaultRow `json:"would_delete,omitempty"`
 	WouldUpdate *vaultRow `json:"would_update,omitempty"`
-	LeftFiles   []string  `json:"left_files,omitempty" jsonschema:"files of an earlier vault of this name that were changed outside: they are left unchanged and are not notes"`
+	// files of an earlier vault of this name that were changed outside: they are left unchanged and
+	// are not notes
+	LeftFiles []string `json:"left_files,omitempty"`
 }
 
 // changedOut returns the output of a tool that changes an existing vault. If the vault was not

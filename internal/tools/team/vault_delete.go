@@ -13,7 +13,8 @@ import (
 // A vaultNameIn is the input of the tools that need only the name of a vault: team_vault_delete and
 // team_vault_restore.
 type vaultNameIn struct {
-	Name string `json:"name" max:"63" complete:"vault" jsonschema:"name of the vault"`
+	// name of the vault
+	Name string `json:"name" max:"63" complete:"vault"`
 	tool.Mutation
 }
 

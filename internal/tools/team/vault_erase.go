@@ -15,8 +15,10 @@ import (
 // A vaultEraseIn is the input of team_vault_erase. Confirm repeats the name of the vault; only a
 // dry run can omit it.
 type vaultEraseIn struct {
-	Name    string `json:"name" max:"63" complete:"vault" jsonschema:"name of the vault, in the trash or not"`
-	Confirm string `json:"confirm" unless:"dry" max:"63" jsonschema:"the name of the vault again, because an erasure cannot be undone; optional with dry_run"`
+	// name of the vault, in the trash or not
+	Name string `json:"name" max:"63" complete:"vault"`
+	// the name of the vault again, because an erasure cannot be undone; optional with dry_run
+	Confirm string `json:"confirm" unless:"dry" max:"63"`
 	tool.Mutation
 }
 
@@ -25,10 +27,13 @@ type vaultEraseIn struct {
 // the receipt of a dry run.
 type vaultEraseOut struct {
 	tool.Aside `json:"-"`
-	Action     string     `json:"action,omitempty" jsonschema:"deleted"`
-	Name       string     `json:"name,omitempty"`
-	Receipt    *receipt   `json:"receipt,omitempty"`
-	Job        *job.Brief `json:"job,omitempty" jsonschema:"the job that erases; without a receipt while it runs. It waits for the last sweep, an hour later, after which the name is free"`
+	// deleted
+	Action  string   `json:"action,omitempty"`
+	Name    string   `json:"name,omitempty"`
+	Receipt *receipt `json:"receipt,omitempty"`
+	// the job that erases; without a receipt while it runs. It waits for the last sweep, an hour
+	// later, after which the name is free
+	Job *job.Brief `json:"job,omitempty"`
 
 	DryRun      bool     `json:"dry_run,omitempty"`
 	WouldDelete *receipt `json:"would_delete,omitempty"`
@@ -39,12 +44,18 @@ type vaultEraseOut struct {
 // that no version of the vault had, which are kept. Expires lists the data that remains for a time,
 // with the end of that time; none of it is text.
 type receipt struct {
-	Items   int             `json:"items" jsonschema:"of the database"`
-	Objects int             `json:"objects" jsonschema:"of the store: segments, images and payloads"`
-	Files   int             `json:"files" jsonschema:"in the folder of the vault"`
-	Bytes   int64           `json:"bytes" jsonschema:"in all of these"`
-	Left    int             `json:"left" jsonschema:"files in the folder that were in no version of the vault: they stay"`
-	Expires []eventlog.Rest `json:"expires" jsonschema:"what remains for a time; it contains no text"`
+	// of the database
+	Items int `json:"items"`
+	// of the store: segments, images and payloads
+	Objects int `json:"objects"`
+	// in the folder of the vault
+	Files int `json:"files"`
+	// in all of these
+	Bytes int64 `json:"bytes"`
+	// files in the folder that were in no version of the vault: they stay
+	Left int `json:"left"`
+	// what remains for a time; it contains no text
+	Expires []eventlog.Rest `json:"expires"`
 }
 
 // receiptOf converts a receipt. Expires is never nil, so that it is a JSON array.

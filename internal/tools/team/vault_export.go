@@ -34,7 +34,8 @@ const maxCommits = 1000
 // A vaultExportIn is the input of team_vault_export.
 type vaultExportIn struct {
 	tool.Vault
-	PageToken string `json:"page_token,omitempty" means:"token" size:"token" jsonschema:"meta.next_page_token of the page before"`
+	// meta.next_page_token of the page before
+	PageToken string `json:"page_token,omitempty" means:"token" size:"token"`
 }
 
 // A vaultExportOut is the output of team_vault_export: one page. Notes also lists files that are
@@ -51,7 +52,8 @@ type exportNote struct {
 	Path    string `json:"path"`
 	Text    string `json:"text"`
 	Version string `json:"version"`
-	Part    int    `json:"part,omitempty" jsonschema:"for a file in several pieces: the number of this piece, from 1; concatenate them"`
+	// for a file in several pieces: the number of this piece, from 1; concatenate them
+	Part int `json:"part,omitempty"`
 }
 
 // vaultExport returns the tool that exports the files of a vault with its audit log, in pages.

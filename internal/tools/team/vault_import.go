@@ -23,8 +23,11 @@ const maxImport = 1000
 // another text: create refuses it with DUPLICATE_ID, replace overwrites it, and skip keeps it.
 type vaultImportIn struct {
 	tool.Vault
-	Notes []importNote `json:"notes" jsonschema:"the files: path relative to the vault, and text"`
-	Mode  string       `json:"mode,omitempty" enum:"create,replace,skip" default:"create" jsonschema:"for an existing file with another text: create is an error, replace overwrites it, skip keeps it"`
+	// the files: path relative to the vault, and text
+	Notes []importNote `json:"notes"`
+	// for an existing file with another text: create is an error, replace overwrites it, skip keeps
+	// it
+	Mode string `json:"mode,omitempty" enum:"create,replace,skip" default:"create"`
 	tool.Mutation
 }
 

@@ -18,14 +18,21 @@ import (
 // such as one in the trash. Refused is the reason why an active vault could not be opened, or
 // empty. Until is the time until which a vault in the trash can be restored.
 type vaultRow struct {
-	Name     string          `json:"name"`
-	Version  string          `json:"version,omitempty" jsonschema:"absent while the vault is in the trash"`
-	Notes    *int            `json:"notes,omitempty" jsonschema:"number of notes"`
-	ReadOnly bool            `json:"readonly"`
-	Secrets  string          `json:"secrets" jsonschema:"handling of text that looks like a secret: flag, refuse or off"`
-	State    eventlog.Status `json:"state" jsonschema:"active, or trashed"`
-	Refused  string          `json:"refused,omitempty" jsonschema:"why the vault cannot be read now: memory, it does not fit into that of the server"`
-	Until    *string         `json:"restorable_until,omitempty" format:"date-time" jsonschema:"for a vault in the trash: the end of the time in which it can be restored; then its name is free"`
+	Name string `json:"name"`
+	// absent while the vault is in the trash
+	Version string `json:"version,omitempty"`
+	// number of notes
+	Notes    *int `json:"notes,omitempty"`
+	ReadOnly bool `json:"readonly"`
+	// handling of text that looks like a secret: flag, refuse or off
+	Secrets string `json:"secrets"`
+	// active, or trashed
+	State eventlog.Status `json:"state"`
+	// why the vault cannot be read now: memory, it does not fit into that of the server
+	Refused string `json:"refused,omitempty"`
+	// for a vault in the trash: the end of the time in which it can be restored; then its name is
+	// free
+	Until *string `json:"restorable_until,omitempty" format:"date-time"`
 }
 
 // refused reports whether the vault could not be opened because of the memory limit.

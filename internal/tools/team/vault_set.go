@@ -15,9 +15,13 @@ import (
 // writes to the vault; Secrets decides about texts that look like secrets: flag adds a warning,
 // refuse is a fault, and off ignores them.
 type vaultSetIn struct {
-	Name     string          `json:"name" max:"63" complete:"vault" jsonschema:"name of the vault"`
-	ReadOnly *bool           `json:"readonly,omitempty" absent:"as it was" jsonschema:"true makes the contents read-only"`
-	Secrets  *tenant.Secrets `json:"secrets,omitempty" enum:"flag,refuse,off" absent:"as it was" jsonschema:"handling of text that looks like a secret: flag writes it with a warning, refuse does not write it, off does not check"`
+	// name of the vault
+	Name string `json:"name" max:"63" complete:"vault"`
+	// true makes the contents read-only
+	ReadOnly *bool `json:"readonly,omitempty" absent:"as it was"`
+	// handling of text that looks like a secret: flag writes it with a warning, refuse does not
+	// write it, off does not check
+	Secrets *tenant.Secrets `json:"secrets,omitempty" enum:"flag,refuse,off" absent:"as it was"`
 	tool.Mutation
 }
 

@@ -15,20 +15,28 @@ type whoamiIn struct{}
 // all vaults. TokenID is set for a caller with an API token, and Issuer for one that an identity
 // provider authenticated. Expires is nil if the access does not end.
 type whoamiOut struct {
-	Principal string               `json:"principal"`
-	Name      string               `json:"name" jsonschema:"display name of the principal"`
-	Tenant    string               `json:"tenant"`
-	Agent     string               `json:"agent"`
-	Session   string               `json:"session"`
-	Roles     map[string]auth.Role `json:"roles" jsonschema:"by vault; * is every other vault"`
-	Scope     auth.Role            `json:"scope,omitempty" jsonschema:"the highest role that the token allows; roles are limited by it"`
-	Prefix    string               `json:"prefix,omitempty" jsonschema:"the folder below which notes can be written; absent: everywhere"`
-	Tools     []string             `json:"tools,omitempty" jsonschema:"the tools that can be called; absent: all that the roles allow"`
-	ReadOnly  bool                 `json:"readonly"`
-	TokenID   string               `json:"token_id,omitempty" jsonschema:"of the API token that was shown"`
-	Issuer    string               `json:"issuer,omitempty" jsonschema:"of the token that was shown, if it is no API token"`
-	Expires   *string              `json:"expires_at,omitempty" format:"date-time" jsonschema:"of the token; absent: never"`
-	Limits    limits               `json:"limits"`
+	Principal string `json:"principal"`
+	// display name of the principal
+	Name    string `json:"name"`
+	Tenant  string `json:"tenant"`
+	Agent   string `json:"agent"`
+	Session string `json:"session"`
+	// by vault; * is every other vault
+	Roles map[string]auth.Role `json:"roles"`
+	// the highest role that the token allows; roles are limited by it
+	Scope auth.Role `json:"scope,omitempty"`
+	// the folder below which notes can be written; absent: everywhere
+	Prefix string `json:"prefix,omitempty"`
+	// the tools that can be called; absent: all that the roles allow
+	Tools    []string `json:"tools,omitempty"`
+	ReadOnly bool     `json:"readonly"`
+	// of the API token that was shown
+	TokenID string `json:"token_id,omitempty"`
+	// of the token that was shown, if it is no API token
+	Issuer string `json:"issuer,omitempty"`
+	// of the token; absent: never
+	Expires *string `json:"expires_at,omitempty" format:"date-time"`
+	Limits  limits  `json:"limits"`
 }
 
 // whoami returns the tool that describes the account, the roles and the limits of the caller. It

@@ -20,18 +20,25 @@ import (
 // is a section.
 type addChildIn struct {
 	tool.Vault
-	ParentNodeID string      `json:"parentNodeId" complete:"id" size:"id" names:"target" alias:"parent_node_id,parentId" jsonschema:"address or uid of the parent of the new node"`
-	PayloadType  string      `json:"payloadType" complete:"type" size:"name" alias:"payload_type,type" jsonschema:"below a folder: folder, page or a type of the schema; below a note or a section: section or a type"`
-	PayloadProps tool.Fields `json:"payloadProps" complete:"type_field" of:"payloadType" alias:"payload_props,props" jsonschema:"title (required), fields, tags, body; for a section also content"`
-	FileName     string      `json:"fileName,omitempty" size:"id" alias:"file_name" jsonschema:"file name of a note or a folder, without .md; default: derived from the title"`
-	Position     *int        `json:"position,omitempty" minimum:"0" jsonschema:"place among the children of the parent, from 0; default: last"`
+	// address or uid of the parent of the new node
+	ParentNodeID string `json:"parentNodeId" complete:"id" size:"id" names:"target" alias:"parent_node_id,parentId"`
+	// below a folder: folder, page or a type of the schema; below a note or a section: section or a
+	// type
+	PayloadType string `json:"payloadType" complete:"type" size:"name" alias:"payload_type,type"`
+	// title (required), fields, tags, body; for a section also content
+	PayloadProps tool.Fields `json:"payloadProps" complete:"type_field" of:"payloadType" alias:"payload_props,props"`
+	// file name of a note or a folder, without .md; default: derived from the title
+	FileName string `json:"fileName,omitempty" size:"id" alias:"file_name"`
+	// place among the children of the parent, from 0; default: last
+	Position *int `json:"position,omitempty" minimum:"0"`
 	nodeMutation
 }
 
 // An addChildOut is the output of tree_add_child. In a dry run NodeID is the address that the node
 // would have.
 type addChildOut struct {
-	NodeID string `json:"nodeId" jsonschema:"of the new node"`
+	// of the new node
+	NodeID string `json:"nodeId"`
 	changeOut
 }
 
@@ -63,7 +70,7 @@ func (f tools) addChild() *tool.Tool {
 				return err
 			}
 			if out.NodeID = path; line > 0 {
-				out.NodeID = e.placed(path, line)
+				out.NodeID = e.addressAt(path, line)
 			}
 			return nil
 		})
@@ -285,7 +292,7 @@ func duplicate(id, arg string) *fault.Fault {
 func (c child) note() ([]byte, error) {
 	body := "# " + oneLine(c.title) + "\n"
 	if text := strings.Trim(c.text, "\r\n"); text != "" {
-		body += "\n" + normal(text, "\n") + "\n"
+		body += "\n" + withLineBreaks(text, "\n") + "\n"
 	}
 	fields := append([]markdown.Field{{Key: "type", Value: c.typ.Name}}, c.fields...)
 	text, err := markdown.Compose(fields, mutation.SeparateBody(body))
@@ -316,7 +323,7 @@ func (c child) plain(h markdown.Heading) error {
 func (c child) folder() ([]byte, error) {
 	body := ""
 	if text := strings.Trim(c.text, "\r\n"); text != "" {
-		body = mutation.SeparateBody(normal(text, "\n") + "\n")
+		body = mutation.SeparateBody(withLineBreaks(text, "\n") + "\n")
 	}
 	text, err := markdown.Compose(append([]markdown.Field{{Key: "title", Value: c.title}}, c.fields...), body)
 	return text, unwritable(err, typeMismatch)
@@ -387,7 +394,7 @@ func (c child) section(level int) (markdown.Subtree, error) {
 		return markdown.Subtree{}, err
 	}
 	if body := strings.Trim(c.text, "\r\n"); body != "" {
-		text = append(text, "\n"+normal(body, "\n")+"\n"...)
+		text = append(text, "\n"+withLineBreaks(body, "\n")+"\n"...)
 	}
 	return markdown.NewSubtree(text)
 }

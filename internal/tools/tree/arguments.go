@@ -13,9 +13,12 @@ import (
 // after it. Changes of other nodes do not matter, so several agents can work in one vault with
 // tokens of different ages, unless the vault is configured to be strict.
 type nodeMutation struct {
-	VersionToken   string `json:"versionToken,omitempty" means:"version" digest:"-" size:"token" alias:"version_token,if_version" jsonschema:"versionToken of an answer (v42); required: CONFLICT if an affected node changed since"`
-	IdempotencyKey string `json:"idempotencyKey,omitempty" means:"key" rare:"true" max:"255" alias:"idempotency_key" jsonschema:"any text; a repeated call has one effect"`
-	DryRun         bool   `json:"dryRun,omitempty" means:"dry" rare:"true" alias:"dry_run" jsonschema:"show the plan, change nothing"`
+	// versionToken of an answer (v42); required: CONFLICT if an affected node changed since
+	VersionToken string `json:"versionToken,omitempty" means:"version" digest:"-" size:"token" alias:"version_token,if_version"`
+	// any text; a repeated call has one effect
+	IdempotencyKey string `json:"idempotencyKey,omitempty" means:"key" rare:"true" max:"255" alias:"idempotency_key"`
+	// show the plan, change nothing
+	DryRun bool `json:"dryRun,omitempty" means:"dry" rare:"true" alias:"dry_run"`
 
 	tool.Marked
 }
@@ -50,20 +53,24 @@ func (l loggedMutation) Dry() bool { return l.DryRun }
 // A page is the part of an input that selects a page of a list. The tool model fills in the default
 // of the limit.
 type page struct {
-	Limit     int    `json:"limit,omitempty" default:"50" min:"1" max:"200" means:"limit" alias:"pageSize,page_size" jsonschema:"items of a page"`
-	PageToken string `json:"pageToken,omitempty" size:"token" means:"token" alias:"page_token" jsonschema:"nextPageToken of the page before"`
+	// items of a page
+	Limit int `json:"limit,omitempty" default:"50" min:"1" max:"200" means:"limit" alias:"pageSize,page_size"`
+	// nextPageToken of the page before
+	PageToken string `json:"pageToken,omitempty" size:"token" means:"token" alias:"page_token"`
 }
 
-// lists are the properties that a call includes and excludes.
+// propertyLists are the properties that a call includes and excludes.
 //
 // A path names a property or a member in it, with dots between the names; see tree.Filter.
-type lists struct {
-	Included []string `json:"includedProperties,omitempty" alias:"included,included_properties" max:"512" jsonschema:"show only these properties and their subproperties: status, payload.address.city, body"`
-	Excluded []string `json:"excludedProperties,omitempty" alias:"excluded,excluded_properties" max:"512" jsonschema:"exclude these properties and their subproperties"`
+type propertyLists struct {
+	// show only these properties and their subproperties: status, payload.address.city, body
+	Included []string `json:"includedProperties,omitempty" alias:"included,included_properties" max:"512"`
+	// exclude these properties and their subproperties
+	Excluded []string `json:"excludedProperties,omitempty" alias:"excluded,excluded_properties" max:"512"`
 }
 
 // filter returns the property lists of the call or, if both are empty, those of the session.
-func (l lists) filter(s session) tree.Filter {
+func (l propertyLists) filter(s session) tree.Filter {
 	if own := (tree.Filter{Included: l.Included, Excluded: l.Excluded}); !own.IsEmpty() {
 		return own
 	}
@@ -75,8 +82,9 @@ func (l lists) filter(s session) tree.Filter {
 // It has the version twice: as a member, as the specification has it, and in the meta, as all tools
 // of the product do.
 type versionOut struct {
-	tool.Aside   `json:"-"`
-	VersionToken string `json:"versionToken" jsonschema:"for the versionToken of a mutation"`
+	tool.Aside `json:"-"`
+	// for the versionToken of a mutation
+	VersionToken string `json:"versionToken"`
 }
 
 // at sets the version of the answer.
@@ -85,12 +93,13 @@ func (v *versionOut) at(version string) {
 	v.Note("version", version)
 }
 
-// settle sets the version token from the metadata, where a mutation stores the version.
-func (v *versionOut) settle() { v.VersionToken, _ = v.Meta["version"].(string) }
+// setToken sets the version token from the metadata, where a mutation stores the version.
+func (v *versionOut) setToken() { v.VersionToken, _ = v.Meta["version"].(string) }
 
 // A pageOut is the part of the output of every list with pages.
 type pageOut struct {
-	NextPageToken string `json:"nextPageToken,omitempty" jsonschema:"for the pageToken of the next page; absent on the last"`
+	// for the pageToken of the next page; absent on the last
+	NextPageToken string `json:"nextPageToken,omitempty"`
 	versionOut
 }
 

@@ -16,8 +16,10 @@ import (
 // A bookmarkIn is the input of tree_bookmark. Labels are unique for each agent.
 type bookmarkIn struct {
 	nodeArg
-	Label     string `json:"label" size:"name" names:"target" jsonschema:"a label of 1 to 128 printable characters"`
-	Overwrite bool   `json:"overwrite,omitempty" jsonschema:"allow a label that another node has"`
+	// a label of 1 to 128 printable characters
+	Label string `json:"label" size:"name" names:"target"`
+	// allow a label that another node has
+	Overwrite bool `json:"overwrite,omitempty"`
 	sessionMutation
 }
 
@@ -41,7 +43,7 @@ func (f tools) bookmark() *tool.Tool {
 			return bookmarkOut{}, err
 		}
 		about := sessionCall{c, in.Vault.Vault, &in.sessionMutation, []string{in.NodeID, in.Label}, false}
-		return alter(ctx, f, about, func(ctx context.Context, t *sessionEdit, out *bookmarkOut) error {
+		return changeSession(ctx, f, about, func(ctx context.Context, t *sessionEdit, out *bookmarkOut) error {
 			n, err := t.node("nodeId", in.NodeID)
 			if err != nil {
 				return err
@@ -94,20 +96,21 @@ type listBookmarksIn struct {
 	tool.Vault
 }
 
-// A bookmarked is a bookmark in an answer. Stale reports that its node does not exist at the
+// A bookmarkRow is a bookmark in an answer. Stale reports that its node does not exist at the
 // version of the answer; the address and name are then those at the creation of the bookmark.
-type bookmarked struct {
+type bookmarkRow struct {
 	Label     string    `json:"label"`
 	NodeID    string    `json:"nodeId"`
 	Name      string    `json:"name"`
 	CreatedAt time.Time `json:"createdAt"`
-	Stale     bool      `json:"stale,omitempty" jsonschema:"the node no longer exists; nodeId and name are the last known ones"`
+	// the node no longer exists; nodeId and name are the last known ones
+	Stale bool `json:"stale,omitempty"`
 }
 
 // A listBookmarksOut is the output of tree_list_bookmarks, which has no pages because their number
 // is limited.
 type listBookmarksOut struct {
-	Bookmarks []bookmarked `json:"bookmarks"`
+	Bookmarks []bookmarkRow `json:"bookmarks"`
 	versionOut
 }
 
@@ -119,7 +122,7 @@ func (f tools) listBookmarks() *tool.Tool {
 	s.Route = tool.Route{Method: "GET", Path: "/bookmarks"}
 	s.Commands = []tool.Command{{Words: "bookmark list"}}
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in listBookmarksIn) (listBookmarksOut, error) {
-		out := listBookmarksOut{Bookmarks: []bookmarked{}}
+		out := listBookmarksOut{Bookmarks: []bookmarkRow{}}
 		r, err := f.read(ctx, c, in.Vault, tool.AsOf{})
 		if err != nil {
 			return out, err
@@ -127,28 +130,29 @@ func (f tools) listBookmarks() *tool.Tool {
 		out.at(r.view.Version())
 		all, err := kept.Of(r.view.Vault).Bookmarks(ctx, ownerOf(c))
 		for _, b := range all {
-			out.Bookmarks = append(out.Bookmarks, r.bookmarked(b))
+			out.Bookmarks = append(out.Bookmarks, r.bookmarkRow(b))
 		}
 		out.Note("count", len(all))
 		return out, err
 	})
 }
 
-// bookmarked returns a bookmark with the current address and name of its node. If the node does not
-// exist, the bookmark is stale and has the stored ones. It is not removed, because its node may be
-// restored with the same uid.
-func (r *treeView) bookmarked(b kept.Bookmark) bookmarked {
+// bookmarkRow returns a bookmark with the current address and name of its node. If the node does
+// not exist, the bookmark is stale and has the stored ones. It is not removed, because its node may
+// be restored with the same uid.
+func (r *treeView) bookmarkRow(b kept.Bookmark) bookmarkRow {
 	n, ok := r.Find(b.UID)
 	if !ok {
-		return bookmarked{b.Label, b.NodeID, b.Name, b.CreatedAt, true}
+		return bookmarkRow{b.Label, b.NodeID, b.Name, b.CreatedAt, true}
 	}
-	return bookmarked{b.Label, n.ID(), r.Name(n), b.CreatedAt, false}
+	return bookmarkRow{b.Label, n.ID(), r.Name(n), b.CreatedAt, false}
 }
 
 // A removeBookmarkIn is the input of tree_remove_bookmark.
 type removeBookmarkIn struct {
 	tool.Vault
-	Label string `json:"label" size:"name" names:"target" jsonschema:"of the bookmark"`
+	// of the bookmark
+	Label string `json:"label" size:"name" names:"target"`
 	sessionMutation
 }
 
@@ -160,7 +164,7 @@ func (f tools) removeBookmark() *tool.Tool {
 	s.Commands = []tool.Command{{Words: "bookmark remove", Args: []string{"label"}}}
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in removeBookmarkIn) (bookmarkOut, error) {
 		about := sessionCall{c, in.Vault.Vault, &in.sessionMutation, []string{in.Label}, false}
-		return alter(ctx, f, about, func(ctx context.Context, t *sessionEdit, out *bookmarkOut) error {
+		return changeSession(ctx, f, about, func(ctx context.Context, t *sessionEdit, out *bookmarkOut) error {
 			b, found, err := t.store.Bookmark(ctx, t.owner, in.Label)
 			switch {
 			case err != nil:

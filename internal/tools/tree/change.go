@@ -44,10 +44,10 @@ type edit struct {
 	passages map[string][]relink.Passage // by id of a note: the origins of its new parts
 }
 
-// A settler is an output that sets its version from its metadata.
-type settler[Out any] interface {
+// A tokenSetter is an output that sets its version from its metadata.
+type tokenSetter[Out any] interface {
 	*Out
-	settle()
+	setToken()
 }
 
 // change runs fn, which drafts a change of the vault and fills the output. The version token is
@@ -58,7 +58,7 @@ type settler[Out any] interface {
 // The log's own check of if_version is not used: which nodes a call affects is known only inside
 // the draft. The answer of a CONFLICT names the agent whose commit changed the node. For a repeated
 // idempotency key fn does not run, and the output is the stored one.
-func change[Out any, P settler[Out]](
+func change[Out any, P tokenSetter[Out]](
 	ctx context.Context, f tools, w request, fn func(context.Context, *edit, *Out) error,
 ) (Out, error) {
 	var none Out
@@ -81,28 +81,28 @@ func change[Out any, P settler[Out]](
 		return fn(ctx, e, out)
 	}
 	out, err := mutation.ChangeVault(ctx, v, call, mutation.Change[Out]{Draft: draft})
-	P(&out).settle()
-	if stale := (*outdated)(nil); errors.As(err, &stale) {
-		err = stale.named(ctx, v)
+	P(&out).setToken()
+	if stale := (*outdatedError)(nil); errors.As(err, &stale) {
+		err = stale.withAgent(ctx, v)
 	}
 	return out, err
 }
 
-// An outdated is a CONFLICT fault because of a commit after the version token.
+// An outdatedError is a CONFLICT fault because of a commit after the version token.
 //
 // It leaves the draft without the name of the agent, because the commit must be read for that,
 // which a draft should not do.
-type outdated struct {
+type outdatedError struct {
 	*fault.Fault
 	seq uint64 // of the commit
 }
 
 // Unwrap returns the fault.
-func (o *outdated) Unwrap() error { return o.Fault }
+func (o *outdatedError) Unwrap() error { return o.Fault }
 
-// named returns the fault with the agent that made the commit. It omits the agent if the commit
+// withAgent returns the fault with the agent that made the commit. It omits the agent if the commit
 // cannot be read, because it may not be durable yet.
-func (o *outdated) named(ctx context.Context, v *repo.Vault) error {
+func (o *outdatedError) withAgent(ctx context.Context, v *repo.Vault) error {
 	c, err := v.Commit(ctx, o.seq)
 	if err != nil {
 		return o.Fault
@@ -136,33 +136,33 @@ func conflict(newest uint64, message string) *fault.Fault {
 		Fix("read the nodes again, and repeat the call with the versionToken %s", latest)
 }
 
-// covers returns CONFLICT if any of the nodes, which the call changes, changed after the version
-// token.
+// checkUnchanged returns CONFLICT if any of the nodes, which the call changes, changed after the
+// version token.
 //
 // The nodes must be those of e.tree. A note also counts as changed if one of its sections changed,
 // because the note is the unit of a commit; a folder changed if a child was added or removed, or if
 // its own file changed. In a vault with strict versions any change of a note or folder counts. A
 // note whose references are rewritten as a consequence need not be passed.
-func (e *edit) covers(nodes ...tree.Node) error {
+func (e *edit) checkUnchanged(nodes ...tree.Node) error {
 	changed, seq := e.tree.Changed(e.since, nodes...)
 	if changed == "" {
 		return nil
 	}
-	return &outdated{
+	return &outdatedError{
 		conflict(e.tree.Index.Version(), "a node that the call affects changed after the versionToken").
 			With("changed", changed).With("nodeId", nodes[0].ID()), seq,
 	}
 }
 
-// coversAll returns CONFLICT if any note or folder changed after the version token. It is for calls
-// that affect the whole vault, and costs no walk.
-func (e *edit) coversAll() error {
+// checkAllUnchanged returns CONFLICT if any note or folder changed after the version token. It is
+// for calls that affect the whole vault, and costs no walk.
+func (e *edit) checkAllUnchanged() error {
 	seq := e.tree.Index.NotesVersion()
 	if seq <= e.since {
 		return nil
 	}
 	root := e.tree.Root().ID()
-	return &outdated{
+	return &outdatedError{
 		conflict(e.tree.Index.Version(), "a note or a folder changed after the versionToken").
 			With("changed", root).With("nodeId", root), seq,
 	}
@@ -183,5 +183,5 @@ func (e *edit) source(n tree.Node) (tree.Node, error) {
 		return n, fault.New(fault.NotFound, "the node represents another one that does not exist").
 			With("nodeId", n.ID()).With("reason", "broken_reference")
 	}
-	return source, e.covers(source)
+	return source, e.checkUnchanged(source)
 }

@@ -10,14 +10,18 @@ import (
 // A cloneNodeIn is the input of tree_clone_node.
 type cloneNodeIn struct {
 	nodeArg
-	TargetParentID string `json:"targetParentId" complete:"id" size:"id" alias:"target_parent_id,parentId" jsonschema:"address or uid of the parent of the clone, which is its last child"`
+	// address or uid of the parent of the clone, which is its last child
+	TargetParentID string `json:"targetParentId" complete:"id" size:"id" alias:"target_parent_id,parentId"`
 	nodeMutation
 }
 
 // A cloneNodeOut is the output of tree_clone_node.
 type cloneNodeOut struct {
-	NodeID            string   `json:"nodeId" jsonschema:"of the clone"`
-	FootnoteConflicts []string `json:"footnoteConflicts,omitempty" jsonschema:"labels of link definitions and footnotes that have another definition in the note of the clone"`
+	// of the clone
+	NodeID string `json:"nodeId"`
+	// labels of link definitions and footnotes that have another definition in the note of the
+	// clone
+	FootnoteConflicts []string `json:"footnoteConflicts,omitempty"`
 	changeOut
 }
 
@@ -48,7 +52,7 @@ func (f tools) cloneNode() *tool.Tool {
 			}
 			out.FootnoteConflicts = c.conflicts
 			var made []string
-			return c.done(in.DryRun, &out.changeOut, &out.NodeID, &made)
+			return c.complete(in.DryRun, &out.changeOut, &out.NodeID, &made)
 		})
 	})
 }

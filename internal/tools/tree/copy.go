@@ -24,18 +24,25 @@ const (
 // that fit: sections go below notes and sections, notes and folders below folders.
 type copySubtreeIn struct {
 	tool.Vault
-	SourceID       string `json:"sourceId" complete:"id" size:"id" names:"target" alias:"source_id,nodeId" jsonschema:"address or uid of the node to copy with its descendants"`
-	TargetParentID string `json:"targetParentId" complete:"id" size:"id" alias:"target_parent_id,parentId" jsonschema:"address or uid of the parent of the copy, which is its last child"`
-	Mode           string `json:"mode,omitempty" enum:"duplicate,reference" default:"duplicate" jsonschema:"duplicate copies the text; reference creates a node that represents the source"`
+	// address or uid of the node to copy with its descendants
+	SourceID string `json:"sourceId" complete:"id" size:"id" names:"target" alias:"source_id,nodeId"`
+	// address or uid of the parent of the copy, which is its last child
+	TargetParentID string `json:"targetParentId" complete:"id" size:"id" alias:"target_parent_id,parentId"`
+	// duplicate copies the text; reference creates a node that represents the source
+	Mode string `json:"mode,omitempty" enum:"duplicate,reference" default:"duplicate"`
 	nodeMutation
 }
 
 // A copySubtreeOut is the output of tree_copy_subtree.
 type copySubtreeOut struct {
-	NodeID            string          `json:"nodeId" jsonschema:"of the copy"`
-	Created           []string        `json:"created" jsonschema:"addresses of all new nodes, in the order of the tree"`
-	Reference         *tree.Reference `json:"reference,omitempty" jsonschema:"mode reference: the node that the copy represents"`
-	FootnoteConflicts []string        `json:"footnoteConflicts,omitempty" jsonschema:"labels of link definitions and footnotes that have another definition in the note of the copy"`
+	// of the copy
+	NodeID string `json:"nodeId"`
+	// addresses of all new nodes, in the order of the tree
+	Created []string `json:"created"`
+	// mode reference: the node that the copy represents
+	Reference *tree.Reference `json:"reference,omitempty"`
+	// labels of link definitions and footnotes that have another definition in the note of the copy
+	FootnoteConflicts []string `json:"footnoteConflicts,omitempty"`
 	changeOut
 }
 
@@ -66,7 +73,7 @@ func (f tools) copySubtree() *tool.Tool {
 				return err
 			}
 			out.FootnoteConflicts = c.conflicts
-			return c.done(in.DryRun, &out.changeOut, &out.NodeID, &out.Created)
+			return c.complete(in.DryRun, &out.changeOut, &out.NodeID, &out.Created)
 		})
 	})
 }
@@ -94,7 +101,7 @@ type copier struct {
 // the target.
 func (c *copier) duplicate() error {
 	if !c.single {
-		if err := tooMany(c.written(c.from)); err != nil {
+		if err := tooMany(c.countNodes(c.from)); err != nil {
 			return err
 		}
 	}
@@ -230,7 +237,7 @@ func (c *copier) files() error {
 		return c.folderFile()
 	}
 	ids, going := map[string]string{}, state.KeepGoing(c.ctx)
-	files, has := c.filesOf(c.from), room(0)
+	files, has := c.filesOf(c.from), sizeBudget(0)
 	for _, at := range files {
 		ids[at.ID()] = vault.Path(c.folder + string(at[len(c.from.Folder):])).ID()
 	}
@@ -242,7 +249,7 @@ func (c *copier) files() error {
 		if err != nil {
 			return err
 		}
-		if err := has.take(text); err != nil {
+		if err := has.add(text); err != nil {
 			return err
 		}
 		to := vault.Path(c.folder + string(at[len(c.from.Folder):]))
@@ -289,7 +296,7 @@ func (c *copier) reference(out *copySubtreeOut) error {
 	if source.Note == nil {
 		return invalidParameter(kindMismatch, "a folder cannot be copied by reference").With("nodeId", source.ID())
 	}
-	if c.leadsBack(source, map[tree.Node]bool{}) {
+	if c.formsCycle(source, map[tree.Node]bool{}) {
 		return invalidParameter("reference_cycle", "a reference to a node cannot be below that node").
 			With("argument", "targetParentId").With("nodeId", source.ID())
 	}
@@ -327,12 +334,12 @@ func (c *copier) stubNote(title, line string) (err error) {
 	return c.Put(c.ctx, c.made, []byte("# "+oneLine(title)+"\n\n"+line))
 }
 
-// leadsBack reports whether the target of the copy is below a node, or below a node that is
+// formsCycle reports whether the target of the copy is below a node, or below a node that is
 // represented by some node below it. seen contains the nodes that were checked.
 //
 // Such a reference would make a walk that follows references endless. The search stops after
 // maxWritten nodes, and then reports false; a walk is limited on its own.
-func (c *copier) leadsBack(n tree.Node, seen map[tree.Node]bool) bool {
+func (c *copier) formsCycle(n tree.Node, seen map[tree.Node]bool) bool {
 	if seen[n] || len(seen) > maxWritten {
 		return false
 	}
@@ -345,17 +352,17 @@ func (c *copier) leadsBack(n tree.Node, seen map[tree.Node]bool) bool {
 		if c.tree.Reference(below) == nil {
 			continue
 		}
-		if source, ok := c.tree.Source(below); ok && c.leadsBack(source, seen) {
+		if source, ok := c.tree.Source(below); ok && c.formsCycle(source, seen) {
 			return true
 		}
 	}
 	return false
 }
 
-// done completes the draft. It sets the address of the copy and the addresses of all its nodes.
+// complete completes the draft. It sets the address of the copy and the addresses of all its nodes.
 //
 // The addresses are those of the draft's index after references were rewritten.
-func (c *copier) done(dry bool, out *changeOut, id *string, created *[]string) error {
+func (c *copier) complete(dry bool, out *changeOut, id *string, created *[]string) error {
 	if _, err := c.finish(c.ctx, tree.Node{}, dry, out); err != nil {
 		return err
 	}

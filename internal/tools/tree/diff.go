@@ -17,8 +17,10 @@ import (
 // vault.
 type diffSubtreeIn struct {
 	tool.Vault
-	A string `json:"aId" complete:"id" size:"id" names:"target" alias:"a_id,a" jsonschema:"address or uid of the first node"`
-	B string `json:"bId" complete:"id" size:"id" names:"target" alias:"b_id,b" jsonschema:"address or uid of the second node"`
+	// address or uid of the first node
+	A string `json:"aId" complete:"id" size:"id" names:"target" alias:"a_id,a"`
+	// address or uid of the second node
+	B string `json:"bId" complete:"id" size:"id" names:"target" alias:"b_id,b"`
 	diffOptions
 	tool.AsOf
 }
@@ -28,11 +30,16 @@ type diffSubtreeIn struct {
 // Pointers have defaults that the tool model fills in, so they are never nil when a call is
 // handled.
 type diffOptions struct {
-	IncludePayloads *bool `json:"includePayloads,omitempty" default:"true" alias:"include_payloads" jsonschema:"compare fields, titles and texts"`
-	IncludeShape    *bool `json:"includeStructure,omitempty" default:"true" alias:"include_structure" jsonschema:"compare the structure"`
-	IncludeMetadata *bool `json:"includeMetadata,omitempty" default:"true" alias:"include_metadata" jsonschema:"compare tags"`
-	IncludeBody     bool  `json:"includeBody,omitempty" alias:"include_body" jsonschema:"include unified diffs of texts"`
-	MaxDepth        *int  `json:"maxDepth,omitempty" min:"0" alias:"max_depth" absent:"all levels" jsonschema:"levels below the nodes"`
+	// compare fields, titles and texts
+	IncludePayloads *bool `json:"includePayloads,omitempty" default:"true" alias:"include_payloads"`
+	// compare the structure
+	IncludeShape *bool `json:"includeStructure,omitempty" default:"true" alias:"include_structure"`
+	// compare tags
+	IncludeMetadata *bool `json:"includeMetadata,omitempty" default:"true" alias:"include_metadata"`
+	// include unified diffs of texts
+	IncludeBody bool `json:"includeBody,omitempty" alias:"include_body"`
+	// levels below the nodes
+	MaxDepth *int `json:"maxDepth,omitempty" min:"0" alias:"max_depth" absent:"all levels"`
 }
 
 // A diffSubtreeOut is the output of the tools that compare subtrees.
@@ -95,17 +102,17 @@ func (r *treeView) comparable(arg, id string) (tree.Node, error) {
 // diff compares two nodes with the options of the call.
 func (in diffSubtreeIn) diff(ctx context.Context, r *treeView, a, b tree.Node) (tree.Diff, error) {
 	d := tree.Differ{Tree: r.Tree}
-	failed := in.begin(ctx, &d, r, r)
+	failed := in.apply(ctx, &d, r, r)
 	out := d.Compare(a, b)
-	return in.shown(out), *failed
+	return in.prune(out), *failed
 }
 
-// begin sets the options of a Differ. Texts are read while it compares, so failed is set after the
+// apply sets the options of a Differ. Texts are read while it compares, so failed is set after the
 // comparison: it points to the first error.
 //
 // d.Body compares the own texts of two nodes; it is set only if payloads are compared. It reads one
 // file at a time of each side. A caller must check failed before it uses the result.
-func (in diffOptions) begin(ctx context.Context, d *tree.Differ, before, after *treeView) (failed *error) {
+func (in diffOptions) apply(ctx context.Context, d *tree.Differ, before, after *treeView) (failed *error) {
 	d.MaxDepth, failed = endless, new(error)
 	if in.MaxDepth != nil {
 		d.MaxDepth = *in.MaxDepth
@@ -135,10 +142,10 @@ func (in diffOptions) begin(ctx context.Context, d *tree.Differ, before, after *
 	return failed
 }
 
-// shown returns a difference without the parts that the call excludes.
+// prune returns a difference without the parts that the call excludes.
 //
 // The comparison itself always covers the structure and the metadata, which cost little.
-func (in diffOptions) shown(out tree.Diff) tree.Diff {
+func (in diffOptions) prune(out tree.Diff) tree.Diff {
 	if !*in.IncludePayloads {
 		out.Payload, out.Summary.Payload = []tree.PayloadChange{}, 0
 	}

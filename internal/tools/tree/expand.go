@@ -64,7 +64,7 @@ func viewSpec(short, title string) tool.Spec {
 func (f tools) opening(s tool.Spec, next func(was bool) bool) *tool.Tool {
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in expandIn) (expandOut, error) {
 		about := sessionCall{c, in.Vault.Vault, &in.sessionMutation, []string{in.NodeID}, false}
-		return alter(ctx, f, about, func(_ context.Context, t *sessionEdit, out *expandOut) error {
+		return changeSession(ctx, f, about, func(_ context.Context, t *sessionEdit, out *expandOut) error {
 			n, err := t.node("nodeId", in.NodeID)
 			if err != nil {
 				return err
@@ -79,22 +79,24 @@ func (f tools) opening(s tool.Spec, next func(was bool) bool) *tool.Tool {
 	})
 }
 
-// A rooting is the part of an input that names the root of a subtree.
-type rooting struct {
+// A rootArg is the part of an input that names the root of a subtree.
+type rootArg struct {
 	tool.Vault
-	RootNodeID string `json:"rootNodeId" complete:"id" size:"id" names:"target" alias:"root_node_id,rootId" jsonschema:"address or uid of the top node; / is the whole vault"`
+	// address or uid of the top node; / is the whole vault
+	RootNodeID string `json:"rootNodeId" complete:"id" size:"id" names:"target" alias:"root_node_id,rootId"`
 }
 
 // An expandAllIn is the input of tree_expand_all and tree_collapse_all.
 type expandAllIn struct {
-	rooting
+	rootArg
 	sessionMutation
 }
 
 // An expandAllOut is the output of the tools that expand or collapse a subtree.
 type expandAllOut struct {
-	NodeID   string `json:"nodeId"`
-	Affected int    `json:"affected" jsonschema:"affected nodes: the node and its descendants"`
+	NodeID string `json:"nodeId"`
+	// affected nodes: the node and its descendants
+	Affected int `json:"affected"`
 	versionOut
 }
 
@@ -120,7 +122,7 @@ func (f tools) collapseAll() *tool.Tool {
 func (f tools) openingAll(s tool.Spec, expanded bool) *tool.Tool {
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in expandAllIn) (expandAllOut, error) {
 		about := sessionCall{c, in.Vault.Vault, &in.sessionMutation, []string{in.RootNodeID}, false}
-		return alter(ctx, f, about, func(_ context.Context, t *sessionEdit, out *expandAllOut) error {
+		return changeSession(ctx, f, about, func(_ context.Context, t *sessionEdit, out *expandAllOut) error {
 			return t.all("rootNodeId", in.RootNodeID, tree.Rule{Expanded: expanded}, out)
 		})
 	})
@@ -129,8 +131,10 @@ func (f tools) openingAll(s tool.Spec, expanded bool) *tool.Tool {
 // A setExpansionIn is the input of tree_set_expansion_recursive.
 type setExpansionIn struct {
 	nodeArg
-	Expanded bool `json:"expanded" jsonschema:"true expands, false collapses"`
-	MaxDepth *int `json:"maxDepth,omitempty" min:"0" alias:"max_depth" absent:"all levels" jsonschema:"levels to expand or collapse, including the node; deeper nodes are collapsed"`
+	// true expands, false collapses
+	Expanded bool `json:"expanded"`
+	// levels to expand or collapse, including the node; deeper nodes are collapsed
+	MaxDepth *int `json:"maxDepth,omitempty" min:"0" alias:"max_depth" absent:"all levels"`
 	sessionMutation
 }
 
@@ -142,7 +146,7 @@ func (f tools) setExpansion() *tool.Tool {
 	s.Commands = []tool.Command{{Words: "view expansion", Args: []string{"nodeId"}}}
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in setExpansionIn) (expandAllOut, error) {
 		about := sessionCall{c, in.Vault.Vault, &in.sessionMutation, []string{in.NodeID}, false}
-		return alter(ctx, f, about, func(_ context.Context, t *sessionEdit, out *expandAllOut) error {
+		return changeSession(ctx, f, about, func(_ context.Context, t *sessionEdit, out *expandAllOut) error {
 			return t.all("nodeId", in.NodeID, expansion(in.Expanded, in.MaxDepth), out)
 		})
 	})

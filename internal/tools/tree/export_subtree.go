@@ -32,19 +32,24 @@ const (
 // An exportSubtreeIn is the input of tree_export_subtree.
 type exportSubtreeIn struct {
 	nodeArg
-	IncludeViewRoot bool   `json:"includeViewRoot,omitempty" alias:"include_view_root" jsonschema:"json: put the node in an object with rootNodeId and version"`
-	Format          string `json:"format,omitempty" enum:"json,markdown,csv,xml" default:"json" jsonschema:"json for import_merge; markdown, a ZIP archive of the files; csv, a row for each node; or xml"`
+	// json: put the node in an object with rootNodeId and version
+	IncludeViewRoot bool `json:"includeViewRoot,omitempty" alias:"include_view_root"`
+	// json for import_merge; markdown, a ZIP archive of the files; csv, a row for each node; or xml
+	Format string `json:"format,omitempty" enum:"json,markdown,csv,xml" default:"json"`
 	tool.AsOf
 }
 
 // An exportSubtreeOut is the output of tree_export_subtree. Exactly one of JSON, Text and Content
 // is set.
 type exportSubtreeOut struct {
-	Format    string      `json:"format"`
-	NodeCount int         `json:"nodeCount"`
-	JSON      tool.Object `json:"json,omitempty" jsonschema:"of the format json"`
-	Text      string      `json:"text,omitempty" jsonschema:"of the formats csv and xml"`
-	Content   string      `json:"content_base64,omitempty" jsonschema:"of the format markdown: a zip"`
+	Format    string `json:"format"`
+	NodeCount int    `json:"nodeCount"`
+	// of the format json
+	JSON tool.Object `json:"json,omitempty"`
+	// of the formats csv and xml
+	Text string `json:"text,omitempty"`
+	// of the format markdown: a zip
+	Content string `json:"content_base64,omitempty"`
 	versionOut
 }
 
@@ -69,7 +74,7 @@ func (f tools) exportSubtree() *tool.Tool {
 			return out, r.exportFiles(ctx, top, &out)
 		}
 		e := exporter{treeView: r, out: &out}
-		root, err := e.whole(ctx, top)
+		root, err := e.build(ctx, top)
 		if err != nil {
 			return out, err
 		}
@@ -90,7 +95,7 @@ func (in exportSubtreeIn) write(root *exportNode, out *exportSubtreeOut) (err er
 	default:
 		var data []byte
 		if data, err = tool.Marshal(root); in.IncludeViewRoot {
-			data, err = tool.Marshal(exportedRoot{root.NodeID, out.VersionToken, data})
+			data, err = tool.Marshal(exportRoot{root.NodeID, out.VersionToken, data})
 		}
 		out.JSON = data
 	}
@@ -123,7 +128,7 @@ type exportNode struct {
 	Title       string        `json:"title" xml:"title"`
 	Level       int           `json:"level,omitempty" xml:"level,omitempty"`
 	Tags        []string      `json:"tags,omitempty" xml:"tags>tag,omitempty"`
-	Payload     exportedPairs `json:"payload" xml:"payload"`
+	Payload     exportFields  `json:"payload" xml:"payload"`
 	Body        string        `json:"body" xml:"body"`
 	Children    []*exportNode `json:"children" xml:"children>node"`
 
@@ -131,19 +136,19 @@ type exportNode struct {
 	depth  int    // distance from the root, for CSV
 }
 
-// An exportedRoot is an export with its root and version.
-type exportedRoot struct {
+// An exportRoot is an export with its root and version.
+type exportRoot struct {
 	RootNodeID string          `json:"rootNodeId"`
 	Version    string          `json:"version"`
 	Node       json.RawMessage `json:"node"`
 }
 
-// exportedPairs are the fields of a node in the order of the text. A map would lose the order,
+// exportFields are the fields of a node in the order of the text. A map would lose the order,
 // which a later merge should keep.
-type exportedPairs []tree.Property
+type exportFields []tree.Property
 
 // MarshalJSON encodes the fields as an object.
-func (p exportedPairs) MarshalJSON() ([]byte, error) {
+func (p exportFields) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteByte('{')
 	for i, f := range p {
@@ -166,7 +171,7 @@ func (p exportedPairs) MarshalJSON() ([]byte, error) {
 }
 
 // MarshalXML encodes each field as an element, with its name as an attribute.
-func (p exportedPairs) MarshalXML(e *xml.Encoder, start xml.StartElement) error {
+func (p exportFields) MarshalXML(e *xml.Encoder, start xml.StartElement) error {
 	if err := e.EncodeToken(start); err != nil {
 		return err
 	}
@@ -187,15 +192,15 @@ type exporter struct {
 	nodes map[tree.Node]*exportNode // the nodes so far
 }
 
-// whole returns a node with all its descendants. It returns BATCH_TOO_LARGE if they do not fit into
+// build returns a node with all its descendants. It returns BATCH_TOO_LARGE if they do not fit into
 // an answer.
 //
 // Nodes come in the order of the tree, each after its parent, so the parent is always in e.nodes
 // already. The size is checked node by node, so that a large subtree does not fill the memory
 // first.
-func (e *exporter) whole(ctx context.Context, top tree.Node) (*exportNode, error) {
+func (e *exporter) build(ctx context.Context, top tree.Node) (*exportNode, error) {
 	e.nodes = map[tree.Node]*exportNode{}
-	e.ahead(ctx, top)
+	e.prefetchTexts(ctx, top)
 	going := state.KeepGoing(ctx)
 	for n := range e.Walk(top, nil) {
 		if !going() {
@@ -221,11 +226,11 @@ func (e *exporter) whole(ctx context.Context, top tree.Node) (*exportNode, error
 	return e.nodes[top], ctx.Err()
 }
 
-// ahead prefetches the texts of the first notes, as many as state.View.Prefetch loads at once. The
-// others are read one by one.
+// prefetchTexts prefetches the texts of the first notes, as many as state.View.Prefetch loads at
+// once. The others are read one by one.
 //
 // It is called before a walk reads the texts one by one.
-func (e *exporter) ahead(ctx context.Context, top tree.Node) {
+func (e *exporter) prefetchTexts(ctx context.Context, top tree.Node) {
 	e.view.Prefetch(ctx, func(yield func(string) bool) {
 		for f := range filesBelow(e.Index, top.Holder()) {
 			if !yield(f.Path) {
@@ -376,7 +381,7 @@ func (r *treeView) eachFile(ctx context.Context, top tree.Node, do func(path str
 	}
 	above, _ := r.Parent(top)
 	e := exporter{treeView: r}
-	e.ahead(ctx, top)
+	e.prefetchTexts(ctx, top)
 	for f := range filesBelow(r.Index, top) {
 		if ctx.Err() != nil {
 			return ctx.Err()

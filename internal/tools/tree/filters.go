@@ -13,19 +13,25 @@ import (
 // again.
 type setFiltersIn struct {
 	tool.Vault
-	Scope           string   `json:"scope,omitempty" enum:"view,session" default:"session" jsonschema:"view: only for views; session: for all answers that show properties"`
-	Included        []string `json:"included,omitempty" alias:"includedProperties,included_properties" max:"512" jsonschema:"show only these properties and their subproperties"`
-	Excluded        []string `json:"excluded,omitempty" alias:"excludedProperties,excluded_properties" max:"512" jsonschema:"exclude these properties and their subproperties"`
-	ReplaceExisting *bool    `json:"replaceExisting,omitempty" default:"true" alias:"replace_existing" jsonschema:"false adds to the lists of the session"`
+	// view: only for views; session: for all answers that show properties
+	Scope string `json:"scope,omitempty" enum:"view,session" default:"session"`
+	// show only these properties and their subproperties
+	Included []string `json:"included,omitempty" alias:"includedProperties,included_properties" max:"512"`
+	// exclude these properties and their subproperties
+	Excluded []string `json:"excluded,omitempty" alias:"excludedProperties,excluded_properties" max:"512"`
+	// false adds to the lists of the session
+	ReplaceExisting *bool `json:"replaceExisting,omitempty" default:"true" alias:"replace_existing"`
 	sessionMutation
 }
 
 // A setFiltersOut is the output of tree_set_filters, with the lists of the given scope after the
 // call.
 type setFiltersOut struct {
-	Scope    string   `json:"scope"`
-	Included []string `json:"includedProperties" jsonschema:"that the session shows; empty: all"`
-	Excluded []string `json:"excludedProperties" jsonschema:"that the session does not show"`
+	Scope string `json:"scope"`
+	// that the session shows; empty: all
+	Included []string `json:"includedProperties"`
+	// that the session does not show
+	Excluded []string `json:"excludedProperties"`
 	versionOut
 }
 
@@ -41,7 +47,7 @@ func (f tools) setFilters() *tool.Tool {
 			}
 		}
 		about := sessionCall{c, in.Vault.Vault, &in.sessionMutation, nil, false}
-		return alter(ctx, f, about, func(_ context.Context, t *sessionEdit, out *setFiltersOut) error {
+		return changeSession(ctx, f, about, func(_ context.Context, t *sessionEdit, out *setFiltersOut) error {
 			return t.setFilters(in, out)
 		})
 	})

@@ -16,21 +16,23 @@ import (
 // answer would have, for example whether a note ends with .md.
 type nodeArg struct {
 	tool.Vault
-	NodeID string `json:"nodeId" complete:"id" size:"id" names:"target" alias:"node_id,id" jsonschema:"address or uid: /, projects/, projects/website, projects/website#goals"`
+	// address or uid: /, projects/, projects/website, projects/website#goals
+	NodeID string `json:"nodeId" complete:"id" size:"id" names:"target" alias:"node_id,id"`
 }
 
 // A getNodeIn is the input of tree_get_node.
 type getNodeIn struct {
 	nodeArg
-	lists
+	propertyLists
 	tool.AsOf
 }
 
 // A getNodeOut is the output of tree_get_node. Node contains the body, unless a list of properties
 // excludes it.
 type getNodeOut struct {
-	Node      *tree.Shape     `json:"node"`
-	Ancestors []tree.NodeName `json:"ancestors" jsonschema:"the vault first"`
+	Node *tree.Shape `json:"node"`
+	// the vault first
+	Ancestors []tree.NodeName `json:"ancestors"`
 	versionOut
 }
 
@@ -46,7 +48,7 @@ func (f tools) getNode() *tool.Tool {
 		if err != nil {
 			return out, err
 		}
-		shaper := r.shaper(in.lists)
+		shaper := r.shaper(in.propertyLists)
 		out.Node, out.Ancestors = shaper.Whole(n), shaper.Ancestors(n)
 		return out, r.addTexts(ctx, shaper.Filter, n, out.Node)
 	})
@@ -122,7 +124,7 @@ func nodeIn(t *tree.Tree, arg, id string) (tree.Node, error) {
 
 // shaper returns a Shaper with the property lists of the call and its session. Nodes without a rule
 // are expanded.
-func (r *treeView) shaper(l lists) tree.Shaper {
+func (r *treeView) shaper(l propertyLists) tree.Shaper {
 	return tree.Shaper{Tree: r.Tree, Filter: l.filter(r.session), Viewer: r.viewer(true)}
 }
 

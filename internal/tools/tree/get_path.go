@@ -26,7 +26,8 @@ type step struct {
 
 // A getPathOut is the output of tree_get_path.
 type getPathOut struct {
-	Path []step `json:"path" jsonschema:"from the root to the node"`
+	// from the root to the node
+	Path []step `json:"path"`
 	versionOut
 }
 
@@ -53,13 +54,15 @@ func (f tools) getPath() *tool.Tool {
 // A commonAncestorIn is the input of tree_get_common_ancestor.
 type commonAncestorIn struct {
 	tool.Vault
-	NodeIDs []string `json:"nodeIds" complete:"id" size:"id" names:"target" alias:"node_ids,ids" jsonschema:"addresses or uids, at most 100"`
+	// addresses or uids, at most 100
+	NodeIDs []string `json:"nodeIds" complete:"id" size:"id" names:"target" alias:"node_ids,ids"`
 	tool.AsOf
 }
 
 // A commonAncestorOut is the output of tree_get_common_ancestor.
 type commonAncestorOut struct {
-	NodeID string `json:"nodeId" jsonschema:"the root / if there is no other"`
+	// the root / if there is no other
+	NodeID string `json:"nodeId"`
 	Name   string `json:"name"`
 	versionOut
 }

@@ -14,17 +14,20 @@ import (
 // others.
 type getSubtreeIn struct {
 	nodeArg
-	DepthLimit *int `json:"depthLimit,omitempty" min:"0" alias:"depth_limit" absent:"all levels" jsonschema:"levels below the node; 0 is the node alone"`
-	lists
+	// levels below the node; 0 is the node alone
+	DepthLimit *int `json:"depthLimit,omitempty" min:"0" alias:"depth_limit" absent:"all levels"`
+	propertyLists
 	page
+	// alternative to includedProperties and excludedProperties
 	Filters struct {
 		Included []string `json:"includedProperties,omitempty"`
 		Excluded []string `json:"excludedProperties,omitempty"`
-	} `json:"filters,omitzero" rare:"true" jsonschema:"alternative to includedProperties and excludedProperties"`
+	} `json:"filters,omitzero" rare:"true"`
+	// alternative to limit (as pageSize) and pageToken
 	Paging struct {
 		PageSize  *int   `json:"pageSize,omitempty"`
 		PageToken string `json:"pageToken,omitempty" size:"token"`
-	} `json:"paging,omitzero" rare:"true" jsonschema:"alternative to limit (as pageSize) and pageToken"`
+	} `json:"paging,omitzero" rare:"true"`
 	tool.AsOf
 }
 
@@ -66,7 +69,7 @@ func (r *treeView) subtree(ctx context.Context, top tree.Node, in getSubtreeIn, 
 	if in.DepthLimit != nil {
 		depth = *in.DepthLimit
 	}
-	g := growing{shaper: r.shaper(in.lists), shapes: map[*tree.Visit]*tree.Shape{}}
+	g := shapeTree{shaper: r.shaper(in.propertyLists), shapes: map[*tree.Visit]*tree.Shape{}}
 	tour := tree.Tour{Tree: r.Tree, Depth: depth}
 	going, more, count := state.KeepGoing(ctx), false, 0
 	var last *tree.Visit
@@ -110,18 +113,18 @@ func (p *pageOut) endWalk(count int, more bool, last *tree.Visit) error {
 	return err
 }
 
-// A growing is a tree of shapes to which nodes are added in order, each after its parent.
+// A shapeTree is a tree of shapes to which nodes are added in order, each after its parent.
 //
 // Visits and not nodes are the keys, because a node can be visited several times, through
 // references.
-type growing struct {
+type shapeTree struct {
 	shaper tree.Shaper
 	shapes map[*tree.Visit]*tree.Shape // the shapes that are in the tree
 	top    *tree.Shape                 // nil: empty
 }
 
 // add adds a node below its parent.
-func (g *growing) add(v *tree.Visit, shape *tree.Shape) {
+func (g *shapeTree) add(v *tree.Visit, shape *tree.Shape) {
 	g.shapes[v] = shape
 	if v.Parent == nil {
 		g.top = shape
@@ -133,7 +136,7 @@ func (g *growing) add(v *tree.Visit, shape *tree.Shape) {
 
 // shape returns the shape of a node. A node of an earlier page is added as a skeleton, and with it
 // all its ancestors that are not in the tree yet.
-func (g *growing) shape(v *tree.Visit) *tree.Shape {
+func (g *shapeTree) shape(v *tree.Visit) *tree.Shape {
 	shape, ok := g.shapes[v]
 	if !ok {
 		shape = &tree.Shape{NodeID: v.ID(), Skeleton: true}

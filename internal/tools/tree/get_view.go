@@ -13,19 +13,23 @@ import (
 // A getViewIn is the input of tree_get_view.
 type getViewIn struct {
 	tool.Vault
-	RootNodeID      string `json:"rootNodeId,omitempty" default:"/" complete:"id" size:"id" alias:"root_node_id,rootId" jsonschema:"address or uid of the top node"`
-	IncludeViewRoot bool   `json:"includeViewRoot,omitempty" alias:"include_view_root" jsonschema:"include the lists of properties and the default state"`
-	DefaultExpanded *bool  `json:"defaultExpanded,omitempty" alias:"default_expanded" absent:"as in the session, else true" jsonschema:"whether nodes without a state in the session are expanded"`
-	DepthLimit      *int   `json:"depthLimit,omitempty" min:"0" alias:"depth_limit" absent:"all levels that are expanded" jsonschema:"levels below the node; 0 is the node alone"`
-	lists
+	// address or uid of the top node
+	RootNodeID string `json:"rootNodeId,omitempty" default:"/" complete:"id" size:"id" alias:"root_node_id,rootId"`
+	// include the lists of properties and the default state
+	IncludeViewRoot bool `json:"includeViewRoot,omitempty" alias:"include_view_root"`
+	// whether nodes without a state in the session are expanded
+	DefaultExpanded *bool `json:"defaultExpanded,omitempty" alias:"default_expanded" absent:"as in the session, else true"`
+	// levels below the node; 0 is the node alone
+	DepthLimit *int `json:"depthLimit,omitempty" min:"0" alias:"depth_limit" absent:"all levels that are expanded"`
+	propertyLists
 	page
 	tool.AsOf
 }
 
-// A wrapping contains the settings of a view that can accompany its nodes.
+// A viewSettings contains the settings of a view that can accompany its nodes.
 //
 // The members are pointers, so that empty lists and false are distinguished from absent settings.
-type wrapping struct {
+type viewSettings struct {
 	RootNodeID      string    `json:"rootNodeId,omitempty"`
 	Included        *[]string `json:"includedProperties,omitempty"`
 	Excluded        *[]string `json:"excludedProperties,omitempty"`
@@ -35,8 +39,10 @@ type wrapping struct {
 // A getViewOut is the output of tree_get_view. The members of wrapping are present only if the call
 // asks for them.
 type getViewOut struct {
-	wrapping
-	View tool.Object `json:"view" jsonschema:"the top node: nodeId, payloadType, its fields, isExpanded, childrenCount, and children if it is expanded"`
+	viewSettings
+	// the top node: nodeId, payloadType, its fields, isExpanded, childrenCount, and children if it
+	// is expanded
+	View tool.Object `json:"view"`
 	pageOut
 }
 
@@ -52,12 +58,12 @@ func (f tools) getView() *tool.Tool {
 		if err != nil {
 			return out, err
 		}
-		v := r.viewing(top, in.lists, in.DefaultExpanded)
+		v := r.viewing(top, in.propertyLists, in.DefaultExpanded)
 		if in.DepthLimit != nil {
 			v.depth = *in.DepthLimit
 		}
 		if in.IncludeViewRoot {
-			out.wrapping = v.wrapping()
+			out.viewSettings = v.settings()
 		}
 		return out, v.page(ctx, in.page, &out)
 	})
@@ -85,7 +91,7 @@ type viewBuilder struct {
 // Property lists are taken from the call, then from those of the session for views, then from those
 // of the session: the first that is not empty is used alone, and lists are not combined. depth and
 // exports have their defaults; a caller changes them before it fills the view.
-func (r *treeView) viewing(top tree.Node, l lists, expanded *bool) *viewBuilder {
+func (r *treeView) viewing(top tree.Node, l propertyLists, expanded *bool) *viewBuilder {
 	s := r.session
 	if !s.shown.IsEmpty() {
 		s.filter = s.shown
@@ -101,10 +107,10 @@ func (r *treeView) viewing(top tree.Node, l lists, expanded *bool) *viewBuilder 
 	}
 }
 
-// wrapping returns the settings of the view.
-func (v *viewBuilder) wrapping() wrapping {
+// settings returns the settings of the view.
+func (v *viewBuilder) settings() viewSettings {
 	f := v.shaper.Filter
-	return wrapping{
+	return viewSettings{
 		v.top.ID(), new(append([]string{}, f.Included...)), new(append([]string{}, f.Excluded...)), &v.otherwise,
 	}
 }
@@ -199,13 +205,16 @@ func (v *viewBuilder) node(n *tree.Visit) *tree.ViewNode {
 
 // An exportViewIn is the input of tree_export_view.
 type exportViewIn struct {
-	rooting
-	IncludeViewRoot *bool `json:"includeViewRoot,omitempty" default:"true" alias:"include_view_root" jsonschema:"false: only the nodes, which cannot be imported"`
+	rootArg
+	// false: only the nodes, which cannot be imported
+	IncludeViewRoot *bool `json:"includeViewRoot,omitempty" default:"true" alias:"include_view_root"`
 }
 
 // An exportViewOut is the output of tree_export_view.
 type exportViewOut struct {
-	View tool.Object `json:"viewJson" jsonschema:"for viewJson of import_view: rootNodeId, includedProperties, excludedProperties, defaultExpanded and view"`
+	// for viewJson of import_view: rootNodeId, includedProperties, excludedProperties,
+	// defaultExpanded and view
+	View tool.Object `json:"viewJson"`
 	versionOut
 }
 
@@ -222,8 +231,8 @@ func (f tools) exportView() *tool.Tool {
 		if err != nil {
 			return out, err
 		}
-		v := r.viewing(top, lists{}, nil)
-		if err := v.whole(ctx, &out); err != nil {
+		v := r.viewing(top, propertyLists{}, nil)
+		if err := v.build(ctx, &out); err != nil {
 			return out, err
 		}
 		out.View, err = v.exported(in.IncludeViewRoot == nil || *in.IncludeViewRoot)
@@ -231,9 +240,9 @@ func (f tools) exportView() *tool.Tool {
 	})
 }
 
-// whole adds all nodes of the view. It returns BATCH_TOO_LARGE if they do not fit into an answer.
+// build adds all nodes of the view. It returns BATCH_TOO_LARGE if they do not fit into an answer.
 // If the call ends first, it returns the error of the context.
-func (v *viewBuilder) whole(ctx context.Context, out *exportViewOut) error {
+func (v *viewBuilder) build(ctx context.Context, out *exportViewOut) error {
 	going := state.KeepGoing(ctx)
 	v.exports = true
 	for n := range v.tour().Walk(v.top, nil) {
@@ -255,7 +264,7 @@ func (v *viewBuilder) whole(ctx context.Context, out *exportViewOut) error {
 
 // An exportedView is a view in the format that import_view reads.
 type exportedView struct {
-	wrapping
+	viewSettings
 	View tool.Object `json:"view"`
 }
 
@@ -265,6 +274,6 @@ func (v *viewBuilder) exported(wrapped bool) (tool.Object, error) {
 	if err != nil || !wrapped {
 		return view, err
 	}
-	data, err := tool.Marshal(exportedView{v.wrapping(), view})
+	data, err := tool.Marshal(exportedView{v.settings(), view})
 	return tool.Object(data), err
 }

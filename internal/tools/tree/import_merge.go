@@ -27,28 +27,36 @@ const (
 // existing nodes; new nodes are created by each of them.
 type importMergeIn struct {
 	tool.Vault
-	JSON     tool.JSON `json:"json" jsonschema:"the json output of export_subtree, as an object or as text"`
-	Strategy string    `json:"strategy,omitempty" enum:"upsert,replace,skip" default:"upsert" jsonschema:"handling of existing nodes: upsert sets the members in the JSON; replace makes nodes equal to the JSON and removes children that are not in it; skip does not change them"`
-	MatchBy  string    `json:"matchBy,omitempty" enum:"nodeId,path" default:"nodeId" alias:"match_by" jsonschema:"nodeId: by uid, otherwise by address; path: by kind and names below the target"`
-	TargetID string    `json:"targetId,omitempty" default:"/" complete:"id" size:"id" names:"target" alias:"target_id" jsonschema:"the node below which nodes are matched and created"`
+	// the json output of export_subtree, as an object or as text
+	JSON tool.JSON `json:"json"`
+	// handling of existing nodes: upsert sets the members in the JSON; replace makes nodes equal to
+	// the JSON and removes children that are not in it; skip does not change them
+	Strategy string `json:"strategy,omitempty" enum:"upsert,replace,skip" default:"upsert"`
+	// nodeId: by uid, otherwise by address; path: by kind and names below the target
+	MatchBy string `json:"matchBy,omitempty" enum:"nodeId,path" default:"nodeId" alias:"match_by"`
+	// the node below which nodes are matched and created
+	TargetID string `json:"targetId,omitempty" default:"/" complete:"id" size:"id" names:"target" alias:"target_id"`
 	nodeMutation
 }
 
 // A mergedNode is the result for one node of the JSON, or for one that was removed.
 type mergedNode struct {
 	NodeID string `json:"nodeId"`
-	Status string `json:"status" jsonschema:"created, updated, replaced, skipped, unchanged or removed"`
+	// created, updated, replaced, skipped, unchanged or removed
+	Status string `json:"status"`
 }
 
 // An importMergeOut is the output of tree_import_merge. The counters are complete, the list is not.
 type importMergeOut struct {
-	Created   int          `json:"created"`
-	Updated   int          `json:"updated"`
-	Replaced  int          `json:"replaced"`
-	Skipped   int          `json:"skipped"`
-	Unchanged int          `json:"unchanged"`
-	Removed   int          `json:"removed" jsonschema:"nodes that are in the trash"`
-	Nodes     []mergedNode `json:"nodes" jsonschema:"the first 200, in the order of the JSON, removed ones last; unchanged nodes are not listed"`
+	Created   int `json:"created"`
+	Updated   int `json:"updated"`
+	Replaced  int `json:"replaced"`
+	Skipped   int `json:"skipped"`
+	Unchanged int `json:"unchanged"`
+	// nodes that are in the trash
+	Removed int `json:"removed"`
+	// the first 200, in the order of the JSON, removed ones last; unchanged nodes are not listed
+	Nodes []mergedNode `json:"nodes"`
 	changeOut
 }
 
@@ -154,7 +162,7 @@ func (m *merger) run(ctx context.Context, root *mergeNode) (err error) {
 	if err := m.sortFolders(ctx, root); err != nil {
 		return err
 	}
-	return m.settleMerge(ctx, root)
+	return m.finishMerge(ctx, root)
 }
 
 // coversBelow returns CONFLICT if anything in the scope of the merge changed after the version
@@ -166,7 +174,7 @@ func (m *merger) coversBelow(ctx context.Context, root *mergeNode) error {
 		top = root.match
 	}
 	if top.Kind() == tree.Vault {
-		return m.coversAll()
+		return m.checkAllUnchanged()
 	}
 	going := state.KeepGoing(ctx)
 	for n := range m.tree.Walk(top.Holder(), nil) {
@@ -174,7 +182,7 @@ func (m *merger) coversBelow(ctx context.Context, root *mergeNode) error {
 			return ctx.Err()
 		}
 		if n.Section == 0 {
-			if err := m.covers(n); err != nil {
+			if err := m.checkUnchanged(n); err != nil {
 				return err
 			}
 		}
@@ -217,11 +225,11 @@ func (m *merger) matchRoot(root *mergeNode) {
 		m.matchID(root)
 		return
 	}
-	if n, ok := m.tree.Find(root.NodeID); ok && m.tree.Within(n, m.target) && m.take(root, n) {
+	if n, ok := m.tree.Find(root.NodeID); ok && m.tree.Within(n, m.target) && m.match(root, n) {
 		return
 	}
 	for _, n := range m.tree.OwnChildren(m.target) {
-		if n.Key() == root.key() && m.take(root, n) {
+		if n.Key() == root.key() && m.match(root, n) {
 			return
 		}
 	}
@@ -230,18 +238,18 @@ func (m *merger) matchRoot(root *mergeNode) {
 // matchID matches a node by its uid or else by its address. Only nodes in the target match.
 func (m *merger) matchID(g *mergeNode) {
 	if _, isUID := index.ParseUID(g.UID); isUID {
-		if n, ok := m.tree.Find(g.UID); ok && m.tree.Within(n, m.target) && m.take(g, n) {
+		if n, ok := m.tree.Find(g.UID); ok && m.tree.Within(n, m.target) && m.match(g, n) {
 			return
 		}
 	}
 	if n, ok := m.tree.Find(g.NodeID); ok && m.tree.Within(n, m.target) {
-		m.take(g, n)
+		m.match(g, n)
 	}
 }
 
-// take matches two nodes and reports whether it did. A node of the vault that is already matched is
-// not matched again.
-func (m *merger) take(g *mergeNode, n tree.Node) bool {
+// match matches two nodes and reports whether it did. A node of the vault that is already matched
+// is not matched again.
+func (m *merger) match(g *mergeNode, n tree.Node) bool {
 	if m.taken[n] != nil {
 		return false
 	}
@@ -267,7 +275,7 @@ func (m *merger) matchBelow(g *mergeNode) {
 		if m.in.MatchBy != byPath {
 			m.matchID(child)
 		} else if n, ok := keys[child.key()]; ok {
-			m.take(child, n)
+			m.match(child, n)
 		}
 		m.matchBelow(child)
 	}
@@ -293,11 +301,11 @@ func (m *merger) invalid() error {
 	return f
 }
 
-// settleMerge rewrites references and fills the output with the results for the nodes.
+// finishMerge rewrites references and fills the output with the results for the nodes.
 //
 // The statuses are counted after references were rewritten, since only then the final addresses are
 // known.
-func (m *merger) settleMerge(ctx context.Context, root *mergeNode) error {
+func (m *merger) finishMerge(ctx context.Context, root *mergeNode) error {
 	if _, err := m.finish(ctx, tree.Node{}, false, &m.out.changeOut); err != nil {
 		return err
 	}

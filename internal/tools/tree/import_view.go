@@ -17,17 +17,23 @@ import (
 // of another vault or of an earlier state, so nodes that it contains may not exist.
 type importViewIn struct {
 	tool.Vault
-	ViewJSON     tool.JSON         `json:"viewJson" alias:"view_json" jsonschema:"the output of export_view, as an object or as text"`
-	PayloadTypes map[string]string `json:"payloadTypes,omitempty" alias:"payload_types" jsonschema:"maps types in the JSON to types of the vault"`
-	RootLookup   string            `json:"rootLookupStrategy,omitempty" enum:"nodeId,path,current" default:"nodeId" alias:"root_lookup_strategy" jsonschema:"how the top node is found: by nodeId (address or uid), by path (names from the root, separated by /), or current (that of the view that was imported last, otherwise the root)"`
+	// the output of export_view, as an object or as text
+	ViewJSON tool.JSON `json:"viewJson" alias:"view_json"`
+	// maps types in the JSON to types of the vault
+	PayloadTypes map[string]string `json:"payloadTypes,omitempty" alias:"payload_types"`
+	// how the top node is found: by nodeId (address or uid), by path (names from the root,
+	// separated by /), or current (that of the view that was imported last, otherwise the root)
+	RootLookup string `json:"rootLookupStrategy,omitempty" enum:"nodeId,path,current" default:"nodeId" alias:"root_lookup_strategy"`
 	sessionMutation
 }
 
 // An importViewOut is the output of tree_import_view.
 type importViewOut struct {
-	RootNodeID string   `json:"rootNodeId"`
-	Restored   int      `json:"restored" jsonschema:"nodes whose state was set from the JSON"`
-	Ignored    []string `json:"ignored" jsonschema:"nodes of the JSON that are not in the vault, at most 100"`
+	RootNodeID string `json:"rootNodeId"`
+	// nodes whose state was set from the JSON
+	Restored int `json:"restored"`
+	// nodes of the JSON that are not in the vault, at most 100
+	Ignored []string `json:"ignored"`
 	versionOut
 }
 
@@ -43,7 +49,7 @@ func (f tools) importView() *tool.Tool {
 			return importViewOut{}, err
 		}
 		about := sessionCall{c, in.Vault.Vault, &in.sessionMutation, []string{view.root}, false}
-		return alter(ctx, f, about, func(_ context.Context, t *sessionEdit, out *importViewOut) error {
+		return changeSession(ctx, f, about, func(_ context.Context, t *sessionEdit, out *importViewOut) error {
 			i := viewImporter{sessionEdit: t, in: in, out: out}
 			return i.run(view)
 		})
@@ -316,7 +322,7 @@ const maxIgnored = 100
 func (i *viewImporter) restore(n tree.Node, given *givenNode) {
 	i.out.Restored++
 	children, nodes := i.found(n, given)
-	if rule, ok := i.alike(n, given, nodes); ok && allCollapsed(children, rule.MaxDepth == 1) {
+	if rule, ok := i.commonRule(n, given, nodes); ok && allCollapsed(children, rule.MaxDepth == 1) {
 		i.out.Restored += len(nodes)
 		i.rules = append(i.rules, rule)
 		return
@@ -348,13 +354,13 @@ func (i *viewImporter) found(n tree.Node, given *givenNode) (children []*givenNo
 	return children, nodes
 }
 
-// alike returns one rule that replaces the rules of all children of a node, if all of them differ
-// from the default. Rules per view are limited, and folders can have many notes. ok is false if a
-// child has children itself or is not in the JSON.
+// commonRule returns one rule that replaces the rules of all children of a node, if all of them
+// differ from the default. Rules per view are limited, and folders can have many notes. ok is false
+// if a child has children itself or is not in the JSON.
 //
 // For a folder of a thousand collapsed notes it replaces as many rules by one. The rule also
 // applies to nodes that are added later.
-func (i *viewImporter) alike(n tree.Node, given *givenNode, nodes []tree.Node) (rule tree.Rule, ok bool) {
+func (i *viewImporter) commonRule(n tree.Node, given *givenNode, nodes []tree.Node) (rule tree.Rule, ok bool) {
 	source, _ := i.Source(n)
 	all := i.Children(n)
 	if source != n || len(all) < 2 || len(all) != len(nodes) || !given.expanded {

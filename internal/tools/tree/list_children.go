@@ -12,14 +12,14 @@ import (
 // A listChildrenIn is the input of tree_list_children.
 type listChildrenIn struct {
 	nodeArg
-	lists
+	propertyLists
 	page
 	tool.AsOf
 }
 
-// A nodes is the output of a tool that lists nodes. Items are in the order of the tree, or in that
-// of a sort.
-type nodes struct {
+// A nodesOut is the output of a tool that lists nodes. Items are in the order of the tree, or in
+// that of a sort.
+type nodesOut struct {
 	Items []*tree.Shape `json:"items"`
 	pageOut
 }
@@ -34,13 +34,13 @@ func (f tools) listChildren() *tool.Tool {
 	s.Role, s.Kind, s.Columns = auth.Reader, tool.Read, itemColumns
 	s.Route = tool.Route{Method: "GET", Path: "/nodes"}
 	s.Commands = []tool.Command{{Words: "node children", Args: []string{"nodeId"}}}
-	return tool.New(s, func(ctx context.Context, c auth.Caller, in listChildrenIn) (nodes, error) {
-		out := nodes{Items: []*tree.Shape{}}
+	return tool.New(s, func(ctx context.Context, c auth.Caller, in listChildrenIn) (nodesOut, error) {
+		out := nodesOut{Items: []*tree.Shape{}}
 		r, n, err := f.readNode(ctx, c, nodeRef{in.Vault, in.AsOf, "nodeId", in.NodeID}, &out)
 		if err != nil {
 			return out, err
 		}
-		shaper := r.shaper(in.lists)
+		shaper := r.shaper(in.propertyLists)
 		out.Items, err = r.page(ctx, &out.pageOut, nodeList{r.Children(n), in.page, shaper, false})
 		if source, _ := r.Source(n); source != n && shaper.Filter.Shows("viaReference") {
 			for _, item := range out.Items {

@@ -221,7 +221,7 @@ func (m *merger) values(g *mergeNode, body string) map[string]any {
 }
 
 // trimmedText returns a text with line feeds only, and none at its beginning and end.
-func trimmedText(text string) string { return strings.Trim(normal(text, "\n"), "\n") }
+func trimmedText(text string) string { return strings.Trim(withLineBreaks(text, "\n"), "\n") }
 
 // anyOf returns a list of texts as the value of a field.
 func anyOf(tags []string) []any {
@@ -309,11 +309,11 @@ func setType(section int, text []byte, typ string) ([]byte, error) {
 	return out, unwritable(err, typeMismatch)
 }
 
-// checked returns the fields of a new node, checked by its type. After it recorded a problem it
+// checkFields returns the fields of a new node, checked by its type. After it recorded a problem it
 // returns nil; callers compare the number of problems, because a node can also have no fields.
 //
 // The checks are those of tree_add_child. Members that are null count as absent.
-func (m *merger) checked(g *mergeNode, typ *vault.Type) []markdown.Field {
+func (m *merger) checkFields(g *mergeNode, typ *vault.Type) []markdown.Field {
 	given := mutation.TypedFields(tool.Fields(maps.Clone(g.Payload)))
 	maps.DeleteFunc(given, func(_ string, v any) bool { return v == nil })
 	for name := range given {

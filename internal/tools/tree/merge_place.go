@@ -137,15 +137,16 @@ func (m *merger) reorder(ctx context.Context, g *mergeNode, order []markdown.Sib
 			news = append(news, &insertion{Subtree: *s.New})
 		}
 	}
-	f.nodes = f.moved(r, news)
+	f.nodes = f.reorderedIDs(r, news)
 	f.text = r.Text
 	return nil
 }
 
-// moved returns the identities of the nodes in the file after its sections were reordered, or nil
-// if they are not known. Then they are determined from the text. They are not known if the numbers
-// of headings and of identities do not agree, for example because a new body changed the headings.
-func (f *mergedFile) moved(r markdown.ReorderResult, news []*insertion) []index.UID {
+// reorderedIDs returns the identities of the nodes in the file after its sections were reordered,
+// or nil if they are not known. Then they are determined from the text. They are not known if the
+// numbers of headings and of identities do not agree, for example because a new body changed the
+// headings.
+func (f *mergedFile) reorderedIDs(r markdown.ReorderResult, news []*insertion) []index.UID {
 	var m marks
 	for _, h := range markdown.Parse(f.text).Headings {
 		if !tree.IsTop(h) {
@@ -196,7 +197,7 @@ func (m *merger) sectionText(g *mergeNode, level int) ([]byte, bool) {
 		return nil, false
 	}
 	problems := len(m.problems)
-	fields := m.checked(g, typ)
+	fields := m.checkFields(g, typ)
 	if len(m.problems) > problems {
 		return nil, false
 	}
@@ -367,7 +368,7 @@ func (m *merger) noteText(g *mergeNode) ([]byte, bool) {
 		return nil, false
 	}
 	problems := len(m.problems)
-	fields := m.checked(g, typ)
+	fields := m.checkFields(g, typ)
 	if len(m.problems) > problems || !m.isBody(g) {
 		return nil, false
 	}
@@ -393,7 +394,7 @@ func (m *merger) noteText(g *mergeNode) ([]byte, bool) {
 	if !ok {
 		return nil, false
 	}
-	return m.composed(g, fields, body)
+	return m.compose(g, fields, body)
 }
 
 // isNamed reports whether the field name has the title as its value.
@@ -401,8 +402,8 @@ func isNamed(fields []markdown.Field, name, title string) bool {
 	return slices.ContainsFunc(fields, func(f markdown.Field) bool { return f.Key == name && f.Value == title })
 }
 
-// composed returns the text of a new file. The boolean is false after it recorded a problem.
-func (m *merger) composed(g *mergeNode, fields []markdown.Field, body []byte) ([]byte, bool) {
+// compose returns the text of a new file. The boolean is false after it recorded a problem.
+func (m *merger) compose(g *mergeNode, fields []markdown.Field, body []byte) ([]byte, bool) {
 	if len(fields) == 0 {
 		return body, true
 	}
@@ -424,7 +425,7 @@ func (m *merger) createFolder(ctx context.Context, g *mergeNode, dir string) err
 	if typ == nil {
 		return nil
 	}
-	fields := m.checked(g, typ)
+	fields := m.checkFields(g, typ)
 	if len(m.problems) > problems {
 		return nil
 	}
@@ -443,7 +444,7 @@ func (m *merger) createFolder(ctx context.Context, g *mergeNode, dir string) err
 		if len(fields) == 0 {
 			fields = append(fields, markdown.Field{Key: "title", Value: g.title()})
 		}
-		text, ok := m.composed(g, fields, []byte(body))
+		text, ok := m.compose(g, fields, []byte(body))
 		if !ok {
 			return nil
 		}

@@ -17,15 +17,20 @@ import (
 // A moveNodeIn is the input of tree_move_node.
 type moveNodeIn struct {
 	nodeArg
-	NewParentID string `json:"newParentId" complete:"id" size:"id" alias:"new_parent_id,parentId" jsonschema:"address or uid of the new parent, of which it becomes the last child"`
-	Convert     bool   `json:"convert,omitempty" jsonschema:"convert a section that is moved into a folder to a note, and a note that is moved into a note to a section"`
+	// address or uid of the new parent, of which it becomes the last child
+	NewParentID string `json:"newParentId" complete:"id" size:"id" alias:"new_parent_id,parentId"`
+	// convert a section that is moved into a folder to a note, and a note that is moved into a note
+	// to a section
+	Convert bool `json:"convert,omitempty"`
 	nodeMutation
 }
 
 // A moveNodeOut is the output of tree_move_node.
 type moveNodeOut struct {
-	NodeID            string   `json:"nodeId" jsonschema:"current address of the node"`
-	FootnoteConflicts []string `json:"footnoteConflicts,omitempty" jsonschema:"labels of link definitions and footnotes that have another definition in the new note"`
+	// current address of the node
+	NodeID string `json:"nodeId"`
+	// labels of link definitions and footnotes that have another definition in the new note
+	FootnoteConflicts []string `json:"footnoteConflicts,omitempty"`
 	changeOut
 }
 
@@ -96,7 +101,7 @@ func notOfKind(n, to tree.Node) error {
 // the number of sections that were cut, and by one if the first section became the title. Between
 // two notes the blocks in the section are recorded, so that references to blocks follow.
 func (e *edit) moveSection(ctx context.Context, n, to tree.Node, out *moveNodeOut) error {
-	if err := e.covers(n, to); err != nil {
+	if err := e.checkUnchanged(n, to); err != nil {
 		return err
 	}
 	text, err := e.noteText(ctx, n)
@@ -117,7 +122,7 @@ func (e *edit) moveSection(ctx context.Context, n, to tree.Node, out *moveNodeOu
 		if err := e.putReordered(ctx, n.Note, m, text, cut); err != nil {
 			return err
 		}
-		e.titled(n, cut)
+		e.recordTitle(n, cut)
 		e.moveBlocks(n.Note, linesOf(text).span(s.At), to.Note.ID)
 		if text, err = e.noteText(ctx, to); err != nil {
 			return err
@@ -132,7 +137,7 @@ func (e *edit) moveSection(ctx context.Context, n, to tree.Node, out *moveNodeOu
 		// The first section is no longer counted, because it has become the title.
 		if cut.Titled {
 			position = max(0, position-1)
-			e.titled(n, cut)
+			e.recordTitle(n, cut)
 		}
 	}
 	r, err := target.PlaceSections(position, -1, &s)
@@ -143,12 +148,12 @@ func (e *edit) moveSection(ctx context.Context, n, to tree.Node, out *moveNodeOu
 	return e.putReordered(ctx, to.Note, m, text, r, a)
 }
 
-// titled records that the first section of a note has become its title, so that the id of the note
-// is its address.
+// recordTitle records that the first section of a note has become its title, so that the id of the
+// note is its address.
 //
 // This happens if a note without a title has only one section of level 1 left, and that comes
 // first.
-func (e *edit) titled(n tree.Node, r markdown.ReorderResult) {
+func (e *edit) recordTitle(n tree.Node, r markdown.ReorderResult) {
 	if !r.Titled {
 		return
 	}
@@ -166,7 +171,7 @@ func (e *edit) titled(n tree.Node, r markdown.ReorderResult) {
 func (e *edit) moveFiles(ctx context.Context, n, to tree.Node) error {
 	above, _ := e.tree.Parent(n)
 	if above == to {
-		return e.covers(n)
+		return e.checkUnchanged(n)
 	}
 	moves, err := e.destinations(ctx, n, to)
 	if err != nil {
@@ -178,13 +183,13 @@ func (e *edit) moveFiles(ctx context.Context, n, to tree.Node) error {
 	if err := e.joinOrder(ctx, to, n.Entry()); err != nil {
 		return err
 	}
-	var has room
+	var has sizeBudget
 	for _, m := range moves {
 		text, _, err := e.Text(ctx, m.from)
 		if err != nil {
 			return err
 		}
-		if err := has.take(text); err != nil {
+		if err := has.add(text); err != nil {
 			return err
 		}
 		if err := e.Move(ctx, m.from, m.to, text); err != nil {
@@ -204,7 +209,7 @@ type destination struct{ from, to vault.Path }
 // have no own file.
 func (e *edit) destinations(ctx context.Context, n, to tree.Node) ([]destination, error) {
 	above, _ := e.tree.Parent(n)
-	if err := tooMany(e.written(n)); err != nil {
+	if err := tooMany(e.countNodes(n)); err != nil {
 		return nil, err
 	}
 	touched := []tree.Node{n, above, to}
@@ -212,7 +217,7 @@ func (e *edit) destinations(ctx context.Context, n, to tree.Node) ([]destination
 		if err := e.checkKeepsType(n, to); err != nil {
 			return nil, err
 		}
-		if err := e.covers(touched...); err != nil {
+		if err := e.checkUnchanged(touched...); err != nil {
 			return nil, err
 		}
 		path, err := e.freePath(to, n.Entry(), "newParentId")
@@ -248,7 +253,7 @@ func (e *edit) destinations(ctx context.Context, n, to tree.Node) ([]destination
 		}
 		touched = append(touched, below)
 	}
-	return all, e.covers(touched...)
+	return all, e.checkUnchanged(touched...)
 }
 
 // checkKeepsType returns a fault if a note would lose its type in another folder: the type of a
@@ -273,7 +278,7 @@ var everyLine = markdown.Span{Start: 1, End: 1 << 30}
 // The file name of the note follows from the title of the section. The section and its subsections
 // keep their uids: that of the section becomes the uid of the note.
 func (e *edit) extract(ctx context.Context, n, to tree.Node) error {
-	if err := e.covers(n, to); err != nil {
+	if err := e.checkUnchanged(n, to); err != nil {
 		return err
 	}
 	text, err := e.noteText(ctx, n)
@@ -299,7 +304,7 @@ func (e *edit) extract(ctx context.Context, n, to tree.Node) error {
 	if err := e.putReordered(ctx, n.Note, marksOf(n.Note), text, cut); err != nil {
 		return err
 	}
-	e.titled(n, cut)
+	e.recordTitle(n, cut)
 	if err := e.joinOrder(ctx, to, entryOf(string(path))); err != nil {
 		return err
 	}
@@ -336,7 +341,7 @@ func noteOf(typ string, s markdown.Subtree) ([]byte, error) {
 	if text := strings.Trim(string(whole[min(rest, len(whole)):]), "\r\n"); text != "" {
 		body += "\n" + text + "\n"
 	}
-	return markdown.Compose(fields, normal(body, "\n"))
+	return markdown.Compose(fields, withLineBreaks(body, "\n"))
 }
 
 // embed drafts the conversion of a note to a section. The note is removed without a copy in the
@@ -344,7 +349,7 @@ func noteOf(typ string, s markdown.Subtree) ([]byte, error) {
 // subsections.
 func (e *edit) embed(ctx context.Context, n, to tree.Node, out *moveNodeOut) error {
 	above, _ := e.tree.Parent(n)
-	if err := e.covers(n, above, to); err != nil {
+	if err := e.checkUnchanged(n, above, to); err != nil {
 		return err
 	}
 	text, err := e.noteText(ctx, n)

@@ -13,13 +13,15 @@ import (
 // A moveSiblingIn is the input of tree_move_before and tree_move_after.
 type moveSiblingIn struct {
 	nodeArg
-	SiblingID string `json:"siblingId" complete:"id" size:"id" alias:"sibling_id" jsonschema:"address or uid of a sibling"`
+	// address or uid of a sibling
+	SiblingID string `json:"siblingId" complete:"id" size:"id" alias:"sibling_id"`
 	nodeMutation
 }
 
 // A moveSiblingOut is their output.
 type moveSiblingOut struct {
-	NodeID string `json:"nodeId" jsonschema:"current address of the node"`
+	// current address of the node
+	NodeID string `json:"nodeId"`
 	changeOut
 }
 
@@ -91,12 +93,12 @@ func (in moveSiblingIn) siblings(e *edit) (n, above tree.Node, err error) {
 			"the nodes do not have the same parent").With("argument", "siblingId").
 			With("nodeId", n.ID()).Fix("move it below that node first, with move_node")
 	}
-	return n, above, e.covers(moved(n, above))
+	return n, above, e.checkUnchanged(conflictNode(n, above))
 }
 
-// moved returns the node to check for conflicts if a node moves among its siblings: a section
-// itself, because covers checks its note, or else the parent folder.
-func moved(n, above tree.Node) tree.Node {
+// conflictNode returns the node to check for conflicts if a node moves among its siblings: a
+// section itself, because covers checks its note, or else the parent folder.
+func conflictNode(n, above tree.Node) tree.Node {
 	if n.Section > 0 {
 		return n
 	}

@@ -71,18 +71,18 @@ func (p patch) hasContent() bool {
 	})
 }
 
-// A patched is the result of a patch of one node.
+// A patchResult is the result of a patch of one node.
 //
 // The text has all properties that could be set; a caller that wants all or none discards it if
 // failed is not empty.
-type patched struct {
+type patchResult struct {
 	text    []byte            // the text of the file after the patch
 	results map[string]string // by name as in the call
 	failed  []*fault.Fault    // faults of the properties that were not set
 }
 
 // isUpdated reports whether any property was changed.
-func (p patched) isUpdated() bool {
+func (p patchResult) isUpdated() bool {
 	return slices.Contains(slices.Collect(maps.Values(p.results)), updated)
 }
 
@@ -92,10 +92,10 @@ func (p patched) isUpdated() bool {
 // Each property is set in the result of those before it, and one that fails leaves the text
 // unchanged. The order matters within a file: a title can add or remove the heading by which
 // sections are counted, and a content replaces the sections below the node.
-func (p patch) apply(t *tree.Tree, n tree.Node, text []byte) patched {
-	out := patched{text: text, results: map[string]string{}}
+func (p patch) apply(t *tree.Tree, n tree.Node, text []byte) patchResult {
+	out := patchResult{text: text, results: map[string]string{}}
 	names := slices.Sorted(maps.Keys(p.values))
-	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(turn(a), turn(b)) })
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(patchRank(a), patchRank(b)) })
 	for _, name := range names {
 		now, err := p.set(t, n, out.text, name)
 		switch {
@@ -120,8 +120,8 @@ func bareName(name string) string {
 	return name
 }
 
-// turn returns the rank in which a property is set: those that can move sections are last.
-func turn(name string) int {
+// patchRank returns the rank in which a property is set: those that can move sections are last.
+func patchRank(name string) int {
 	switch strings.ToLower(bareName(name)) {
 	case "body":
 		return 1

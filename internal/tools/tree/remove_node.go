@@ -21,16 +21,20 @@ const maxNamed = 1000
 // A removeNodeIn is the input of tree_remove_node.
 type removeNodeIn struct {
 	nodeArg
-	Recursive bool `json:"recursive,omitempty" jsonschema:"remove a folder with its contents"`
+	// remove a folder with its contents
+	Recursive bool `json:"recursive,omitempty"`
 	nodeMutation
 }
 
 // A removeNodeOut is the output of tree_remove_node.
 type removeNodeOut struct {
-	Removed      []string `json:"removed" jsonschema:"addresses of the removed nodes, the first 1000"`
+	// addresses of the removed nodes, the first 1000
+	Removed      []string `json:"removed"`
 	RemovedTotal int      `json:"removedTotal"`
-	DanglingRefs []string `json:"danglingRefs" jsonschema:"addresses of the nodes that refer to removed nodes, the first 1000"`
-	TrashPaths   []string `json:"trashPaths" jsonschema:"paths in the trash, for 30 days, the first 1000; raven_restore restores them"`
+	// addresses of the nodes that refer to removed nodes, the first 1000
+	DanglingRefs []string `json:"danglingRefs"`
+	// paths in the trash, for 30 days, the first 1000; raven_restore restores them
+	TrashPaths []string `json:"trashPaths"`
 	changeOut
 }
 
@@ -88,7 +92,7 @@ func (in removeNodeIn) run(ctx context.Context, e *edit, n tree.Node, out *remov
 			touched = append(touched, below)
 		}
 	}
-	if err := e.covers(touched...); err != nil {
+	if err := e.checkUnchanged(touched...); err != nil {
 		return err
 	}
 	if err := e.dangling(ctx, n, out); err != nil {
@@ -162,13 +166,13 @@ func (e *edit) moveToTrash(ctx context.Context, path vault.Path, text []byte, ou
 // removeFiles drafts the removal of a note, or of all files of a folder, to the trash. It returns
 // BATCH_TOO_LARGE if the texts do not fit into one commit.
 func (e *edit) removeFiles(ctx context.Context, n tree.Node, out *removeNodeOut) error {
-	var has room
+	var has sizeBudget
 	for _, path := range e.filesOf(n) {
 		text, _, err := e.Text(ctx, path)
 		if err != nil {
 			return err
 		}
-		if err := has.take(text); err != nil {
+		if err := has.add(text); err != nil {
 			return err
 		}
 		if err := e.Remove(ctx, path); err != nil {

@@ -34,15 +34,21 @@ type tally struct {
 // A snapshotRestoreOut is the output of tree_snapshot_restore. For a whole note or folder the lists
 // contain notes and folders; for a section they contain sections.
 type snapshotRestoreOut struct {
-	SnapshotID       string   `json:"snapshotId"`
-	Label            string   `json:"label"`
-	SafetySnapshotID string   `json:"safetySnapshotId,omitempty" jsonschema:"a snapshot of the vault before the restore; absent if nothing differs"`
-	Created          []string `json:"created" jsonschema:"addresses of notes and folders, or of sections, the first 200"`
-	Updated          []string `json:"updated" jsonschema:"likewise"`
-	Removed          []string `json:"removed" jsonschema:"likewise; notes and sections are in the trash"`
-	Counts           tally    `json:"counts" jsonschema:"of all of them"`
+	SnapshotID string `json:"snapshotId"`
+	Label      string `json:"label"`
+	// a snapshot of the vault before the restore; absent if nothing differs
+	SafetySnapshotID string `json:"safetySnapshotId,omitempty"`
+	// addresses of notes and folders, or of sections, the first 200
+	Created []string `json:"created"`
+	// likewise
+	Updated []string `json:"updated"`
+	// likewise; notes and sections are in the trash
+	Removed []string `json:"removed"`
+	// of all of them
+	Counts tally `json:"counts"`
 
-	FootnoteConflicts []string `json:"footnoteConflicts,omitempty" jsonschema:"of a section: labels of definitions and footnotes that mean something else in the note by now"`
+	// of a section: labels of definitions and footnotes that mean something else in the note by now
+	FootnoteConflicts []string `json:"footnoteConflicts,omitempty"`
 	changeOut
 }
 
@@ -77,12 +83,12 @@ func (f tools) restore(ctx context.Context, c auth.Caller, in snapshotRestoreIn)
 		r.safety = store.SnapshotID(kept.Snapshot{
 			Label: label.ID, Seq: v.Index.Version(), UID: safetyOf, Owner: r.owner,
 		}, 0)
-		refused = r.lookBack(ctx)
+		refused = r.readSnapshot(ctx)
 	}
 	labelled := false
 	out, err := change(ctx, f, request{c, in.Vault.Vault, &in.nodeMutation},
 		func(ctx context.Context, e *edit, out *snapshotRestoreOut) error {
-			if err := e.coversAll(); err != nil {
+			if err := e.checkAllUnchanged(); err != nil {
 				return err
 			}
 			if refused != nil {
@@ -113,7 +119,7 @@ func isRefused(err error) bool {
 
 // A restorer is the restoration of one subtree.
 //
-// Everything but the label and the owner is read by lookBack. It does not depend on the current
+// Everything but the label and the owner is read by readSnapshot. It does not depend on the current
 // state, so it can be used in several runs of the draft.
 //
 // A restored file gets its former text, and its former uids and ids unless another file has them
@@ -121,32 +127,32 @@ func isRefused(err error) bool {
 // recognized by uid: a note of the snapshot that was moved since is removed at its present path and
 // created at the former one.
 type restorer struct {
-	store  kept.Store
-	owner  kept.Owner // the caller, who owns the automatic snapshot
-	vault  *repo.Vault
-	label  kept.Snapshot // the snapshot
-	safety string        // id of the automatic snapshot of the state before
-	then   *tree.Tree    // the vault at the snapshot
-	top    tree.Node     // the node at the time of the snapshot
+	store   kept.Store
+	owner   kept.Owner // the caller, who owns the automatic snapshot
+	vault   *repo.Vault
+	label   kept.Snapshot // the snapshot
+	safety  string        // id of the automatic snapshot of the state before
+	oldTree *tree.Tree    // the vault at the snapshot
+	top     tree.Node     // the node at the time of the snapshot
 
 	files map[string]*index.File // files at the snapshot, by path
 	uids  map[index.UID]bool     // uids of the notes and folders of these files
 	text  []byte                 // text of the note, if the snapshot is of a section
 }
 
-// lookBack reads the subtree at the snapshot. It returns NOT_FOUND if its node was erased.
+// readSnapshot reads the subtree at the snapshot. It returns NOT_FOUND if its node was erased.
 //
 // The top is found by the uid that the snapshot has, else by its address. The files are known from
 // the index of that version; texts are read only for those that differ now.
-func (r *restorer) lookBack(ctx context.Context) error {
+func (r *restorer) readSnapshot(ctx context.Context) error {
 	x, err := r.vault.At(ctx, r.label.Seq)
 	if err != nil {
 		return err
 	}
-	r.then = tree.New(x)
-	top, ok := r.then.Find(r.label.UID)
+	r.oldTree = tree.New(x)
+	top, ok := r.oldTree.Find(r.label.UID)
 	if !ok {
-		if top, ok = r.then.Find(r.label.NodeID); !ok {
+		if top, ok = r.oldTree.Find(r.label.NodeID); !ok {
 			return fault.New(fault.NotFound, "the node of the snapshot was erased").With("argument", "snapshotId")
 		}
 	}
@@ -212,21 +218,22 @@ func (r *restorer) run(ctx context.Context, e *edit, dry bool, out *snapshotRest
 // changes reports whether a path belongs to the subtree, now or at the snapshot; such files are not
 // rewritten to follow references.
 func (r *restorer) restoreFiles(ctx context.Context, e *edit, dry bool, out *snapshotRestoreOut) error {
-	now := r.now(e.tree)
+	now := r.currentFiles(e.tree)
 	changes := func(path string) bool { return now[path] != nil || r.files[path] != nil }
-	if err := r.takeAway(ctx, e, now, out); err != nil {
+	if err := r.removeLater(ctx, e, now, out); err != nil {
 		return err
 	}
-	if err := r.putBack(ctx, e, changes, out); err != nil {
+	if err := r.writeFiles(ctx, e, changes, out); err != nil {
 		return err
 	}
 	return r.finish(ctx, e, changes, dry, out)
 }
 
-// now returns the current files of the subtree, both where its node is now and where it was.
+// currentFiles returns the current files of the subtree, both where its node is now and where it
+// was.
 //
 // A node that was moved since is found by its uid, and files that came to its old address by that.
-func (r *restorer) now(t *tree.Tree) map[string]*index.File {
+func (r *restorer) currentFiles(t *tree.Tree) map[string]*index.File {
 	files := map[string]*index.File{}
 	for _, id := range []string{r.label.UID, r.top.ID()} {
 		n, ok := t.Find(id)
@@ -240,17 +247,19 @@ func (r *restorer) now(t *tree.Tree) map[string]*index.File {
 	return files
 }
 
-// takeAway drafts the removal of files that the snapshot does not have. Notes and files of folders
-// that were created later go to the trash, even if a file of the snapshot replaces them at their
-// path. A file that the snapshot has at another path is removed without a copy in the trash.
+// removeLater drafts the removal of files that the snapshot does not have. Notes and files of
+// folders that were created later go to the trash, even if a file of the snapshot replaces them at
+// their path. A file that the snapshot has at another path is removed without a copy in the trash.
 //
 // Without the copy in the trash, a restore would remove texts that were written after the snapshot
 // and that its caller may not know. A file that is only moved back has its text in the snapshot.
-func (r *restorer) takeAway(ctx context.Context, e *edit, now map[string]*index.File, out *snapshotRestoreOut) error {
+func (r *restorer) removeLater(
+	ctx context.Context, e *edit, now map[string]*index.File, out *snapshotRestoreOut,
+) error {
 	for _, path := range slices.Sorted(maps.Keys(now)) {
 		f, then := now[path], r.files[path]
 		known := r.uids[uidOf(f)]
-		// putBack gives the file its former text, or leaves it as it is.
+		// writeFiles gives the file its former text, or leaves it as it is.
 		if then != nil && (known || f.Digest == then.Digest) {
 			continue
 		}
@@ -277,11 +286,11 @@ func (r *restorer) takeAway(ctx context.Context, e *edit, now map[string]*index.
 	return nil
 }
 
-// putBack drafts the files of the snapshot with their texts.
+// writeFiles drafts the files of the snapshot with their texts.
 //
 // Files are compared by digest. Their ids and times are restored too; see repo.Tx.PutBack. Texts
 // are prefetched in groups, to wait for the store once for each group.
-func (r *restorer) putBack(
+func (r *restorer) writeFiles(
 	ctx context.Context, e *edit, changes func(string) bool, out *snapshotRestoreOut,
 ) error {
 	var differ []*index.File

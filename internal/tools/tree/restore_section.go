@@ -36,7 +36,7 @@ type sectionRestorer struct {
 func (r *restorer) restoreSection(ctx context.Context, e *edit, dry bool, out *snapshotRestoreOut) error {
 	e.moves = true
 	s := sectionRestorer{restorer: r, edit: e, out: out}
-	s.now, _ = e.tree.Find(r.then.UID(r.top))
+	s.now, _ = e.tree.Find(r.oldTree.UID(r.top))
 	if err := s.findPlace(); err != nil {
 		return err
 	}
@@ -47,9 +47,9 @@ func (r *restorer) restoreSection(ctx context.Context, e *edit, dry bool, out *s
 	return err
 }
 
-// isThere reports whether the section, or the note that it has become, exists in the state before
+// exists reports whether the section, or the note that it has become, exists in the state before
 // the call.
-func (s *sectionRestorer) isThere() bool { return s.now.Note != nil }
+func (s *sectionRestorer) exists() bool { return s.now.Note != nil }
 
 // findPlace finds the node below which the section goes: its former parent or, if that does not
 // exist, the nearest existing ancestor. Nodes match by uid, or else by address. It returns
@@ -58,12 +58,12 @@ func (s *sectionRestorer) isThere() bool { return s.now.Note != nil }
 // A parent that is inside the section now is not used, because the section would go below itself.
 func (s *sectionRestorer) findPlace() error {
 	branch := s.top // the section, or its ancestor that does not exist
-	for above, ok := s.then.Parent(s.top); ok && above.Note != nil; above, ok = s.then.Parent(above) {
-		for _, id := range []string{s.then.UID(above), above.ID()} {
+	for above, ok := s.oldTree.Parent(s.top); ok && above.Note != nil; above, ok = s.oldTree.Parent(above) {
+		for _, id := range []string{s.oldTree.UID(above), above.ID()} {
 			n, found := s.tree.Find(id)
 			if found && n.Note != nil && s.isElsewhere(n) {
 				s.parent, s.home = n, branch == s.top
-				s.findPosition(s.then.OwnChildren(above), branch)
+				s.findPosition(s.oldTree.OwnChildren(above), branch)
 				return nil
 			}
 		}
@@ -84,7 +84,7 @@ func (s *sectionRestorer) findPlace() error {
 func (s *sectionRestorer) findPosition(siblings []tree.Node, branch tree.Node) {
 	rank, mine := map[string]int{}, slices.Index(siblings, branch)
 	for i, n := range siblings {
-		rank[s.then.UID(n)] = i - mine
+		rank[s.oldTree.UID(n)] = i - mine
 	}
 	children := s.tree.OwnChildren(s.parent)
 	here := slices.Index(children, s.now)
@@ -142,7 +142,7 @@ func (s *sectionRestorer) write(ctx context.Context) error {
 		if err != nil {
 			return unplaceable(err, s.now)
 		}
-		if err := s.binLater(ctx, text); err != nil {
+		if err := s.trashLater(ctx, text); err != nil {
 			return err
 		}
 		return s.put(ctx, marksOf(s.parent.Note), text, r, block)
@@ -154,10 +154,10 @@ func (s *sectionRestorer) write(ctx context.Context) error {
 	m, position := marksOf(s.parent.Note), s.parent.Section
 	switch {
 	// The section does not exist, so nothing has to be taken out.
-	case !s.isThere():
+	case !s.exists():
 	// The section is in another note, or is one.
 	case s.now.Note != s.parent.Note:
-		err = s.takeOut(ctx)
+		err = s.removeCurrent(ctx)
 	// The section has the right parent and the wrong position.
 	case slices.Contains(s.tree.OwnChildren(s.parent), s.now):
 		return s.moveAmong(ctx, text, block)
@@ -174,7 +174,7 @@ func (s *sectionRestorer) write(ctx context.Context) error {
 // moveAmong drafts the move of the section to another place below its parent, with its text at the
 // snapshot.
 func (s *sectionRestorer) moveAmong(ctx context.Context, text []byte, block markdown.Subtree) error {
-	if err := s.binLater(ctx, text); err != nil {
+	if err := s.trashLater(ctx, text); err != nil {
 		return err
 	}
 	d := markdown.Parse(text)
@@ -210,7 +210,7 @@ func (s *sectionRestorer) place(
 // identities in the rest. It drafts sections that the snapshot does not have into the trash, but
 // not the note: place adds the section first.
 func (s *sectionRestorer) cut(ctx context.Context, text []byte) (m marks, rest []byte, position int, err error) {
-	if err := s.binLater(ctx, text); err != nil {
+	if err := s.trashLater(ctx, text); err != nil {
 		return m, nil, 0, err
 	}
 	cut, gone, err := markdown.CutSection(text, s.now.Section)
@@ -222,37 +222,37 @@ func (s *sectionRestorer) cut(ctx context.Context, text []byte) (m marks, rest [
 	}
 	if cut.Titled {
 		position = max(0, position-1)
-		s.titled(s.now, cut)
+		s.recordTitle(s.now, cut)
 	}
 	return marksOf(s.now.Note).moved(text, cut, nil), cut.Text, position, nil
 }
 
-// takeOut drafts the removal of the section from the note that contains it now. If it has become a
-// note, that note goes to the trash.
+// removeCurrent drafts the removal of the section from the note that contains it now. If it has
+// become a note, that note goes to the trash.
 //
 // It stages the other note; the note that receives the section is staged by place.
-func (s *sectionRestorer) takeOut(ctx context.Context) error {
+func (s *sectionRestorer) removeCurrent(ctx context.Context) error {
 	text, err := s.noteText(ctx, s.now)
 	if err != nil {
 		return err
 	}
 	if s.now.Section == 0 {
-		return s.takeNote(ctx, text)
+		return s.trashNote(ctx, text)
 	}
-	if err := s.binLater(ctx, text); err != nil {
+	if err := s.trashLater(ctx, text); err != nil {
 		return err
 	}
 	cut, gone, err := markdown.CutSection(text, s.now.Section)
 	if err != nil {
 		return unplaceable(err, s.now)
 	}
-	s.titled(s.now, cut)
+	s.recordTitle(s.now, cut)
 	s.moveBlocks(s.now.Note, linesOf(text).span(gone.At), s.parent.Note.ID)
 	return s.putReordered(ctx, s.now.Note, marksOf(s.now.Note), text, cut)
 }
 
-// takeNote drafts the move of the note that the section has become into the trash.
-func (s *sectionRestorer) takeNote(ctx context.Context, text []byte) error {
+// trashNote drafts the move of the note that the section has become into the trash.
+func (s *sectionRestorer) trashNote(ctx context.Context, text []byte) error {
 	path := vault.Path(s.now.Note.Path)
 	if _, err := s.Trash(ctx, path, text); err != nil {
 		return err
@@ -265,12 +265,12 @@ func (s *sectionRestorer) takeNote(ctx context.Context, text []byte) error {
 	return s.Remove(ctx, path)
 }
 
-// binLater drafts the move into the trash of those sections inside the section that are not in the
-// snapshot. It must be called with the text before the section is cut out.
-func (s *sectionRestorer) binLater(ctx context.Context, text []byte) error {
+// trashLater drafts the move into the trash of those sections inside the section that are not in
+// the snapshot. It must be called with the text before the section is cut out.
+func (s *sectionRestorer) trashLater(ctx context.Context, text []byte) error {
 	known := map[string]bool{}
-	for n := range s.then.Walk(s.top, nil) {
-		known[s.then.UID(n)] = true
+	for n := range s.oldTree.Walk(s.top, nil) {
+		known[s.oldTree.UID(n)] = true
 	}
 	gone := s.later(s.now, known)
 	bins, err := trashItemsOf(text, gone)
@@ -319,8 +319,8 @@ func (s *sectionRestorer) put(
 	if err := s.putReordered(ctx, s.parent.Note, m, text, r, s.insertion(block)); err != nil {
 		return err
 	}
-	id := []string{s.placed(s.parent.Note.Path, newLine(r))}
-	if s.isThere() {
+	id := []string{s.addressAt(s.parent.Note.Path, newLine(r))}
+	if s.exists() {
 		s.out.Counts.Updated, s.out.Updated = 1, id
 	} else {
 		s.out.Counts.Created, s.out.Created = 1, id
@@ -356,5 +356,5 @@ func (s *sectionRestorer) insertion(block markdown.Subtree) *insertion {
 
 // isElsewhere reports whether a node is outside the section as it is now.
 func (s *sectionRestorer) isElsewhere(n tree.Node) bool {
-	return !s.isThere() || !s.tree.Within(n, s.now)
+	return !s.exists() || !s.tree.Within(n, s.now)
 }

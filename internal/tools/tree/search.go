@@ -19,8 +19,9 @@ import (
 // VisibleOnly restricts the results to nodes whose ancestors up to the root of the search are
 // expanded.
 type searchOptions struct {
-	VisibleOnly bool `json:"visibleOnly,omitempty" rare:"true" alias:"visible_only" jsonschema:"only nodes that the view of the session shows"`
-	lists
+	// only nodes that the view of the session shows
+	VisibleOnly bool `json:"visibleOnly,omitempty" rare:"true" alias:"visible_only"`
+	propertyLists
 	page
 	tool.AsOf
 }
@@ -28,17 +29,22 @@ type searchOptions struct {
 // A searchIn is the input of tree_search. Filters is a list of predicates with two operators.
 type searchIn struct {
 	tool.Vault
-	RootNodeID string         `json:"rootNodeId,omitempty" default:"/" complete:"id" size:"id" alias:"root_node_id,rootId" jsonschema:"search below this node"`
-	Filters    tool.Structure `json:"filters,omitempty" jsonschema:"{path, op, value}, all of which must match; op is eq or contains"`
+	// search below this node
+	RootNodeID string `json:"rootNodeId,omitempty" default:"/" complete:"id" size:"id" alias:"root_node_id,rootId"`
+	// {path, op, value}, all of which must match; op is eq or contains
+	Filters tool.Structure `json:"filters,omitempty"`
 	searchOptions
 }
 
 // A searchAdvancedIn is the input of tree_search_advanced. Predicates can be nested groups.
 type searchAdvancedIn struct {
 	tool.Vault
-	RootNodeID string         `json:"rootId,omitempty" default:"/" complete:"id" size:"id" alias:"root_id,rootNodeId" jsonschema:"search below this node"`
-	Predicates tool.Structure `json:"predicates,omitempty" jsonschema:"a list of {path, op, value, value2}, or a group {op, predicates, groups}"`
-	SortBy     tool.JSON      `json:"sortBy,omitempty" alias:"sort_by" jsonschema:"the name of a property, or {path, direction}, where direction is asc or desc"`
+	// search below this node
+	RootNodeID string `json:"rootId,omitempty" default:"/" complete:"id" size:"id" alias:"root_id,rootNodeId"`
+	// a list of {path, op, value, value2}, or a group {op, predicates, groups}
+	Predicates tool.Structure `json:"predicates,omitempty"`
+	// the name of a property, or {path, direction}, where direction is asc or desc
+	SortBy tool.JSON `json:"sortBy,omitempty" alias:"sort_by"`
 	searchOptions
 }
 
@@ -46,8 +52,10 @@ type searchAdvancedIn struct {
 // reads.
 type selectNodesIn struct {
 	tool.Vault
-	Query      string `json:"queryDsl" size:"query" max:"4096" alias:"query_dsl,query" jsonschema:"type = project AND status = active AND under projects/"`
-	RootNodeID string `json:"rootNodeId,omitempty" default:"/" complete:"id" size:"id" alias:"root_node_id,rootId" jsonschema:"search below this node"`
+	// type = project AND status = active AND under projects/
+	Query string `json:"queryDsl" size:"query" max:"4096" alias:"query_dsl,query"`
+	// search below this node
+	RootNodeID string `json:"rootNodeId,omitempty" default:"/" complete:"id" size:"id" alias:"root_node_id,rootId"`
 	searchOptions
 }
 
@@ -58,12 +66,12 @@ func (f tools) search() *tool.Tool {
 	s.Role, s.Kind, s.Columns = auth.Reader, tool.Read, itemColumns
 	s.Route = tool.Route{Method: "POST", Path: "/node-search"}
 	s.Commands = []tool.Command{{Words: "node search", Args: []string{"rootNodeId?"}}}
-	return tool.New(s, func(ctx context.Context, c auth.Caller, in searchIn) (nodes, error) {
+	return tool.New(s, func(ctx context.Context, c auth.Caller, in searchIn) (nodesOut, error) {
 		x, err := predicatesOf("filters", in.Filters, "eq", "contains")
 		if err != nil {
-			return nodes{}, err
+			return nodesOut{}, err
 		}
-		return f.found(ctx, c, searchCall{in.Vault, "rootNodeId", in.RootNodeID, x, nil, in.searchOptions})
+		return f.runSearch(ctx, c, searchCall{in.Vault, "rootNodeId", in.RootNodeID, x, nil, in.searchOptions})
 	})
 }
 
@@ -73,16 +81,16 @@ func (f tools) searchAdvanced() *tool.Tool {
 	s.Role, s.Kind, s.Columns = auth.Reader, tool.Read, itemColumns
 	s.Route = tool.Route{Method: "POST", Path: "/node-search/advanced"}
 	s.Commands = []tool.Command{{Words: "node find", Args: []string{"rootId?"}}}
-	return tool.New(s, func(ctx context.Context, c auth.Caller, in searchAdvancedIn) (nodes, error) {
+	return tool.New(s, func(ctx context.Context, c auth.Caller, in searchAdvancedIn) (nodesOut, error) {
 		x, err := predicatesOf("predicates", in.Predicates)
 		if err != nil {
-			return nodes{}, err
+			return nodesOut{}, err
 		}
 		by, err := sortingOf(in.SortBy)
 		if err != nil {
-			return nodes{}, err
+			return nodesOut{}, err
 		}
-		return f.found(ctx, c, searchCall{in.Vault, "rootId", in.RootNodeID, x, by, in.searchOptions})
+		return f.runSearch(ctx, c, searchCall{in.Vault, "rootId", in.RootNodeID, x, by, in.searchOptions})
 	})
 }
 
@@ -92,12 +100,12 @@ func (f tools) selectNodes() *tool.Tool {
 	s.Role, s.Kind, s.Columns = auth.Reader, tool.Read, itemColumns
 	s.Route = tool.Route{Method: "POST", Path: "/node-search/select"}
 	s.Commands = []tool.Command{{Words: "node select", Args: []string{"queryDsl"}}}
-	return tool.New(s, func(ctx context.Context, c auth.Caller, in selectNodesIn) (nodes, error) {
+	return tool.New(s, func(ctx context.Context, c auth.Caller, in selectNodesIn) (nodesOut, error) {
 		x, err := parseQuery("queryDsl", in.Query)
 		if err != nil {
-			return nodes{}, err
+			return nodesOut{}, err
 		}
-		return f.found(ctx, c, searchCall{in.Vault, "rootNodeId", in.RootNodeID, x, nil, in.searchOptions})
+		return f.runSearch(ctx, c, searchCall{in.Vault, "rootNodeId", in.RootNodeID, x, nil, in.searchOptions})
 	})
 }
 
@@ -162,11 +170,11 @@ type searchCall struct {
 	options searchOptions
 }
 
-// found returns one page of the nodes below the root that match the query. The root itself is not a
-// result. Items have their ancestors, because a result can be anywhere in the subtree. Results are
-// found before the page is built, so every page costs the whole search.
-func (f tools) found(ctx context.Context, c auth.Caller, s searchCall) (nodes, error) {
-	out := nodes{Items: []*tree.Shape{}}
+// runSearch returns one page of the nodes below the root that match the query. The root itself is
+// not a result. Items have their ancestors, because a result can be anywhere in the subtree.
+// Results are found before the page is built, so every page costs the whole search.
+func (f tools) runSearch(ctx context.Context, c auth.Caller, s searchCall) (nodesOut, error) {
+	out := nodesOut{Items: []*tree.Shape{}}
 	r, top, err := f.readNode(ctx, c, nodeRef{s.vault, s.options.AsOf, s.arg, s.root}, &out)
 	if err != nil {
 		return out, err
@@ -179,7 +187,7 @@ func (f tools) found(ctx context.Context, c auth.Caller, s searchCall) (nodes, e
 	if s.options.VisibleOnly {
 		all = r.visible(all, top)
 	}
-	l := nodeList{all, s.options.page, r.shaper(s.options.lists), true}
+	l := nodeList{all, s.options.page, r.shaper(s.options.propertyLists), true}
 	if s.sort != nil {
 		out.Items, err = r.sortedPage(ctx, &out.pageOut, l, e, *s.sort)
 	} else {

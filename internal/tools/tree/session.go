@@ -50,8 +50,10 @@ func ownerOf(c auth.Caller) kept.Owner { return kept.Owner{Principal: c.Principa
 // Such a call needs a version token too. It is compared with the version at which the view was
 // changed last, so an edit of notes does not make it stale.
 type sessionMutation struct {
-	VersionToken   string `json:"versionToken,omitempty" means:"version" digest:"-" size:"token" alias:"version_token,if_version" jsonschema:"versionToken of an answer (v42); required: CONFLICT if the view of the session changed since"`
-	IdempotencyKey string `json:"idempotencyKey,omitempty" means:"key" rare:"true" max:"255" alias:"idempotency_key" jsonschema:"any text; a repeated call has one effect"`
+	// versionToken of an answer (v42); required: CONFLICT if the view of the session changed since
+	VersionToken string `json:"versionToken,omitempty" means:"version" digest:"-" size:"token" alias:"version_token,if_version"`
+	// any text; a repeated call has one effect
+	IdempotencyKey string `json:"idempotencyKey,omitempty" means:"key" rare:"true" max:"255" alias:"idempotency_key"`
 
 	tool.Marked
 }
@@ -78,25 +80,25 @@ type sessionCall struct {
 	vault           string
 	sessionMutation *sessionMutation
 	targets         []string // ids that the call names, for the audit log
-	apart           bool     // independent of the view: its changes are no conflict
+	independent     bool     // independent of the view: its changes are no conflict
 }
 
-// A settled is an output that stores the version of the answer.
-type settled[Out any] interface {
+// A versionSetter is an output that stores the version of the answer.
+type versionSetter[Out any] interface {
 	*Out
 	at(version string)
 }
 
-// alter runs fn, which drafts a change to the data of a session or agent and fills the output. The
-// data is not in the log. The version token is checked first. A repeated call with the same
-// idempotency key returns the first output.
+// changeSession runs fn, which drafts a change to the data of a session or agent and fills the
+// output. The data is not in the log. The version token is checked first. A repeated call with the
+// same idempotency key returns the first output.
 //
 // The changed items, the idempotency key and the audit entry are written in one commit of the
 // table, so none of them exists without the others. fn may run several times, if the items changed
 // in between. A vault that is read-only or in the trash refuses the call. Unlike change, alter does
 // not compare the token with nodes, but with the last change of the view. The version of the answer
 // is that of the vault, which the call does not advance.
-func alter[Out any, P settled[Out]](
+func changeSession[Out any, P versionSetter[Out]](
 	ctx context.Context, f tools, in sessionCall, fn func(context.Context, *sessionEdit, *Out) error,
 ) (out Out, err error) {
 	v, err := f.Vault(ctx, in.caller, in.vault)
@@ -158,7 +160,7 @@ func (t *sessionEdit) begin(ctx context.Context, in sessionCall) error {
 	if err != nil {
 		return err
 	}
-	if in.apart {
+	if in.independent {
 		return nil
 	}
 	if t.view, err = t.store.View(ctx, t.owner, in.caller.Session); err != nil {

@@ -21,7 +21,7 @@ func setBody(text []byte, section int, body string) ([]byte, error) {
 	}
 	d := markdown.Parse(text)
 	out := replace(text, tree.Extents(text, d)[section].Own, body)
-	return out, sameAround(text, out, d, len(d.Headings), len(d.Headings))
+	return out, checkUnchangedAround(text, out, d, len(d.Headings), len(d.Headings))
 }
 
 // setContent returns the text of a note with a new content of one node: its body and all its
@@ -48,7 +48,7 @@ func setContent(text []byte, section int, content string) ([]byte, error) {
 			"the headings of the content are deeper than level %d", level)
 	}
 	out := replace(text, e.Content, content)
-	return out, sameAround(text, out, d, before, after)
+	return out, checkUnchangedAround(text, out, d, before, after)
 }
 
 // hasHeading reports whether a text has a heading of at most the given level. Level 0 means any
@@ -67,7 +67,7 @@ func hasHeading(text string, level int) bool {
 // line break gets one.
 func replace(text []byte, at markdown.Span, with string) []byte {
 	eol := lineBreak(text)
-	with = string(bytes.TrimRight([]byte(normal(with, eol)), " \t\r\n"))
+	with = string(bytes.TrimRight([]byte(withLineBreaks(with, eol)), " \t\r\n"))
 	part := text[at.Start:at.End]
 	core := tree.Cut(text, at)
 	from := at.Start + bytes.LastIndex(text[at.Start:at.End], core)
@@ -122,9 +122,9 @@ func lineBreak(text []byte) string {
 	return "\n"
 }
 
-// normal returns a text with eol as its only line break, which must be "\n" or "\r\n". A single
-// carriage return stays.
-func normal(s, eol string) string {
+// withLineBreaks returns a text with eol as its only line break, which must be "\n" or "\r\n". A
+// single carriage return stays.
+func withLineBreaks(s, eol string) string {
 	s = string(bytes.ReplaceAll([]byte(s), []byte("\r\n"), []byte("\n")))
 	if eol == "\n" {
 		return s
@@ -132,14 +132,14 @@ func normal(s, eol string) string {
 	return string(bytes.ReplaceAll([]byte(s), []byte("\n"), []byte(eol)))
 }
 
-// sameAround returns a fault if an edit changed more than it should. The frontmatter must be
-// unchanged, and so must the headings before the position before and from the position after on,
+// checkUnchangedAround returns a fault if an edit changed more than it should. The frontmatter must
+// be unchanged, and so must the headings before the position before and from the position after on,
 // with their declarations.
 //
 // A text can break its surroundings with an unclosed code fence, with a line that turns the line
 // before it into a heading, or with frontmatter. The rule is checked on the result instead of the
 // input, because the parser decides what a heading is.
-func sameAround(text, out []byte, was *markdown.Doc, before, after int) error {
+func checkUnchangedAround(text, out []byte, was *markdown.Doc, before, after int) error {
 	now := markdown.Parse(out)
 	broken := invalidParameter("malformed_markdown",
 		"the text would change the structure around it; close its fences, and begin it with text")

@@ -15,15 +15,20 @@ import (
 
 // A snapshot is a labelled version of a subtree, as answers show it.
 type snapshot struct {
-	SnapshotID string    `json:"snapshotId"`
-	Label      string    `json:"label"`
-	NodeID     string    `json:"nodeId" jsonschema:"the top node, with its address and name at the version"`
-	Name       string    `json:"name"`
-	Version    string    `json:"version" jsonschema:"of the vault"`
-	NodeCount  int       `json:"nodeCount" jsonschema:"the node and its descendants"`
-	CreatedAt  time.Time `json:"createdAt"`
-	CreatedBy  string    `json:"createdBy" jsonschema:"the agent"`
-	Automatic  bool      `json:"automatic,omitempty" jsonschema:"created by a restore; kept for 30 days"`
+	SnapshotID string `json:"snapshotId"`
+	Label      string `json:"label"`
+	// the top node, with its address and name at the version
+	NodeID string `json:"nodeId"`
+	Name   string `json:"name"`
+	// of the vault
+	Version string `json:"version"`
+	// the node and its descendants
+	NodeCount int       `json:"nodeCount"`
+	CreatedAt time.Time `json:"createdAt"`
+	// the agent
+	CreatedBy string `json:"createdBy"`
+	// created by a restore; kept for 30 days
+	Automatic bool `json:"automatic,omitempty"`
 }
 
 // snapshotOf converts a stored snapshot for an answer. Its address and name are those at its
@@ -37,8 +42,10 @@ func snapshotOf(s kept.Snapshot) snapshot {
 // A snapshotCreateIn is the input of tree_snapshot_create.
 type snapshotCreateIn struct {
 	tool.Vault
-	Label      string `json:"label" size:"name" names:"target" jsonschema:"a label of 1 to 128 printable characters"`
-	RootNodeID string `json:"rootNodeId,omitempty" default:"/" complete:"id" size:"id" names:"target" alias:"root_node_id,rootId" jsonschema:"root of the subtree"`
+	// a label of 1 to 128 printable characters
+	Label string `json:"label" size:"name" names:"target"`
+	// root of the subtree
+	RootNodeID string `json:"rootNodeId,omitempty" default:"/" complete:"id" size:"id" names:"target" alias:"root_node_id,rootId"`
 	sessionMutation
 }
 
@@ -60,7 +67,7 @@ func (f tools) snapshotCreate() *tool.Tool {
 			return snapshotCreateOut{}, err
 		}
 		about := sessionCall{c, in.Vault.Vault, &in.sessionMutation, []string{in.RootNodeID, in.Label}, true}
-		return alter(ctx, f, about, func(ctx context.Context, t *sessionEdit, out *snapshotCreateOut) error {
+		return changeSession(ctx, f, about, func(ctx context.Context, t *sessionEdit, out *snapshotCreateOut) error {
 			n, err := t.node("rootNodeId", in.RootNodeID)
 			if err != nil {
 				return err
@@ -102,7 +109,8 @@ type snapshotListIn struct {
 
 // A snapshotListOut is the output of tree_snapshot_list.
 type snapshotListOut struct {
-	Snapshots []snapshot `json:"snapshots" jsonschema:"newest first"`
+	// newest first
+	Snapshots []snapshot `json:"snapshots"`
 	pageOut
 }
 
@@ -145,7 +153,8 @@ func (f tools) snapshotList() *tool.Tool {
 // A snapshotArg is the part of an input that names a snapshot.
 type snapshotArg struct {
 	tool.Vault
-	SnapshotID string `json:"snapshotId" size:"name" names:"target" alias:"snapshot_id,id" jsonschema:"snapshotId, or the label if one snapshot has it"`
+	// snapshotId, or the label if one snapshot has it
+	SnapshotID string `json:"snapshotId" size:"name" names:"target" alias:"snapshot_id,id"`
 }
 
 // A snapshotGetOut is the output of tree_snapshot_get.
@@ -228,7 +237,7 @@ func (f tools) snapshotDelete() *tool.Tool {
 	s.Commands = []tool.Command{{Words: "snapshot delete", Args: []string{"snapshotId"}}}
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in snapshotDeleteIn) (snapshotDeleteOut, error) {
 		about := sessionCall{c, in.Vault.Vault, &in.sessionMutation, []string{in.SnapshotID}, true}
-		return alter(ctx, f, about, func(ctx context.Context, t *sessionEdit, out *snapshotDeleteOut) error {
+		return changeSession(ctx, f, about, func(ctx context.Context, t *sessionEdit, out *snapshotDeleteOut) error {
 			item, err := snapshotNamed(ctx, t.store, "snapshotId", in.SnapshotID)
 			if err != nil {
 				return err

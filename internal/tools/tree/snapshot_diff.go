@@ -15,8 +15,10 @@ import (
 // A snapshotDiffIn is the input of tree_snapshot_diff.
 type snapshotDiffIn struct {
 	tool.Vault
-	A string `json:"a" size:"name" jsonschema:"snapshotId or label of the older state"`
-	B string `json:"b,omitempty" default:"current" size:"name" jsonschema:"snapshotId or label of the newer state; current is the vault now, or at as_of"`
+	// snapshotId or label of the older state
+	A string `json:"a" size:"name"`
+	// snapshotId or label of the newer state; current is the vault now, or at as_of
+	B string `json:"b,omitempty" default:"current" size:"name"`
 	diffOptions
 	tool.AsOf
 }
@@ -126,7 +128,7 @@ func (in snapshotDiffIn) compare(
 	ctx context.Context, r *treeView, sides [2]subtreeAt, a *tool.Aside,
 ) (tree.Diff, error) {
 	d := tree.Differ{Tree: sides[0].tree, After: sides[1].tree, Fits: a.Fits}
-	changes := in.begin(ctx, &d, r.withTree(sides[0].tree), r.withTree(sides[1].tree))
+	changes := in.apply(ctx, &d, r.withTree(sides[0].tree), r.withTree(sides[1].tree))
 	r.prefetch(ctx, sides)
 	going := state.KeepGoing(ctx)
 	out := d.CompareVersions(sides[0].top, sides[1].top, going)
@@ -136,7 +138,7 @@ func (in snapshotDiffIn) compare(
 	if out.Truncated {
 		a.Warn("TREE_LIMIT_EXCEEDED", "the lists have the first changes; summary counts all of them", nil)
 	}
-	return in.shown(out), *changes
+	return in.prune(out), *changes
 }
 
 // withTree returns a treeView of another version of the vault. It has no session, because a

@@ -15,16 +15,21 @@ import (
 // A sortChildrenIn is the input of tree_sort_children.
 type sortChildrenIn struct {
 	tool.Vault
-	ParentID  string `json:"parentId" complete:"id" size:"id" names:"target" alias:"parent_id,nodeId" jsonschema:"address or uid of the node whose children are sorted"`
-	ByProp    string `json:"byProp" size:"name" alias:"by_prop,by" jsonschema:"property by which they are sorted: severity, title"`
-	Direction string `json:"direction,omitempty" enum:"asc,desc" default:"asc" jsonschema:"asc or desc"`
-	Stable    *bool  `json:"stable,omitempty" default:"true" jsonschema:"equal children keep their order; false: they are in the order of their addresses"`
+	// address or uid of the node whose children are sorted
+	ParentID string `json:"parentId" complete:"id" size:"id" names:"target" alias:"parent_id,nodeId"`
+	// property by which they are sorted: severity, title
+	ByProp string `json:"byProp" size:"name" alias:"by_prop,by"`
+	// asc or desc
+	Direction string `json:"direction,omitempty" enum:"asc,desc" default:"asc"`
+	// equal children keep their order; false: they are in the order of their addresses
+	Stable *bool `json:"stable,omitempty" default:"true"`
 	nodeMutation
 }
 
 // A sortChildrenOut is the output of tree_sort_children.
 type sortChildrenOut struct {
-	Order []string `json:"order" jsonschema:"addresses of the children, in their order"`
+	// addresses of the children, in their order
+	Order []string `json:"order"`
 	changeOut
 }
 

@@ -70,8 +70,8 @@ func (l lines) span(s markdown.Span) markdown.Span {
 	return markdown.Span{Start: l.at(s.Start), End: l.at(max(s.Start, s.End-1)) + 1}
 }
 
-// has reports whether a span of lines contains a line.
-func has(s markdown.Span, line int) bool { return line >= s.Start && line < s.End }
+// containsLine reports whether a span of lines contains a line.
+func containsLine(s markdown.Span, line int) bool { return line >= s.Start && line < s.End }
 
 // A lineID is an item with an identity in a line of a text.
 type lineID[ID any] struct {
@@ -94,9 +94,9 @@ func idsIn[ID any](all []lineID[ID], at markdown.Span) (some []ID) {
 	return some
 }
 
-// displaced returns the items in the lines from, with their lines after these were moved to the
+// moveLines returns the items in the lines from, with their lines after these were moved to the
 // lines to.
-func displaced[ID any](all []lineID[ID], from, to markdown.Span) (some []lineID[ID]) {
+func moveLines[ID any](all []lineID[ID], from, to markdown.Span) (some []lineID[ID]) {
 	for _, m := range idsWithin(all, from) {
 		some = append(some, lineID[ID]{m.line - from.Start + to.Start, m.id})
 	}
@@ -144,12 +144,12 @@ func (m marks) moved(text []byte, r markdown.ReorderResult, news []*insertion) (
 		own := at.span(p.From)
 		if p.New > 0 {
 			a := news[p.New-1]
-			now.sections = append(now.sections, shifted(a.nodes(), p.Lines)...)
-			now.traits = append(now.traits, shifted(a.traits, p.Lines)...)
+			now.sections = append(now.sections, placeAt(a.nodes(), p.Lines)...)
+			now.traits = append(now.traits, placeAt(a.traits, p.Lines)...)
 			continue
 		}
-		now.sections = append(now.sections, displaced(m.sections, own, p.Lines)...)
-		now.traits = append(now.traits, displaced(m.traits, own, p.Lines)...)
+		now.sections = append(now.sections, moveLines(m.sections, own, p.Lines)...)
+		now.traits = append(now.traits, moveLines(m.traits, own, p.Lines)...)
 	}
 	if r.Titled {
 		now.sections = now.sections[min(1, len(now.sections)):]
@@ -157,9 +157,9 @@ func (m marks) moved(text []byte, r markdown.ReorderResult, news []*insertion) (
 	return now
 }
 
-// shifted returns items with the given identities, all in the first line of a span. Their exact
+// placeAt returns items with the given identities, all in the first line of a span. Their exact
 // lines do not matter, only their order.
-func shifted[ID any](ids []ID, at markdown.Span) (all []lineID[ID]) {
+func placeAt[ID any](ids []ID, at markdown.Span) (all []lineID[ID]) {
 	for _, id := range ids {
 		all = append(all, lineID[ID]{at.Start, id})
 	}
@@ -260,11 +260,11 @@ func (e *edit) movable(arg, id string) (tree.Node, error) {
 	return n, err
 }
 
-// placed returns the address of the section that a draft put into a note at a line, or of the note
-// if no section begins there.
+// addressAt returns the address of the section that a draft put into a note at a line, or of the
+// note if no section begins there.
 //
 // It reads the index of the draft, which costs time in proportion to the staged changes.
-func (e *edit) placed(path string, line int) string {
+func (e *edit) addressAt(path string, line int) string {
 	n, ok := e.Index().Note(path)
 	if !ok {
 		return ""
@@ -315,9 +315,9 @@ func tooMany(count int) error {
 		With("max", maxWritten).With("got", count).Fix("choose a smaller subtree")
 }
 
-// written returns the number of nodes that a move or copy of a node writes: the notes of a folder,
-// or else the sections. It stops counting above maxWritten and returns at least 1.
-func (e *edit) written(n tree.Node) (count int) {
+// countNodes returns the number of nodes that a move or copy of a node writes: the notes of a
+// folder, or else the sections. It stops counting above maxWritten and returns at least 1.
+func (e *edit) countNodes(n tree.Node) (count int) {
 	for below := range e.tree.Walk(n, nil) {
 		isNote := below.Note != nil && below.Section == 0
 		if n.Note != nil && below.Section > 0 || n.Note == nil && isNote {
@@ -341,18 +341,18 @@ func relinkPassage(at markdown.Span, a *insertion) relink.Passage {
 // A block is a line with an id of its own, to which a reference with #^ leads.
 func (e *edit) moveBlocks(from *index.Note, at markdown.Span, to string) {
 	for _, line := range from.Blocks {
-		if has(at, line) {
+		if containsLine(at, line) {
 			e.blocks[relink.Line{Note: from.ID, Line: line}] = to
 		}
 	}
 }
 
-// A room counts the bytes that a call writes.
-type room int
+// A sizeBudget counts the bytes that a call writes.
+type sizeBudget int
 
-// take adds the size of a text. It returns BATCH_TOO_LARGE if the total exceeds maxCommit.
-func (r *room) take(text []byte) error {
-	if *r += room(len(text)); *r <= maxCommit {
+// add adds the size of a text. It returns BATCH_TOO_LARGE if the total exceeds maxCommit.
+func (r *sizeBudget) add(text []byte) error {
+	if *r += sizeBudget(len(text)); *r <= maxCommit {
 		return nil
 	}
 	return fault.New(fault.BatchTooLarge, "the call affects more than %d bytes of text", maxCommit).

@@ -15,22 +15,26 @@ import (
 // A tagNodeIn is the input of tree_tag_node.
 type tagNodeIn struct {
 	nodeArg
-	Tags            []string `json:"tags" complete:"tag" jsonschema:"with or without #"`
-	ReplaceExisting bool     `json:"replaceExisting,omitempty" alias:"replace_existing" jsonschema:"remove the existing tags"`
+	// with or without #
+	Tags []string `json:"tags" complete:"tag"`
+	// remove the existing tags
+	ReplaceExisting bool `json:"replaceExisting,omitempty" alias:"replace_existing"`
 	nodeMutation
 }
 
 // An untagNodeIn is the input of tree_untag_node.
 type untagNodeIn struct {
 	nodeArg
-	Tags []string `json:"tags" complete:"tag" jsonschema:"with or without #; case does not matter"`
+	// with or without #; case does not matter
+	Tags []string `json:"tags" complete:"tag"`
 	nodeMutation
 }
 
 // A tagNodeOut is the output of the tools that change tags.
 type tagNodeOut struct {
-	NodeID string   `json:"nodeId"`
-	Tags   []string `json:"tags" jsonschema:"current tags of the node"`
+	NodeID string `json:"nodeId"`
+	// current tags of the node
+	Tags []string `json:"tags"`
 	changeOut
 }
 
@@ -46,7 +50,7 @@ func (f tools) tagNode() *tool.Tool {
 		if err != nil {
 			return tagNodeOut{}, err
 		}
-		return f.retag(ctx, retagging{c, in.nodeArg, &in.nodeMutation, func(has []string) []string {
+		return f.retag(ctx, retagCall{c, in.nodeArg, &in.nodeMutation, func(has []string) []string {
 			if in.ReplaceExisting {
 				has = nil
 			}
@@ -66,7 +70,7 @@ func (f tools) untagNode() *tool.Tool {
 		if err != nil {
 			return tagNodeOut{}, err
 		}
-		return f.retag(ctx, retagging{c, in.nodeArg, &in.nodeMutation, func(has []string) []string {
+		return f.retag(ctx, retagCall{c, in.nodeArg, &in.nodeMutation, func(has []string) []string {
 			return slices.DeleteFunc(slices.Clone(has), func(tag string) bool { return hasTag(tags, tag) })
 		}})
 	})
@@ -107,10 +111,10 @@ func union(has, more []string) []string {
 	return all
 }
 
-// A retagging is a call that changes the tags of a node. change returns the new tags.
+// A retagCall is a call that changes the tags of a node. change returns the new tags.
 //
 // change must not modify its argument, and may be called several times.
-type retagging struct {
+type retagCall struct {
 	caller   auth.Caller
 	naming   nodeArg
 	mutation *nodeMutation
@@ -119,7 +123,7 @@ type retagging struct {
 
 // retag changes the tags of a node, or of the node that it represents. A list that stays the same
 // stages nothing.
-func (f tools) retag(ctx context.Context, r retagging) (tagNodeOut, error) {
+func (f tools) retag(ctx context.Context, r retagCall) (tagNodeOut, error) {
 	w := request{r.caller, r.naming.Vault.Vault, r.mutation}
 	return change(ctx, f, w, func(ctx context.Context, e *edit, out *tagNodeOut) error {
 		n, err := e.node("nodeId", r.naming.NodeID)

@@ -15,10 +15,13 @@ import (
 // A queryByTagIn is the input of tree_query_by_tag.
 type queryByTagIn struct {
 	tool.Vault
-	Tag           string `json:"tag" complete:"tag" jsonschema:"with or without #; case does not matter"`
-	RootNodeID    string `json:"rootNodeId,omitempty" default:"/" complete:"id" size:"id" alias:"root_node_id,rootId" jsonschema:"search below this node"`
-	IncludeNested bool   `json:"includeNested,omitempty" alias:"include_nested" jsonschema:"also tags below this one: a/b is below a"`
-	lists
+	// with or without #; case does not matter
+	Tag string `json:"tag" complete:"tag"`
+	// search below this node
+	RootNodeID string `json:"rootNodeId,omitempty" default:"/" complete:"id" size:"id" alias:"root_node_id,rootId"`
+	// also tags below this one: a/b is below a
+	IncludeNested bool `json:"includeNested,omitempty" alias:"include_nested"`
+	propertyLists
 	page
 	tool.AsOf
 }
@@ -36,8 +39,8 @@ func (f tools) queryByTag() *tool.Tool {
 	s.Role, s.Kind, s.Columns = auth.Reader, tool.Read, []string{"nodeId", "payloadType", "name", "source"}
 	s.Route = tool.Route{Method: "GET", Path: "/node-tags"}
 	s.Commands = []tool.Command{{Words: "node tagged", Args: []string{"tag"}}}
-	return tool.New(s, func(ctx context.Context, c auth.Caller, in queryByTagIn) (nodes, error) {
-		out := nodes{Items: []*tree.Shape{}}
+	return tool.New(s, func(ctx context.Context, c auth.Caller, in queryByTagIn) (nodesOut, error) {
+		out := nodesOut{Items: []*tree.Shape{}}
 		r, top, err := f.readNode(ctx, c, nodeRef{in.Vault, in.AsOf, "rootNodeId", in.RootNodeID}, &out)
 		if err != nil {
 			return out, err
@@ -47,7 +50,7 @@ func (f tools) queryByTag() *tool.Tool {
 		if err != nil {
 			return out, err
 		}
-		out.Items, err = r.page(ctx, &out.pageOut, nodeList{all, in.page, r.shaper(in.lists), true})
+		out.Items, err = r.page(ctx, &out.pageOut, nodeList{all, in.page, r.shaper(in.propertyLists), true})
 		for _, item := range out.Items {
 			item.Source = source[item.NodeID]
 		}
@@ -61,16 +64,16 @@ type wantedTag struct {
 	nested bool
 }
 
-// is reports whether a tag matches.
-func (w wantedTag) is(tag string) bool {
+// matches reports whether a tag matches.
+func (w wantedTag) matches(tag string) bool {
 	key, want := index.TagKey(tag), index.TagKey(w.name)
 	return key == want || w.nested && strings.HasPrefix(key, want+"/")
 }
 
-// any reports whether any of the tags matches.
-func (w wantedTag) any(tags []string) bool {
+// matchesAny reports whether any of the tags matches.
+func (w wantedTag) matchesAny(tags []string) bool {
 	for _, tag := range tags {
-		if w.is(tag) {
+		if w.matches(tag) {
 			return true
 		}
 	}
@@ -97,7 +100,7 @@ func (r *treeView) tagged(
 		switch {
 		case n == top:
 			continue
-		case want.any(r.Tags(n)):
+		case want.matchesAny(r.Tags(n)):
 			source[n.ID()] = explicitTag
 		case inline[n]:
 			source[n.ID()] = inlineTag
@@ -132,7 +135,7 @@ func (r *treeView) inline(ctx context.Context, top tree.Node, want wantedTag) (m
 			return nil, err
 		}
 		for _, tag := range inlineTags(text, tagged.Note) {
-			if want.is(tag.Name) {
+			if want.matches(tag.Name) {
 				found[tag.node] = true
 			}
 		}
@@ -178,9 +181,11 @@ type getTagsIn struct {
 
 // A getTagsOut is the output of tree_get_tags.
 type getTagsOut struct {
-	NodeID string   `json:"nodeId"`
-	Tags   []string `json:"tags" jsonschema:"of its field tags, in the order of the text"`
-	Inline []string `json:"inline" jsonschema:"other tags in its own text, each once"`
+	NodeID string `json:"nodeId"`
+	// of its field tags, in the order of the text
+	Tags []string `json:"tags"`
+	// other tags in its own text, each once
+	Inline []string `json:"inline"`
 	versionOut
 }
 
@@ -204,7 +209,7 @@ func (f tools) getTags() *tool.Tool {
 		text, err := r.text(ctx, n)
 		seen := out.Tags
 		for _, tag := range inlineTags(text, n.Note) {
-			if tag.node == n && !(wantedTag{tag.Name, false}).any(seen) {
+			if tag.node == n && !(wantedTag{tag.Name, false}).matchesAny(seen) {
 				seen, out.Inline = append(seen, tag.Name), append(out.Inline, tag.Name)
 			}
 		}

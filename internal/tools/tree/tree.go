@@ -51,7 +51,7 @@ import (
 var Family = &tool.Family{
 	Name: "tree", Base: "/v1/vaults/{vault}", Docs: docs,
 	Missing: fault.InvalidParameter, Malformed: fault.InvalidParameter, Several: fault.InvalidParameter,
-	Bare: bare, Also: extraMembers,
+	Bare: bareForm, Also: extraMembers,
 	Groups: map[string]string{
 		"node":     "Read and change the nodes of a vault: folders, notes and sections",
 		"view":     "Show the view of a session: expanded nodes and visible properties",
@@ -77,9 +77,9 @@ type failure struct {
 	Details    map[string]any `json:"details,omitempty"`
 }
 
-// bare converts a fault to the bare form. The code is its status; the more specific word is the
+// bareForm converts a fault to the bare form. The code is its status; the more specific word is the
 // reason.
-func bare(f *fault.Fault) any {
+func bareForm(f *fault.Fault) any {
 	return failure{
 		string(f.Status()), f.Message, f.Details["reason"], retryAfter(f), f.Details,
 	}

@@ -24,25 +24,31 @@ import (
 //
 // edit.finish fills it. In a dry run the addresses are those that the nodes would have.
 type changeOut struct {
-	IDMap       map[string]string     `json:"idMap" jsonschema:"maps old addresses to new ones, for all nodes whose address changed"`
-	RefsUpdated int                   `json:"refsUpdated" jsonschema:"references that were rewritten to keep their targets"`
-	DryRun      bool                  `json:"dry_run,omitempty"`
-	WouldModify []mutation.FileChange `json:"would_modify_files,omitempty" jsonschema:"of a dry run"`
+	// maps old addresses to new ones, for all nodes whose address changed
+	IDMap map[string]string `json:"idMap"`
+	// references that were rewritten to keep their targets
+	RefsUpdated int  `json:"refsUpdated"`
+	DryRun      bool `json:"dry_run,omitempty"`
+	// of a dry run
+	WouldModify []mutation.FileChange `json:"would_modify_files,omitempty"`
 	versionOut
 }
 
 // An updatePropertyIn is the input of tree_update_payload_property.
 type updatePropertyIn struct {
 	nodeArg
-	Property string    `json:"propertyName" size:"name" alias:"property_name,property" jsonschema:"a field, title, body, content or tags"`
-	Value    tool.JSON `json:"newValue" null:"kept" alias:"new_value,value" text:"true" jsonschema:"null removes a field"`
+	// a field, title, body, content or tags
+	Property string `json:"propertyName" size:"name" alias:"property_name,property"`
+	// null removes a field
+	Value tool.JSON `json:"newValue" null:"kept" alias:"new_value,value" text:"true"`
 	nodeMutation
 }
 
 // An updatePropertyOut is the output of tree_update_payload_property.
 type updatePropertyOut struct {
 	NodeID string `json:"nodeId"`
-	Status string `json:"status" jsonschema:"updated or unchanged"`
+	// updated or unchanged
+	Status string `json:"status"`
 	changeOut
 }
 
@@ -85,15 +91,19 @@ func (f tools) updateProperty() *tool.Tool {
 // An updatePayloadIn is the input of tree_update_payload.
 type updatePayloadIn struct {
 	nodeArg
-	Patch  tool.Fields `json:"patch" complete:"field" of:"nodeId" jsonschema:"properties and their new values; null removes a field, others are kept"`
-	Atomic bool        `json:"atomic,omitempty" jsonschema:"set all properties or none"`
+	// properties and their new values; null removes a field, others are kept
+	Patch tool.Fields `json:"patch" complete:"field" of:"nodeId"`
+	// set all properties or none
+	Atomic bool `json:"atomic,omitempty"`
 	nodeMutation
 }
 
 // An updatePayloadOut is the output of tree_update_payload.
 type updatePayloadOut struct {
-	NodeID  string            `json:"nodeId"`
-	Results map[string]string `json:"results" jsonschema:"by property: updated, unchanged, or why it was not set: internal_property, unknown_field, type_mismatch and others"`
+	NodeID string `json:"nodeId"`
+	// by property: updated, unchanged, or why it was not set: internal_property, unknown_field,
+	// type_mismatch and others
+	Results map[string]string `json:"results"`
 	changeOut
 }
 
@@ -152,10 +162,10 @@ func fileOf(n tree.Node) vault.Path {
 // patchOne drafts a patch of one node. The properties that can be set are staged even if others
 // cannot; a caller that wants all or none returns an error, and nothing is written. If no property
 // changes, it stages nothing.
-func (e *edit) patchOne(ctx context.Context, n tree.Node, p patch) (patched, error) {
+func (e *edit) patchOne(ctx context.Context, n tree.Node, p patch) (patchResult, error) {
 	text, _, err := e.Text(ctx, fileOf(n))
 	if err != nil {
-		return patched{}, err
+		return patchResult{}, err
 	}
 	result := p.apply(e.tree, n, text)
 	if !result.isUpdated() {
@@ -300,9 +310,12 @@ func (e *edit) rewrite(ctx context.Context, r *relink.Relinker, after *index.Ind
 // An updateNodesIn is the input of tree_update_nodes.
 type updateNodesIn struct {
 	tool.Vault
-	Filter          tool.JSON   `json:"filter" jsonschema:"a query as for select_nodes, or predicates as for search_advanced"`
-	Patch           tool.Fields `json:"patch" jsonschema:"properties and their new values; null removes a field, others are kept"`
-	ContinueOnError *bool       `json:"continueOnError,omitempty" default:"true" alias:"continue_on_error" jsonschema:"false: stop at the first node that fails"`
+	// a query as for select_nodes, or predicates as for search_advanced
+	Filter tool.JSON `json:"filter"`
+	// properties and their new values; null removes a field, others are kept
+	Patch tool.Fields `json:"patch"`
+	// false: stop at the first node that fails
+	ContinueOnError *bool `json:"continueOnError,omitempty" default:"true" alias:"continue_on_error"`
 	nodeMutation
 }
 
@@ -310,15 +323,19 @@ type updateNodesIn struct {
 //
 // A node of which some properties were set and others not has the status updated and a reason.
 type nodeResult struct {
-	NodeID     string            `json:"nodeId"`
-	Status     string            `json:"status" jsonschema:"updated, unchanged, failed or skipped"`
-	Reason     string            `json:"reason,omitempty" jsonschema:"of the first property that was not set"`
-	Properties map[string]string `json:"properties,omitempty" jsonschema:"by property, as in update_payload"`
+	NodeID string `json:"nodeId"`
+	// updated, unchanged, failed or skipped
+	Status string `json:"status"`
+	// of the first property that was not set
+	Reason string `json:"reason,omitempty"`
+	// by property, as in update_payload
+	Properties map[string]string `json:"properties,omitempty"`
 }
 
 // An updateNodesOut is the output of tree_update_nodes.
 type updateNodesOut struct {
-	Results []nodeResult `json:"results" jsonschema:"in the order of the tree"`
+	// in the order of the tree
+	Results []nodeResult `json:"results"`
 	Matched int          `json:"matched"`
 	Updated int          `json:"updated"`
 	changeOut
@@ -371,7 +388,7 @@ func (in updateNodesIn) run(
 			"the filter matches %d nodes; a call changes at most %d", len(matching), maxBatch).
 			With("argument", "filter").With("max", maxBatch).With("got", len(matching)).Fix("narrow the filter")
 	}
-	if err := e.covers(matching...); err != nil {
+	if err := e.checkUnchanged(matching...); err != nil {
 		return err
 	}
 	results, err := in.apply(ctx, e, matching)
@@ -469,7 +486,7 @@ func (in updateNodesIn) stop(
 }
 
 // resultOf returns the result of a patch of a node.
-func resultOf(n tree.Node, p patched) nodeResult {
+func resultOf(n tree.Node, p patchResult) nodeResult {
 	r := nodeResult{NodeID: n.ID(), Status: unchanged, Properties: p.results}
 	if len(p.failed) > 0 {
 		r.Status = "failed"

@@ -13,15 +13,18 @@ import (
 // A validateTreeIn is the input of tree_validate_tree.
 type validateTreeIn struct {
 	tool.Vault
-	RulesetID  string `json:"rulesetId,omitempty" default:"default" alias:"ruleset_id,ruleset" jsonschema:"structure, schema, links, order, default for all, or one of rookery.yaml"`
-	RootNodeID string `json:"rootNodeId,omitempty" default:"/" complete:"id" size:"id" alias:"root_node_id,rootId" jsonschema:"check this node and its descendants"`
+	// structure, schema, links, order, default for all, or one of rookery.yaml
+	RulesetID string `json:"rulesetId,omitempty" default:"default" alias:"ruleset_id,ruleset"`
+	// check this node and its descendants
+	RootNodeID string `json:"rootNodeId,omitempty" default:"/" complete:"id" size:"id" alias:"root_node_id,rootId"`
 	page
 	tool.AsOf
 }
 
 // A validateOut is the output of tree_validate_tree.
 type validateOut struct {
-	Violations []tree.Violation `json:"violations" jsonschema:"in the order of the tree"`
+	// in the order of the tree
+	Violations []tree.Violation `json:"violations"`
 	pageOut
 }
 
@@ -115,7 +118,8 @@ func (r *treeView) violations(ctx context.Context, set string, nodes []tree.Node
 // A lintPayloadIn is the input of tree_lint_payload.
 type lintPayloadIn struct {
 	nodeArg
-	RulesetID string `json:"rulesetId,omitempty" default:"default" alias:"ruleset_id,ruleset" jsonschema:"as in validate_tree"`
+	// as in validate_tree
+	RulesetID string `json:"rulesetId,omitempty" default:"default" alias:"ruleset_id,ruleset"`
 	tool.AsOf
 }
 
