@@ -270,7 +270,8 @@ func hasID(answer, stem []byte) bool {
 		if i < 0 {
 			return false
 		}
-		before := i == 0 || rest[i-1] == '"'
+		at := len(answer) - len(rest) + i
+		before := at == 0 || answer[at-1] == '"'
 		rest = rest[i+len(stem):]
 		if before && (bytes.HasPrefix(rest, []byte(`"`)) || bytes.HasPrefix(rest, []byte("#")) ||
 			bytes.HasPrefix(rest, []byte(`.md"`))) {
