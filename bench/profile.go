@@ -4,11 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/metrics"
 	"runtime/pprof"
+	"strings"
+	"time"
 
 	"github.com/rookeryhq/rookery/internal/localapp"
 )
@@ -36,7 +40,8 @@ func profiled(folder string) (launcher, error) {
 }
 
 // serveProfiled serves a data directory like the binary, and writes two profiles: of the CPU time,
-// and, to the path with the suffix .heap, of the heap at the end.
+// and, to the path with the suffix .heap, of the heap at the end. With the suffix .memory it writes
+// the memory use of every second.
 func serveProfiled(ctx context.Context, data, profile string) (err error) {
 	f, err := os.Create(profile)
 	if err != nil {
@@ -47,7 +52,55 @@ func serveProfiled(ctx context.Context, data, profile string) (err error) {
 		return fmt.Errorf("begin the profile: %w", err)
 	}
 	defer pprof.StopCPUProfile()
+	uses, err := os.Create(profile + ".memory")
+	if err != nil {
+		return fmt.Errorf("make the record of memory: %w", err)
+	}
+	defer func() { err = errors.Join(err, uses.Close()) }()
+	go recordMemory(ctx, uses)
 	return serve(ctx, data, func() error { return heapProfile(profile + ".heap") })
+}
+
+// memoryMetrics are the columns of recordMemory from package runtime/metrics, in bytes.
+var memoryMetrics = []string{
+	"/gc/heap/live:bytes",
+	"/memory/classes/heap/objects:bytes",
+	"/memory/classes/heap/unused:bytes",
+	"/memory/classes/heap/free:bytes",
+	"/memory/classes/heap/released:bytes",
+	"/memory/classes/heap/stacks:bytes",
+	"/memory/classes/total:bytes",
+	"/gc/heap/allocs:bytes",
+}
+
+// recordMemory writes a line of tab-separated numbers every second until the context ends: seconds
+// since the start, the resident memory of the process and the part of it that is no mapped file,
+// and memoryMetrics, all in MiB. It writes a line of names first.
+func recordMemory(ctx context.Context, to io.Writer) {
+	begun, tick := time.Now(), time.NewTicker(time.Second)
+	defer tick.Stop()
+	fmt.Fprintln(to, strings.Join(append([]string{"s", "resident", "own"}, memoryMetrics...), "\t"))
+	samples := make([]metrics.Sample, len(memoryMetrics))
+	for i, name := range memoryMetrics {
+		samples[i].Name = name
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		m, err := memoryOf(os.Getpid())
+		if err != nil {
+			return
+		}
+		metrics.Read(samples)
+		fmt.Fprintf(to, "%.0f\t%d\t%d", time.Since(begun).Seconds(), m.Resident>>20, m.Own>>20)
+		for _, s := range samples {
+			fmt.Fprintf(to, "\t%d", s.Value.Uint64()>>20)
+		}
+		fmt.Fprintln(to)
+	}
 }
 
 // heapProfile writes a profile of the live objects on the heap.

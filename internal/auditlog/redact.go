@@ -1,8 +1,11 @@
 package auditlog
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"errors"
+	"io"
 	"slices"
 
 	"github.com/rookeryhq/rookery/internal/blob"
@@ -77,8 +80,8 @@ func (l *Log) redactAll(ctx context.Context) error {
 	})
 }
 
-// cutLines cuts out the recorded lines. It returns false, and has changed nothing, if not all lines
-// are known or a file is not as expected.
+// cutLines cuts out the recorded lines. It returns false if not all lines are known or a file is not
+// as expected; then the files must be written again.
 func (l *Log) cutLines(ctx context.Context) (bool, error) {
 	if l.redactions.incomplete || len(l.redactions.all) == 0 {
 		return false, nil
@@ -87,19 +90,36 @@ func (l *Log) cutLines(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	texts := map[string][]byte{}
+	open := pieces[l.cursor.Month]
+	delete(pieces, l.cursor.Month)
 	for month, of := range pieces {
-		text, ok, err := l.without(ctx, month, of)
-		if err != nil || !ok {
+		if l.cursor.Month == "" || month > l.cursor.Month {
+			return false, nil
+		}
+		_, err := l.cutFrom(ctx, vault.ClosedAudit(month), -1, of)
+		if err != nil {
+			return false, expected(err)
+		}
+	}
+	if len(open) > 0 {
+		at := l.cursor
+		if at.Size, err = l.cutFrom(ctx, vault.AuditLog, at.Size, open); err != nil {
+			return false, expected(err)
+		}
+		if err := l.moveTo(ctx, at); err != nil {
 			return false, err
 		}
-		texts[month] = text
-	}
-	if err := l.putMonths(ctx, texts); err != nil {
-		return false, err
 	}
 	l.redactions.all = later
 	return true, nil
+}
+
+// expected returns nil for the errors of a file that is not as expected, and others unchanged.
+func expected(err error) error {
+	if errors.Is(err, errNotOnce) || errors.Is(err, blob.ErrCondition) {
+		return nil
+	}
+	return err
 }
 
 // duePieces returns the lines to cut out of each month's file, and the redactions that are not due
@@ -128,58 +148,92 @@ func (l *Log) duePieces(
 	return pieces, later, nil
 }
 
-// without returns the file of a month without some pieces. It returns false if a piece does not
-// occur exactly once.
-func (l *Log) without(ctx context.Context, month string, pieces [][]byte) ([]byte, bool, error) {
-	at := l.cursor
-	path, size := vault.ClosedAudit(month), int64(-1)
-	switch {
-	case at.Month == "" || month > at.Month:
-		return nil, false, nil
-	case month == at.Month:
-		path, size = vault.AuditLog, at.Size
+// cutFrom cuts pieces out of the first n bytes of a file, or out of all of it if n is negative, and
+// drops what follows. It returns the new size of the file, which it deletes if nothing is left. The
+// errors of a file that is not as expected are errNotOnce and blob.ErrCondition.
+func (l *Log) cutFrom(ctx context.Context, path string, n int64, pieces [][]byte) (size int64, err error) {
+	err = blob.Rewrite(ctx, l.files, path, n, func(to io.Writer, from io.Reader) (err error) {
+		size, err = cutPieces(to, from, pieces)
+		return err
+	})
+	if err != nil {
+		return 0, writeError(err)
 	}
-	text, err := readFile(ctx, l.files, path)
-	if err != nil || int64(len(text)) < size {
-		return nil, false, err
+	if size == 0 {
+		err = l.files.Delete(ctx, path)
 	}
-	if size >= 0 {
-		text = text[:size]
-	}
-	rest, ok := cutPieces(text, pieces)
-	return rest, ok, nil
+	return size, err
 }
 
-// cutPieces cuts pieces of whole lines out of a text, in one pass. It reuses the memory of text. It
-// returns false if a piece does not occur exactly once.
-func cutPieces(text []byte, pieces [][]byte) ([]byte, bool) {
-	byFirst := map[string][]int{} // keyed by the first line
+// errNotOnce is the error of a piece that does not occur exactly once in a file.
+var errNotOnce = errors.New("a piece of the audit log does not occur once")
+
+// cutBuffer is the size in bytes of the buffers of cutPieces.
+const cutBuffer = 256 << 10
+
+// cutPieces copies a text without some pieces of whole lines, in one pass, and returns how many
+// bytes it copied. The error is errNotOnce if a piece does not occur exactly once.
+func cutPieces(to io.Writer, from io.Reader, pieces [][]byte) (copied int64, err error) {
+	byFirst, longest := map[string][]int{}, 0 // keyed by the first line
 	for i, lines := range pieces {
 		first := lines[:lineEnd(lines)]
 		byFirst[string(first)] = append(byFirst[string(first)], i)
+		longest = max(longest, len(lines))
 	}
-	kept, cut := text[:0], make([]bool, len(pieces))
-	for len(text) > 0 {
-		end := lineEnd(text)
-		if at := pieceAt(text, pieces, byFirst[string(text[:end])]); at < 0 {
-			kept = append(kept, text[:end]...)
-		} else if cut[at] {
-			return nil, false
-		} else {
-			cut[at], end = true, len(pieces[at])
+	in, out := bufio.NewReaderSize(from, max(cutBuffer, longest)), bufio.NewWriterSize(to, cutBuffer)
+	cut, left := make([]bool, len(pieces)), len(pieces)
+	for err == nil {
+		var line []byte
+		if line, err = readLine(in); err != nil && !errors.Is(err, io.EOF) {
+			return copied, err
 		}
-		text = text[end:]
+		at := -1
+		if some := byFirst[string(line)]; len(some) > 0 {
+			line = bytes.Clone(line) // pieceAfter reads on
+			at = pieceAfter(in, len(line), pieces, some)
+		}
+		switch {
+		case at < 0:
+			n, err := out.Write(line)
+			if copied += int64(n); err != nil {
+				return copied, err
+			}
+		case cut[at]:
+			return copied, errNotOnce
+		default:
+			cut[at], left = true, left-1
+		}
 	}
-	return kept, !slices.Contains(cut, false)
+	if left > 0 {
+		return copied, errNotOnce
+	}
+	return copied, out.Flush()
 }
 
-// pieceAt returns the index of the piece with which a text begins, of those in some, or -1.
-func pieceAt(text []byte, pieces [][]byte, some []int) int {
-	i := slices.IndexFunc(some, func(at int) bool { return bytes.HasPrefix(text, pieces[at]) })
-	if i < 0 {
-		return -1
+// readLine returns the next line with its line feed, which is valid until the next read, and
+// without one at the end of the text, with io.EOF.
+func readLine(in *bufio.Reader) ([]byte, error) {
+	line, err := in.ReadSlice('\n')
+	if !errors.Is(err, bufio.ErrBufferFull) {
+		return line, err
 	}
-	return some[i]
+	line = bytes.Clone(line)
+	rest, err := in.ReadBytes('\n')
+	return append(line, rest...), err
+}
+
+// pieceAfter returns the index of the piece whose first n bytes, its first line, were just read, of
+// those in some, or -1. If there is one, it reads the rest of the piece.
+func pieceAfter(in *bufio.Reader, n int, pieces [][]byte, some []int) int {
+	for _, at := range some {
+		rest := pieces[at][n:]
+		next, _ := in.Peek(len(rest)) // it is shorter at the end of the text
+		if bytes.Equal(next, rest) {
+			_, _ = in.Discard(len(rest)) // they are in the buffer
+			return at
+		}
+	}
+	return -1
 }
 
 // lineEnd returns the length of the first line of a text, with its line feed.
@@ -188,26 +242,4 @@ func lineEnd(text []byte) int {
 		return i + 1
 	}
 	return len(text)
-}
-
-// putMonths writes the files of months durably with these texts, the open one last.
-func (l *Log) putMonths(ctx context.Context, texts map[string][]byte) error {
-	at := l.cursor
-	for month, text := range texts {
-		if month == at.Month {
-			continue
-		}
-		if err := write(ctx, l.files, vault.ClosedAudit(month), text); err != nil {
-			return err
-		}
-	}
-	text, ok := texts[at.Month]
-	if !ok {
-		return nil
-	}
-	if err := write(ctx, l.files, vault.AuditLog, text); err != nil {
-		return err
-	}
-	at.Size = int64(len(text))
-	return l.moveTo(ctx, at)
 }

@@ -6,9 +6,11 @@
 package blob
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"strings"
 	"time"
@@ -305,4 +307,57 @@ func checkSegment(s string) error {
 		return fmt.Errorf("%w: a segment of %d bytes is over %d", ErrKey, len(s), MaxSegment)
 	}
 	return nil
+}
+
+// A Rewriter is a Bucket that can replace an object by a changed copy of itself, without having it
+// in memory.
+type Rewriter interface {
+	Bucket
+
+	// Rewrite replaces an object durably and atomically by what copyTo writes. from has the first n
+	// bytes of the object; all of them if n is negative. copyTo may be called twice. If it returns
+	// an error, the object stays as it is, and the error is returned. If there is no object, or it
+	// has fewer than n bytes, the error is ErrCondition. No other call may change the object
+	// meanwhile.
+	Rewrite(ctx context.Context, key string, n int64, copyTo func(to io.Writer, from io.Reader) error) error
+}
+
+// Rewrite calls the Rewrite of a bucket that is a Rewriter or the Sub of one. Any other bucket
+// reads and puts the whole object.
+func Rewrite(
+	ctx context.Context, b Bucket, key string, n int64, copyTo func(to io.Writer, from io.Reader) error,
+) error {
+	switch b := b.(type) {
+	case interface {
+		rewrite(ctx context.Context, key string, n int64, copyTo func(to io.Writer, from io.Reader) error) error
+	}:
+		return b.rewrite(ctx, key, n, copyTo)
+	case Rewriter:
+		return b.Rewrite(ctx, key, n, copyTo)
+	}
+	data, _, err := b.Get(ctx, key, 0, n)
+	switch {
+	case errors.Is(err, ErrNotExist), err == nil && int64(len(data)) < n:
+		return ErrCondition
+	case err != nil:
+		return err
+	}
+	var next bytes.Buffer
+	next.Grow(len(data))
+	if err := copyTo(&next, bytes.NewReader(data)); err != nil {
+		return err
+	}
+	_, err = b.Put(ctx, key, next.Bytes(), Always)
+	return err
+}
+
+// rewrite is Rewrite for a Sub.
+func (s sub) rewrite(
+	ctx context.Context, key string, n int64, copyTo func(to io.Writer, from io.Reader) error,
+) error {
+	key, err := s.key(key)
+	if err != nil {
+		return err
+	}
+	return Rewrite(ctx, s.bucket, key, n, copyTo)
 }

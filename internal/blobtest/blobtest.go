@@ -4,8 +4,11 @@
 package blobtest
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -79,6 +82,7 @@ func cases() []example {
 		{"list prefix", testListPrefix},
 		{"list pages", testListPages},
 		{"list and delete", testListDelete},
+		{"rewrite", testRewrite},
 		{"cancelled", testCancelled},
 	}
 }
@@ -315,4 +319,41 @@ func testCancelled(k kit) {
 	require.Equal(k, 1, rows, "the error is the last row")
 	require.Equal(k, "one", k.text("a"))
 	k.gone("b")
+}
+
+// testRewrite checks that an object is replaced by what the copy function writes from its first
+// bytes, and that it stays as it is if that function fails.
+func testRewrite(k kit) {
+	upper := func(to io.Writer, from io.Reader) error {
+		data, err := io.ReadAll(from)
+		if err == nil {
+			_, err = to.Write(bytes.ToUpper(data))
+		}
+		return err
+	}
+	_, err := k.b.Put(k.Context(), "f/a", []byte("abcdef"), blob.Always)
+	require.NoError(k, err)
+	content := func() string {
+		data, _, err := k.b.Get(k.Context(), "f/a", 0, -1)
+		require.NoError(k, err)
+		return string(data)
+	}
+	failed := errors.New("failed")
+	err = blob.Rewrite(k.Context(), k.b, "f/a", -1, func(to io.Writer, _ io.Reader) error {
+		_, _ = to.Write([]byte("x"))
+		return failed
+	})
+	require.ErrorIs(k, err, failed)
+	require.ErrorIs(k, blob.Rewrite(k.Context(), k.b, "f/a", 7, upper), blob.ErrCondition)
+	require.Equal(k, "abcdef", content())
+	require.NoError(k, blob.Rewrite(k.Context(), k.b, "f/a", 4, upper))
+	require.Equal(k, "ABCD", content())
+	_, err = k.b.Put(k.Context(), "f/a", []byte("xy"), blob.Always)
+	require.NoError(k, err)
+	require.NoError(k, blob.Rewrite(k.Context(), k.b, "f/a", -1, upper))
+	require.Equal(k, "XY", content())
+	require.ErrorIs(k, blob.Rewrite(k.Context(), k.b, "f/none", 1, upper), blob.ErrCondition)
+	require.ErrorIs(k, blob.Rewrite(k.Context(), k.b, "f/none/x", -1, upper), blob.ErrCondition)
+	require.Error(k, blob.Rewrite(k.Context(), k.b, "../a", -1, upper))
+	require.Equal(k, []string{"f/a"}, k.list(""), "nothing is left of a refused call")
 }

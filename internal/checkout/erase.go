@@ -153,17 +153,22 @@ func (c *Checkout) End() {
 // without a call. Errors are logged, and the next save repeats what failed.
 func (c *Checkout) Save(ctx context.Context) { c.save(ctx) }
 
-// Redact removes the lines of erased histories from the audit log, and erases the earlier contents
-// that the folder keeps of a file and of its copies in the trash. path is the file whose history
-// was erased.
-func (c *Checkout) Redact(ctx context.Context, path vault.Path) error {
+// RedactAudit removes the lines of erased histories from the audit log, if it has not been done
+// yet. Any save does it too.
+func (c *Checkout) RedactAudit(ctx context.Context) error {
 	c.saving.Lock()
 	defer c.saving.Unlock()
-	if c.vault.AuditStale() {
-		if err := c.audit.Redact(ctx); err != nil {
-			return err
-		}
+	if c.opt.ReadOnly || !c.vault.AuditStale() {
+		return nil
 	}
+	return c.audit.Redact(ctx)
+}
+
+// ForgetFile erases the earlier contents that the folder keeps of a file and of its copies in the
+// trash, and the record of seen files. path is the file whose history was erased.
+func (c *Checkout) ForgetFile(ctx context.Context, path vault.Path) error {
+	c.saving.Lock()
+	defer c.saving.Unlock()
 	for _, prefix := range []string{string(path), vault.Trash + strings.TrimSuffix(string(path), ".md")} {
 		if _, err := blob.EraseKept(ctx, c.files, prefix); err != nil {
 			return fmt.Errorf("erase what a folder keeps: %w", err)

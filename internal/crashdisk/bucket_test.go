@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -162,10 +163,14 @@ func (l *ledger) call(ctx context.Context, b *fileblob.Bucket, r *rand.Rand, all
 	text := strings.Repeat(fmt.Sprintf("%x ", r.Uint64()), 1+r.IntN(100))
 	switch r.IntN(5) {
 	case 0:
-		return l.promise(text, func() error {
+		put := func() error {
 			_, err := b.Put(ctx, key, []byte(text), blob.Always)
 			return err
-		}, key)
+		}
+		if was := l.now[key]; was != "" && was != none && r.IntN(2) == 0 {
+			put = func() error { return b.Rewrite(ctx, key, -1, writes(text)) }
+		}
+		return l.promise(text, put, key)
 	case 1:
 		if all {
 			return l.promise(none, func() error {
@@ -182,6 +187,18 @@ func (l *ledger) call(ctx context.Context, b *fileblob.Bucket, r *rand.Rand, all
 	}
 	l.ask(key, none)
 	return b.Remove(ctx, key, l.was(key, none))
+}
+
+// writes returns a copy function that writes a text in two pieces.
+func writes(text string) func(io.Writer, io.Reader) error {
+	return func(to io.Writer, _ io.Reader) error {
+		for _, piece := range []string{text[:len(text)/2], text[len(text)/2:]} {
+			if _, err := io.WriteString(to, piece); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 }
 
 func (l *ledger) ask(key, text string) {

@@ -30,11 +30,15 @@ func (c *codec) reusing() *codec { return &codec{c.enc, c.dec, new([]byte)} }
 // several MB of memory.
 var sharedCodec = sync.OnceValues(newCodec)
 
+// packWindow is the window of the encoder in bytes, which it has in memory for each core. Most frames
+// are smaller.
+const packWindow = 1 << 20
+
 // newCodec returns a codec with the fastest compression level, which allocates memory for each
 // payload that it unpacks.
 func newCodec() (*codec, error) {
 	enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest),
-		zstd.WithLowerEncoderMem(true))
+		zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(packWindow))
 	if err != nil {
 		return nil, fmt.Errorf("make a zstd encoder: %w", err)
 	}

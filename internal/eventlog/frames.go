@@ -27,32 +27,53 @@ type frame struct {
 // number of bytes before compression. A part is never divided, so a frame with a large part has
 // more than frameBytes. It returns an empty payload for no parts.
 func (c *codec) pack(parts []Part) (packed []byte, size int) {
-	var table, frames, raw []byte
-	begun, several := 0, false
+	var w frameWriter
+	var raw []byte
+	begun := 0
 	for i, p := range parts {
-		raw = append(raw, p.salt[:]...)
-		raw = binary.AppendUvarint(raw, uint64(len(p.Data)))
-		raw = append(raw, p.Data...)
+		raw = p.appendTo(raw)
 		if len(raw) < frameBytes && i < len(parts)-1 {
 			continue
 		}
-		before := len(frames)
-		frames = c.enc.EncodeAll(raw, frames)
-		table = binary.AppendUvarint(table, uint64(i+1-begun))
-		table = binary.AppendUvarint(table, uint64(len(frames)-before))
-		several = begun > 0
+		w.add(i+1-begun, func(to []byte) []byte { return c.enc.EncodeAll(raw, to) })
 		size, begun, raw = size+len(raw), i+1, raw[:0]
 	}
-	// A payload with a single frame has no table.
-	if !several {
-		return frames, size
+	return w.payload(), size
+}
+
+// appendTo appends the part as it is in a payload before compression: salt, length and data.
+func (p Part) appendTo(raw []byte) []byte {
+	raw = append(raw, p.salt[:]...)
+	raw = binary.AppendUvarint(raw, uint64(len(p.Data)))
+	return append(raw, p.Data...)
+}
+
+// A frameWriter collects the frames of a payload.
+type frameWriter struct {
+	table, frames []byte
+	n             int // number of frames
+}
+
+// add adds a frame with so many parts, which appends to its argument.
+func (w *frameWriter) add(parts int, appendFrame func(to []byte) []byte) {
+	before := len(w.frames)
+	w.frames = appendFrame(w.frames)
+	w.table = binary.AppendUvarint(w.table, uint64(parts)) //nolint:gosec // a count
+	w.table = binary.AppendUvarint(w.table, uint64(len(w.frames)-before))
+	w.n++
+}
+
+// payload returns the payload. With a single frame it has no table.
+func (w *frameWriter) payload() []byte {
+	if w.n <= 1 {
+		return w.frames
 	}
-	h := zstd.Header{Skippable: true, SkippableSize: uint32(len(table))}
-	packed, err := h.AppendTo(make([]byte, 0, len(table)+len(frames)+zstd.HeaderMaxSize))
+	h := zstd.Header{Skippable: true, SkippableSize: uint32(len(w.table))}
+	packed, err := h.AppendTo(make([]byte, 0, len(w.table)+len(w.frames)+zstd.HeaderMaxSize))
 	if err != nil {
 		panic(err) // never happens: a skippable frame can have any size
 	}
-	return append(append(packed, table...), frames...), size
+	return append(append(packed, w.table...), w.frames...)
 }
 
 // framesOf returns the frames of a payload; nil if it has a single frame, and no table of frames.

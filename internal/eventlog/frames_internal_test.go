@@ -114,6 +114,86 @@ func TestDamagedFrames(t *testing.T) {
 	}
 }
 
+// TestRedactFrames checks that exactly the given parts of a payload are emptied, that frames without
+// one of them stay as they are, and that a second time changes nothing.
+func TestRedactFrames(t *testing.T) {
+	c, err := newCodec()
+	require.NoError(t, err)
+	r := rand.New(rand.NewPCG(7, 8))
+	for range 100 {
+		var want []Part
+		for range 1 + r.IntN(60) {
+			want = append(want, somePart(r, r.IntN(1<<r.IntN(18)+1)))
+		}
+		packed, _ := c.pack(want)
+		before := bytes.Clone(packed)
+		frames, err := framesOf(packed)
+		require.NoError(t, err)
+		some := map[int]bool{}
+		for range r.IntN(4) {
+			some[r.IntN(len(want))] = true
+		}
+		for part := range some {
+			want[part] = Part{}
+		}
+		next, changed, err := c.redact(packed, some)
+		require.NoError(t, err)
+		require.Equal(t, len(some) > 0, changed)
+		require.Equal(t, before, packed, "the payload is not changed")
+		all, err := c.unpack(next)
+		require.NoError(t, err)
+		require.Len(t, all, len(want))
+		for i := range all {
+			require.Equal(t, want[i].salt, all[i].salt)
+			require.True(t, bytes.Equal(want[i].Data, all[i].Data))
+		}
+		after, err := framesOf(next)
+		require.NoError(t, err)
+		require.Len(t, after, len(frames))
+		for i, f := range frames {
+			if !f.hasAny(some) {
+				require.Equal(t, packed[f.off:f.end], next[after[i].off:after[i].end])
+			}
+		}
+		_, again, err := c.redact(next, some)
+		require.NoError(t, err)
+		require.False(t, again)
+	}
+}
+
+// TestUnpackOnly checks that the frames of some parts are unpacked, and no others, and that a part
+// which the run does not have is an error.
+func TestUnpackOnly(t *testing.T) {
+	c, err := newCodec()
+	require.NoError(t, err)
+	r := rand.New(rand.NewPCG(9, 10))
+	for _, n := range []int{1, 3, 200} {
+		head := CommitHead{Parts: make([]Digest, n)}
+		var parts []Part
+		for range n {
+			parts = append(parts, somePart(r, 10_000))
+		}
+		packed, _ := c.pack(parts)
+		run := &Run{Header: Header{First: 1, Last: 1, Commits: []CommitHead{head}}}
+		some := []int{0, n / 2, n - 1}
+		require.NoError(t, run.unpackOnly(c, packed, some))
+		require.Len(t, run.Parts, n)
+		for _, part := range some {
+			require.Equal(t, parts[part], run.Parts[part])
+		}
+		loaded := 0
+		for _, p := range run.Parts {
+			if p.Data != nil {
+				loaded++
+			}
+		}
+		require.LessOrEqual(t, loaded, 3*(frameBytes/10_000+1))
+		require.ErrorIs(t, run.unpackOnly(c, packed, []int{n}), ErrFewParts)
+		run.Commits[0].Parts = head.Parts[:n-1]
+		require.ErrorIs(t, run.unpackOnly(c, packed, []int{n - 1}), ErrFewParts)
+	}
+}
+
 // FuzzFrames checks that reading frames of any data returns an error at worst.
 func FuzzFrames(f *testing.F) {
 	c, err := newCodec()

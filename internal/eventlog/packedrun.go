@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sort"
 
+	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/table"
 )
 
@@ -51,26 +52,8 @@ func (r PackedRun) Unpack(frame int) (parts []Part, first int, err error) {
 
 // PackedAt returns the packed payload of the run that begins with commit first. It looks in the
 // table and in the segments as RunAt does, and has the same errors.
-func (l *Log[S]) PackedAt(ctx context.Context, first uint64) (_ PackedRun, err error) {
-	defer func() { err = l.orErased(ctx, err) }()
-	if first <= l.head.Load().control.Low {
-		return l.segments.packed(ctx, first)
-	}
-	it, err := l.opt.Table.Get(ctx, table.Key{Part: l.opt.Part, Sort: runKey(first)})
-	if errors.Is(err, table.ErrNotFound) && l.opt.Imaging != nil {
-		r, err := l.segments.packed(ctx, first)
-		if errors.Is(err, errNoSegment) {
-			err = Damaged(first, err)
-		}
-		return r, err
-	}
-	if err != nil {
-		return PackedRun{}, Unreadable(ctx, err)
-	}
-	r, packed, err := readPlaced(it)
-	if err == nil && r.Object != "" {
-		packed, err = l.payload(ctx, r)
-	}
+func (l *Log[S]) PackedAt(ctx context.Context, first uint64) (PackedRun, error) {
+	_, packed, err := l.packedAt(ctx, first)
 	if err != nil {
 		return PackedRun{}, err
 	}
@@ -79,4 +62,78 @@ func (l *Log[S]) PackedAt(ctx context.Context, first uint64) (_ PackedRun, err e
 		err = Damaged(first, err)
 	}
 	return p, err
+}
+
+// packedAt returns the run that begins with commit first without its parts, and its packed payload.
+// Its errors are those of RunAt.
+func (l *Log[S]) packedAt(ctx context.Context, first uint64) (r *Run, packed []byte, err error) {
+	defer func() { err = l.orErased(ctx, err) }()
+	if first <= l.head.Load().control.Low {
+		return l.segments.packed(ctx, first)
+	}
+	it, err := l.opt.Table.Get(ctx, table.Key{Part: l.opt.Part, Sort: runKey(first)})
+	if errors.Is(err, table.ErrNotFound) && l.opt.Imaging != nil {
+		r, packed, err = l.segments.packed(ctx, first)
+		if errors.Is(err, errNoSegment) {
+			err = Damaged(first, err)
+		}
+		return r, packed, err
+	}
+	if err != nil {
+		return nil, nil, Unreadable(ctx, err)
+	}
+	if r, packed, err = readPlaced(it); err == nil && r.Object != "" {
+		packed, err = l.payload(ctx, r)
+	}
+	return r, packed, err
+}
+
+// RunWithParts is RunAt for a reader of a few parts. It unpacks only the frames that contain them;
+// the other parts of the run may be empty. It returns INDEX_ERROR if the run has no such part.
+func (l *Log[S]) RunWithParts(ctx context.Context, first uint64, parts []int) (*Run, error) {
+	r, packed, err := l.packedAt(ctx, first)
+	if err == nil {
+		if err = r.unpackOnly(l.code, packed, parts); err == nil {
+			return r, nil
+		}
+		err = Damaged(first, err)
+	}
+	if fault.Is(err, fault.IndexError) { // RunAt can read a run whose payload object is lost
+		return l.RunAt(ctx, first)
+	}
+	return nil, err
+}
+
+// unpackOnly sets the parts of a run to those of the frames that contain some of them. It returns
+// ErrFewParts if the run does not have all of these.
+func (r *Run) unpackOnly(code *codec, packed []byte, parts []int) error {
+	p, err := newPackedRun(code, r.First, packed)
+	if err != nil {
+		return err
+	}
+	n := 0
+	for _, h := range r.Commits {
+		n += len(h.Parts)
+	}
+	r.Parts = make([]Part, n)
+	done := map[int]bool{}
+	for _, part := range parts {
+		frame := p.FrameOf(part)
+		if done[frame] {
+			continue
+		}
+		if part >= n || frame == p.Frames() && frame > 0 {
+			return ErrFewParts
+		}
+		some, at, err := p.Unpack(frame)
+		if err != nil {
+			return err
+		}
+		if at+len(some) > n {
+			return ErrFewParts
+		}
+		copy(r.Parts[at:], some)
+		done[frame] = true
+	}
+	return nil
 }

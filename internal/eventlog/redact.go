@@ -367,7 +367,7 @@ func (c *codec) emptyRuns(data []byte, parts partSet) (next []byte, changed bool
 	if err != nil {
 		return nil, false, err
 	}
-	w := &segmentWriter{}
+	w := &segmentWriter{body: make([]byte, 0, len(data))}
 	rest := data[d.start:]
 	for _, at := range d.Runs {
 		if at.Len > int64(len(rest)) {
@@ -392,23 +392,76 @@ func (c *codec) emptyRuns(data []byte, parts partSet) (next []byte, changed bool
 }
 
 // redact returns the payload with the given parts emptied: they have neither data nor salt. changed
-// is false if nothing had to be emptied; then next is packed.
+// is false if nothing had to be emptied; then next is packed. Only the frames that contain one of
+// the parts are unpacked; the others are copied.
 func (c *codec) redact(packed []byte, parts map[int]bool) (next []byte, changed bool, err error) {
 	if len(parts) == 0 {
 		return packed, false, nil
 	}
-	all, err := c.unpack(packed)
+	frames, err := framesOf(packed)
 	if err != nil {
 		return nil, false, err
 	}
-	for i := range all {
-		if parts[i] && len(all[i].Data) > 0 {
-			all[i], changed = Part{}, true
+	if frames == nil {
+		all, err := c.unpack(packed)
+		if err != nil || !empty(all, 0, parts) {
+			return packed, false, err
 		}
+		next, _ = c.pack(all)
+		return next, true, nil
+	}
+	var w frameWriter
+	for _, f := range frames {
+		one, err := c.redactFrame(&w, packed, f, parts)
+		if err != nil {
+			return nil, false, err
+		}
+		changed = changed || one
 	}
 	if !changed {
 		return packed, false, nil
 	}
-	next, _ = c.pack(all)
-	return next, true, nil
+	return w.payload(), true, nil
+}
+
+// hasAny reports whether the frame contains one of the parts.
+func (f frame) hasAny(parts map[int]bool) bool {
+	for part := range parts {
+		if part >= f.first && part < f.first+f.parts {
+			return true
+		}
+	}
+	return false
+}
+
+// redactFrame adds one of the frames of a payload to w, with the given parts emptied. It reports
+// whether one of them had data.
+func (c *codec) redactFrame(w *frameWriter, packed []byte, f frame, parts map[int]bool) (changed bool, err error) {
+	if f.hasAny(parts) {
+		all, err := c.unpackFrame(packed, f)
+		if err != nil {
+			return false, err
+		}
+		if empty(all, f.first, parts) {
+			var raw []byte
+			for _, p := range all {
+				raw = p.appendTo(raw)
+			}
+			w.add(f.parts, func(to []byte) []byte { return c.enc.EncodeAll(raw, to) })
+			return true, nil
+		}
+	}
+	w.add(f.parts, func(to []byte) []byte { return append(to, packed[f.off:f.end]...) })
+	return false, nil
+}
+
+// empty empties the given parts among some parts of a run, the first of which has the number first.
+// It reports whether one of them had data.
+func empty(some []Part, first int, parts map[int]bool) (changed bool) {
+	for i := range some {
+		if parts[first+i] && len(some[i].Data) > 0 {
+			some[i], changed = Part{}, true
+		}
+	}
+	return changed
 }

@@ -62,11 +62,11 @@ func (l *Log[S]) bringBack(ctx context.Context, folded uint64) error {
 			}
 			continue
 		}
-		p, err := l.segments.packed(ctx, r.First)
+		_, packed, err := l.segments.packed(ctx, r.First)
 		if err != nil {
 			return Damaged(r.First, err)
 		}
-		_, err = l.opt.Bucket.Put(ctx, r.Object, p.packed, blob.IfAbsent)
+		_, err = l.opt.Bucket.Put(ctx, r.Object, packed, blob.IfAbsent)
 		if err != nil && !errors.Is(err, blob.ErrCondition) {
 			return NotCompacted(err)
 		}

@@ -122,6 +122,14 @@ func (p Part) IsNote() bool { return len(p.Data) > 0 && p.Data[0] == partNote }
 // IsItem reports whether the part is an item that is not erased.
 func (p Part) IsItem() bool { return len(p.Data) > 0 && p.Data[0] == partItem }
 
+// Answer returns the answer of a call; false for parts of another kind, and for an erased answer.
+func (p Part) Answer() ([]byte, bool) {
+	if len(p.Data) == 0 || p.Data[0] != partAnswer {
+		return nil, false
+	}
+	return p.Data[1:], true
+}
+
 // Head returns the JSON at the beginning of a note or an item: everything except the text or value.
 // It shares memory with the part. It returns an error for a part of another kind.
 func (p Part) Head() ([]byte, error) {

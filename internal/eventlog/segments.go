@@ -64,17 +64,13 @@ func (s *segments) run(ctx context.Context, seq uint64) (*Run, error) {
 	return r, err
 }
 
-// packed reads the packed payload of the run that contains a commit.
-func (s *segments) packed(ctx context.Context, seq uint64) (PackedRun, error) {
-	var p PackedRun
-	err := s.item(ctx, seq, func(data []byte, at storedRun) error {
-		_, packed, err := readItemAt(data, at)
-		if err == nil {
-			p, err = newPackedRun(s.code, at.First, packed)
-		}
+// packed reads the run that contains a commit, without its parts, and its packed payload.
+func (s *segments) packed(ctx context.Context, seq uint64) (r *Run, packed []byte, err error) {
+	err = s.item(ctx, seq, func(data []byte, at storedRun) (err error) {
+		r, packed, err = readItemAt(data, at)
 		return err
 	})
-	return p, err
+	return r, packed, err
 }
 
 // item reads the item of the run that contains a commit, and passes it to decode.

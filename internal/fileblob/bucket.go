@@ -225,28 +225,37 @@ func (b *Bucket) Put(
 	if err := b.beginWrite(ctx, key); err != nil {
 		return "", err
 	}
-	err := b.withMove(func() error { return b.put(key, data, c) })
+	var tag blob.Tag
+	err := b.withMove(func() (err error) {
+		tag, err = b.put(key, data, c)
+		return err
+	})
 	if err == nil {
 		err = b.syncSettled() // an older text that was moved aside must not be restored
 	}
 	if err != nil {
 		return "", fmt.Errorf("put %s: %w", key, err)
 	}
-	return tagOf(data), nil
+	return tag, nil
 }
 
-// put writes a file and moves it to its key. The file is synced before it is moved, and its folder
+// put writes a file and moves it to its key, and returns its tag. The file is synced before it is moved, and its folder
 // after that, so that after a power loss the key has either its old or its new content. For a
 // condition on a tag, it exchanges the files instead: a rename would replace whatever is there.
-func (b *Bucket) put(key string, data []byte, c blob.Cond) error {
+func (b *Bucket) put(key string, data []byte, c blob.Cond) (blob.Tag, error) {
 	s, err := b.stage(data, true)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer s.drop()
 	if c.Tag() != "" {
-		return b.putIfTag(key, s, c.Tag())
+		return s.tag, b.putIfTag(key, s, c.Tag())
 	}
+	return s.tag, b.putStaged(key, s, c)
+}
+
+// putStaged moves a staged file to its key, with a condition that is not on a tag.
+func (b *Bucket) putStaged(key string, s *stagedFile, c blob.Cond) (err error) {
 	defer b.lock(key)()
 	return b.withName(key, walk{make: true, keep: true}, func(to nameInDir) error {
 		if c.Absent() {

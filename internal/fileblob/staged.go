@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 
 	"github.com/rookeryhq/rookery/internal/blob"
@@ -12,7 +13,7 @@ import (
 // A stagedFile is a complete file in tmp that waits to be moved to its place.
 type stagedFile struct {
 	nameInDir
-	tag    blob.Tag
+	tag    blob.Tag // empty if it was staged by stageBy
 	info   fs.FileInfo
 	placed bool // it was moved out of tmp
 }
@@ -25,12 +26,24 @@ func (b *Bucket) stage(data []byte, durable bool) (*stagedFile, error) {
 
 // stage writes a file with a random name to the folder.
 func (f *folder) stage(data []byte, durable bool) (*stagedFile, error) {
-	s := &stagedFile{nameInDir: nameInDir{f, rand.Text()}, tag: tagOf(data)}
+	s, err := f.stageBy(durable, func(to io.Writer) error {
+		_, err := to.Write(data)
+		return err
+	})
+	if err == nil {
+		s.tag = tagOf(data)
+	}
+	return s, err
+}
+
+// stageBy is stage for a content that fill writes. The staged file has no tag.
+func (f *folder) stageBy(durable bool, fill func(io.Writer) error) (*stagedFile, error) {
+	s := &stagedFile{nameInDir: nameInDir{f, rand.Text()}}
 	file, err := f.create(s.name)
 	if err != nil {
 		return nil, err
 	}
-	err = s.write(file, data, 0)
+	err = fill(&stagedWriter{nameInDir: s.nameInDir, file: file})
 	if err == nil && durable {
 		err = s.syncFile(file)
 	}

@@ -193,7 +193,8 @@ func (v *Vault) IsRedacted(ctx context.Context, erase *eventlog.Commit) (bool, e
 	return false, nil
 }
 
-// A partsOfRun is the parts of a loaded run that a commit erases, in order.
+// A partsOfRun is the parts of a run that a commit erases, in order. The other parts of the run need
+// not be loaded.
 type partsOfRun struct {
 	run   *eventlog.Run
 	parts []int
@@ -209,12 +210,13 @@ func (v *Vault) erasedRuns(ctx context.Context, erase *eventlog.Commit) iter.Seq
 	}
 	return func(yield func(partsOfRun, error) bool) {
 		for _, first := range slices.Sorted(maps.Keys(parts)) {
-			r, err := v.log.RunAt(ctx, first)
+			some := slices.Sorted(slices.Values(parts[first]))
+			r, err := v.log.RunWithParts(ctx, first, some)
 			if err != nil {
 				yield(partsOfRun{}, v.orNone(err))
 				return
 			}
-			if !yield(partsOfRun{r, slices.Sorted(slices.Values(parts[first]))}, nil) {
+			if !yield(partsOfRun{r, some}, nil) {
 				return
 			}
 		}
@@ -222,7 +224,7 @@ func (v *Vault) erasedRuns(ctx context.Context, erase *eventlog.Commit) iter.Seq
 }
 
 // auditPiece returns the share of one part of a run in the audit log. The part with the answer of a
-// call has no lines. The run must be loaded. It returns eventlog.ErrFewParts if the run has no such
+// call has no lines. The part must be loaded. It returns eventlog.ErrFewParts if the run has no such
 // part.
 func auditPiece(r *eventlog.Run, part int) (AuditPiece, error) {
 	// A commit with this part alone has the same lines as the part has in the whole commit.

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/rookeryhq/rookery/internal/eventlog"
-	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/memory"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
@@ -52,7 +51,7 @@ func (h *history) clone() history {
 // readAll reads all commits before the one of tx, including earlier drafts of the same run.
 func (h *history) readAll(ctx context.Context, tx *Tx) error {
 	for {
-		if err := h.read(ctx, tx.v.log, tx.draft.At().Run-1); err != nil {
+		if err := h.read(ctx, tx.v, tx.draft.At().Run-1); err != nil {
 			return err
 		}
 		for c, at := range tx.draft.Earlier() {
@@ -66,20 +65,21 @@ func (h *history) readAll(ctx context.Context, tx *Tx) error {
 
 // read reads the commits after the last one read, up to and including upTo. If it finds that the
 // note had another path, it reads all commits again.
-func (h *history) read(ctx context.Context, l *eventlog.Log[*index.Index], upTo uint64) error {
+func (h *history) read(ctx context.Context, v *Vault, upTo uint64) error {
 	for {
 		if h.wider {
 			h.wider, h.seen, h.parts = false, 0, nil
 		}
-		if err := h.readOnce(ctx, l, upTo); err != nil || !h.wider {
+		if err := h.readOnce(ctx, v, upTo); err != nil || !h.wider {
 			return err
 		}
 	}
 }
 
-// readOnce reads the commits after h.seen up to upTo. It may set h.wider.
-func (h *history) readOnce(ctx context.Context, l *eventlog.Log[*index.Index], upTo uint64) error {
-	for r, err := range l.Runs(ctx, h.seen+1, upTo) {
+// readOnce reads the commits after h.seen up to upTo. It may set h.wider. Runs that do not name the
+// note are not read if the ledger of the vault has them.
+func (h *history) readOnce(ctx context.Context, v *Vault, upTo uint64) error {
+	for r, err := range v.runsWhere(ctx, h.seen+1, upTo, h.mayName(v.ledger)) {
 		if err != nil {
 			return err
 		}
@@ -88,7 +88,27 @@ func (h *history) readOnce(ctx context.Context, l *eventlog.Log[*index.Index], u
 		}
 		h.seen = max(h.seen, r.Last)
 	}
+	h.seen = max(h.seen, upTo)
 	return nil
+}
+
+// mayName returns a function that reports whether a run may contain a part of the history, according
+// to the ledger. It returns true for every run if it is the history of items, because the ledger
+// does not have the ids in the values of items, and if a name has several JSON encodings.
+func (h *history) mayName(l *ledger) func(runNames) bool {
+	var paths, ids [][]byte
+	known, exact := -1, len(h.items) == 0
+	return func(n runNames) bool {
+		if known != len(h.own) { // a run has revealed another path
+			known, paths, ids = len(h.own), nil, nil
+			for path := range h.own {
+				spelt, plain := spelled(path)
+				exact = exact && plain && !strings.Contains(path, "#") // an id ends at #
+				paths, ids = append(paths, spelt), append(ids, []byte(stemOf(path)))
+			}
+		}
+		return !exact || l.mayHave(n, paths) || l.mayAnswer(n, ids)
+	}
 }
 
 // takeRun adds the parts of the commits of a run that are after the last one read, up to upTo. Only
@@ -250,7 +270,8 @@ func hasID(answer, stem []byte) bool {
 		if i < 0 {
 			return false
 		}
-		before := i == 0 || rest[i-1] == '"'
+		at := len(answer) - len(rest) + i
+		before := at == 0 || answer[at-1] == '"'
 		rest = rest[i+len(stem):]
 		if before && (bytes.HasPrefix(rest, []byte(`"`)) || bytes.HasPrefix(rest, []byte("#")) ||
 			bytes.HasPrefix(rest, []byte(`.md"`))) {

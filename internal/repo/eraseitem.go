@@ -21,7 +21,7 @@ func (v *Vault) EraseMemory(ctx context.Context, c eventlog.Call, id string) (Er
 	past := history{items: map[memory.Ref]bool{
 		{Kind: memory.KindMemory, ID: id}: true, {Kind: memory.KindLinks, ID: id}: true,
 	}}
-	if err := past.read(ctx, v.log, head.Version()); err != nil {
+	if err := past.read(ctx, v, head.Version()); err != nil {
 		return ErasedNote{}, err
 	}
 	// The pass must know where to look for the commit before the commit exists: the process may

@@ -28,7 +28,7 @@ func (v *Vault) EraseNote(ctx context.Context, c eventlog.Call, path vault.Path)
 		return ErasedNote{}, err
 	}
 	past := history{path: string(path), own: map[string]uint64{string(path): eventlog.MaxSeq}}
-	if err := past.read(ctx, v.log, head.Version()); err != nil {
+	if err := past.read(ctx, v, head.Version()); err != nil {
 		return ErasedNote{}, err
 	}
 	if !c.DryRun {

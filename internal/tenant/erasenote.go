@@ -2,8 +2,10 @@ package tenant
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/rookeryhq/rookery/internal/blob"
@@ -105,7 +107,7 @@ func (t *Tenant) eraseFrom(
 
 // noteEraseKind returns the kind of job that erases a note. Its steps find the erasing commit if the
 // call did not record it, remove the content from the segments, the files and the folder, and purge
-// it from the database. Each can be repeated.
+// it from the audit log and the database. Each can be repeated.
 func (t *Tenant) noteEraseKind() job.Kind {
 	return job.Kind{
 		Name: noteErase, Endless: true,
@@ -161,8 +163,8 @@ func (t *Tenant) openForJob(ctx context.Context, r *job.Run) (*openVault, error)
 }
 
 // compactLog removes the erased content from the stored log, and then the copies that the folder
-// keeps. A memory has no file, so nothing else must be removed for it. Where other processes
-// follow the log, it is their work; see followErasure.
+// keeps of a file. A memory has no file, so nothing else must be removed for it. Where other
+// processes follow the log, it is their work; see followErasure.
 func (t *Tenant) compactLog(ctx context.Context, r *job.Run) error {
 	o, err := t.openForJob(ctx, r)
 	if err != nil || o == nil {
@@ -177,7 +179,7 @@ func (t *Tenant) compactLog(ctx context.Context, r *job.Run) error {
 	if r.Item.Target.Path == "" { // the target is not a note and has no file
 		return nil
 	}
-	return o.folder.Redact(ctx, vault.Path(r.Item.Target.Path))
+	return o.folder.ForgetFile(ctx, vault.Path(r.Item.Target.Path))
 }
 
 // compactTries is the number of passes that a job makes over the log before it waits. One pass may not
@@ -262,10 +264,21 @@ func (t *Tenant) followErasure(ctx context.Context, r *job.Run, o *openVault) er
 }
 
 // compactErasure purges the erased data from the database, after it has removed the job's own
-// result, which has the counts and the version of the erasure.
+// result, which has the counts and the version of the erasure. Meanwhile it removes the lines of
+// the history from the audit log, because both take long: each writes a large file again.
 func (t *Tenant) compactErasure(ctx context.Context, r *job.Run) error {
 	if err := r.Forget(ctx); err != nil {
 		return err
 	}
-	return t.compact(ctx)
+	var redacted error
+	var redacting sync.WaitGroup
+	redacting.Go(func() {
+		var o *openVault
+		if o, redacted = t.openForJob(ctx, r); o != nil && o.folder != nil && redacted == nil {
+			redacted = o.folder.RedactAudit(ctx)
+		}
+	})
+	err := t.compact(ctx)
+	redacting.Wait()
+	return errors.Join(err, redacted)
 }
