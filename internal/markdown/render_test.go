@@ -75,8 +75,9 @@ func TestHeadingsAsByGoldmark(t *testing.T) {
 		}
 		headings := markdown.Parse([]byte("# " + source)).Headings
 		require.Len(t, headings, 1)
-		want := strings.ReplaceAll(byGoldmark(source), "`", "")
-		require.Equal(t, want, strings.ReplaceAll(strings.Join(strings.Fields(headings[0].Text), " "), "`", ""), "%q", source)
+		// Backticks go first: code that is one space leaves two spaces.
+		plain := func(s string) string { return strings.Join(strings.Fields(strings.ReplaceAll(s, "`", "")), " ") }
+		require.Equal(t, plain(byGoldmark(source)), plain(headings[0].Text), "%q", source)
 	})
 }
 
