@@ -7,7 +7,7 @@ import "slices"
 // whose row is 0, but counts the documents.
 func (g *gatherer) appendTerm(l *liveSegment, term int, weight float32, rows []int32) (docs int) {
 	data := part(l.lists, l.listEnds, term)
-	list, widths, first := g.arena, l.widths(), &g.first.weights
+	list, widths, docOf, first := g.arena, l.widths(), l.docOf, &g.first.weights
 	if rows == nil {
 		list = slices.Grow(list, len(data)) // a posting takes at least one byte
 	}
@@ -15,22 +15,22 @@ func (g *gatherer) appendTerm(l *liveSegment, term int, weight float32, rows []i
 	// loop of a query.
 	next, before := uint64(0), deletedSlot
 	for at := 0; at < len(data); {
-		var counts [fields]uint32
 		var head, times uint64
 		end := 0
 		// Most postings have occurrences in the first field only, a head of at most two bytes, and a
 		// number of occurrences of one byte. About half of the heads have two bytes, and half of the
 		// postings have a number. Both cases are computed without branches, which the processor would
 		// predict wrongly.
-		if at+2 < len(data) {
-			a, b, c := uint64(data[at]), uint64(data[at+1]), uint64(data[at+2])
-			isLong := a >> 7
-			head = a&0x7f | b<<7*isLong
-			isCounted, n := head&timesInFirst, b+(c-b)*isLong
-			if head&2|isLong&(b>>7)|isCounted&(n>>7) == 0 {
-				times, end = 1+(n-1)*isCounted, at+1+int(isLong+isCounted)
+		if rest := data[at:]; len(rest) > 2 {
+			a, b, c := uint64(rest[0]), uint64(rest[1]), uint64(rest[2])
+			isLong, isCounted := a>>7, a&timesInFirst
+			n := b ^ (b^c)&-isLong
+			if a&2|isLong&(b>>7)|isCounted&(n>>7) == 0 {
+				// The next offset depends on one byte only, so that reads can overlap.
+				head, times, end = a&0x7f|b<<7&-isLong, 1+(n-1)&-isCounted, at+1+int(isLong+isCounted)
 			}
 		}
+		var counts [fields]uint32
 		if end == 0 {
 			head, times, counts, end = postingAt(data, at)
 		}
@@ -39,7 +39,7 @@ func (g *gatherer) appendTerm(l *liveSegment, term int, weight float32, rows []i
 			break // the data is damaged
 		}
 		at, next = end, slot+1
-		doc := l.docOf[slot]
+		doc := docOf[slot]
 		if l.dead != nil && !l.has(int(doc)) {
 			continue
 		}
@@ -50,18 +50,18 @@ func (g *gatherer) appendTerm(l *liveSegment, term int, weight float32, rows []i
 		if rows != nil && rows[doc] == 0 {
 			continue
 		}
-		width, worth := widths[slot], float32(0)
-		isKnown := times-1 < fewTimes && width < wide
-		if isKnown {
-			worth = first[times-1][width]
-		}
-		if worth == 0 {
-			counts[0] += uint32(times)
-			if worth = float32(g.norms.count(&l.slots[slot], &counts)); isKnown {
+		width := widths[slot]
+		if times-1 < fewTimes && width < wide {
+			worth := first[times-1][width]
+			if worth == 0 {
+				worth = float32(g.norms.count(&l.slots[slot], &[fields]uint32{uint32(times)}))
 				first[times-1][width] = worth
 			}
+			list = append(list, weighted{uint32(slot), weight * worth})
+			continue
 		}
-		list = append(list, weighted{uint32(slot), weight * worth})
+		counts[0] += uint32(times)
+		list = append(list, weighted{uint32(slot), weight * float32(g.norms.count(&l.slots[slot], &counts))})
 	}
 	g.arena = list
 	return docs
