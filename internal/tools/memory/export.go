@@ -26,7 +26,7 @@ const (
 type exportIn struct {
 	tool.Vault
 	Format    string   `json:"format,omitempty" enum:"jsonl,markdown" default:"jsonl" jsonschema:"JSON Lines of everything, or a file of Markdown for each memory"`
-	AgentID   string   `json:"agent_id,omitempty" max:"512" complete:"agent" jsonschema:"only memories of this agent"`
+	AgentID   string   `json:"agent_id,omitempty" complete:"agent" jsonschema:"only memories of this agent"`
 	Tags      []string `json:"tags,omitempty" size:"tag" jsonschema:"only memories with all of these"`
 	PageToken string   `json:"page_token,omitempty" means:"token" size:"token" jsonschema:"meta.next_page_token of the page before"`
 	tool.AsOf

@@ -27,7 +27,7 @@ type identityIn struct {
 	Action         string   `json:"action" enum:"register,resume,info" jsonschema:"register: a new agent; resume: continue as an agent; info: only show it"`
 	Type           string   `json:"type,omitempty" enum:"main,subagent" default:"main" jsonschema:"of an agent that is registered"`
 	ParentID       string   `json:"parent_id,omitempty" complete:"agent" jsonschema:"the parent agent; required for a subagent"`
-	AgentID        string   `json:"agent_id,omitempty" max:"128" complete:"agent" jsonschema:"resume, info: the agent; default: your agent that was active last, or the acting agent"`
+	AgentID        string   `json:"agent_id,omitempty" complete:"agent" jsonschema:"resume, info: the agent; default: your agent that was active last, or the acting agent"`
 	Specialization string   `json:"specialization,omitempty" size:"query" jsonschema:"register: its strengths"`
 	Capabilities   []string `json:"capabilities,omitempty" jsonschema:"register: its capabilities"`
 	tool.Mutation

@@ -36,8 +36,8 @@ type importFile struct {
 
 // An importOut is the output of memory_import. Created counts the new memories, Skipped those whose
 // id exists, and Others the other stored items, without the records of agents that memories need.
-// LeftOut lists up to mostLeftOut lines of which something was not stored, each with the reason;
-// they do not fail the call.
+// LeftOut lists up to mostLeftOut lines of which something was not stored, each with the reason, and
+// MoreLeftOut counts the others; they do not fail the call.
 //
 // A dry run reports the same counts, and stores nothing.
 type importOut struct {
@@ -46,7 +46,10 @@ type importOut struct {
 	Skipped    int       `json:"skipped" jsonschema:"existing ones"`
 	Others     int       `json:"others" jsonschema:"agents, links, chapters and wisdom"`
 	LeftOut    []leftOut `json:"left_out,omitempty" jsonschema:"lines and links that are not stored"`
-	DryRun     bool      `json:"dry_run,omitempty"`
+
+	MoreLeftOut int `json:"more_left_out,omitempty" jsonschema:"number of lines and links that are not stored either, and not in left_out"`
+
+	DryRun bool `json:"dry_run,omitempty"`
 }
 
 // A leftOut is a line that was not imported, with the reason.

@@ -22,7 +22,7 @@ type recallIn struct {
 	File     string `json:"file,omitempty" size:"id" jsonschema:"about this file: a path or its end, a folder that ends in /, or a pattern with * and **"`
 	Intent   string `json:"intent,omitempty" size:"query" jsonschema:"the planned work, in words"`
 	TaskType string `json:"task_type,omitempty" enum:"bug_fix,feature_add,refactor,investigation,test_write,documentation,optimization,security_fix,dependency_update,configuration,other" jsonschema:"kind of work"`
-	AgentID  string `json:"agent_id,omitempty" max:"512" complete:"agent" jsonschema:"of this agent"`
+	AgentID  string `json:"agent_id,omitempty" complete:"agent" jsonschema:"of this agent"`
 	Query    string `json:"query,omitempty" size:"query" jsonschema:"any words"`
 
 	SuccessOnly  bool         `json:"success_only,omitempty" jsonschema:"only successful ones"`
