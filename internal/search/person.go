@@ -136,7 +136,7 @@ func (f *personFinder) names(front string, isPrefix bool) (all map[string]bool) 
 		l := &f.x.layers[i]
 		for term := l.search(within[0], within[1], front); term < within[1]; term++ {
 			name := l.name(term)
-			if name != front && !(isPrefix && strings.HasPrefix(name, front)) {
+			if is := name == front || isPrefix && strings.HasPrefix(name, front); !is {
 				break
 			}
 			// A name counts only while a document has it.

@@ -17,7 +17,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A plain index computes the scores of an index as its definitions state them: it reads all postings
+// A plain computes the scores of an index as its definitions state them: it reads all postings
 // of each query, sorts whole lists, and keeps and skips nothing.
 type plain struct {
 	*Index
@@ -44,7 +44,8 @@ func newPlain(x *Index, q Query) *plain {
 			l := &x.layers[i]
 			for _, f := range c.forms {
 				for term := range l.terms() {
-					if name := l.name(term); name != f.term && !(f.prefix && strings.HasPrefix(name, f.term)) {
+					name := l.name(term)
+					if is := name == f.term || f.prefix && strings.HasPrefix(name, f.term); !is {
 						continue
 					}
 					for r := l.list(term); r.read(); {
@@ -377,7 +378,7 @@ func (p *plain) page(o Options) (items []string, total int) {
 	return items, total + len(list)
 }
 
-// samePages requires of a search the page that the plain index has, and returns its last hit.
+// samePage requires of a search the page that the plain index has, and returns its last hit.
 func samePage(t require.TestingT, x *Index, text string, o Options) *Cursor {
 	r, err := x.Search(PlainQuery(text), o)
 	require.NoError(t, err)
