@@ -107,7 +107,7 @@ var modules = map[string][]string{
 	"github.com/zalando/go-keyring":               {"internal/credential"},
 	"go.etcd.io/bbolt":                            {"internal/bolttable"},
 	"go.yaml.in/yaml/v4":                          {"_test", "infra", "internal/config", "internal/credential", "internal/markdown", "internal/memory", "internal/vault", "internal/yamltext"},
-	"golang.org/x/sys": {"internal/fileblob", "internal/casefoldfs", "internal/vaultdir", "internal/localapp",
+	"golang.org/x/sys": {"bench/retrieval", "internal/fileblob", "internal/casefoldfs", "internal/vaultdir", "internal/localapp",
 		"internal/watch"},
 	"golang.org/x/term":  {"cmd/cli"},
 	"golang.org/x/text":  {"internal/auth", "internal/index", "internal/markdown", "internal/vault", "internal/search"},

@@ -134,36 +134,37 @@ func cut(text string, most int) string {
 	return text[:end] + more
 }
 
-// Exit codes with a meaning.
-const (
-	exitKilled   = 137 // 128 + SIGKILL: usually out of memory
-	exitTimedOut = 124 // of timeout(1)
-)
+// An exhaustion is a way for a command to run out of memory or time.
+type exhaustion struct {
+	kind, symbol string
+	line         *regexp.Regexp // matches the lines that report it
+	exit         int            // the exit code that shows it
+	message      string         // if only the exit code shows it
+}
 
-var (
-	outOfMemory = regexp.MustCompile(
-		`(?m)^Killed\b.*|.*(?:heap out of memory|runtime: out of memory|OutOfMemoryError|Cannot allocate memory).*`)
-	timedOut = regexp.MustCompile(`(?mi)^.*(?:deadline exceeded|timed out|timeout exceeded).*$`)
-)
+// exhaustions are in the order of their findings.
+var exhaustions = []exhaustion{
+	{
+		kind: KindMemory, symbol: "oom", exit: 137, message: "it was killed", // 128 + SIGKILL: usually out of memory
+		line: regexp.MustCompile(
+			`(?m)^Killed\b.*|.*(?:heap out of memory|runtime: out of memory|OutOfMemoryError|Cannot allocate memory).*`),
+	},
+	{
+		kind: KindTimeout, symbol: "timeout", exit: 124, message: "it took too long", // of timeout(1)
+		line: regexp.MustCompile(`(?mi)^.*(?:deadline exceeded|timed out|timeout exceeded).*$`),
+	},
+}
 
 // exitFindings finds commands that ran out of memory or time.
 func exitFindings(r Run) []Finding {
-	if line := outOfMemory.FindString(r.Output); line != "" || r.Exit == exitKilled {
-		if line == "" {
-			line = "it was killed"
+	for _, e := range exhaustions {
+		line := e.line.FindString(r.Output)
+		if line == "" && r.Exit != e.exit {
+			continue
 		}
 		return []Finding{{
-			Tool: "shell", Kind: KindMemory, Category: categoryRuntime, Symbol: "oom",
-			Message: strings.TrimSpace(line),
-		}}
-	}
-	if line := timedOut.FindString(r.Output); line != "" || r.Exit == exitTimedOut {
-		if line == "" {
-			line = "it took too long"
-		}
-		return []Finding{{
-			Tool: "shell", Kind: KindTimeout, Category: categoryRuntime, Symbol: "timeout",
-			Message: strings.TrimSpace(line),
+			Tool: "shell", Kind: e.kind, Category: categoryRuntime, Symbol: e.symbol,
+			Message: strings.TrimSpace(cmp.Or(line, e.message)),
 		}}
 	}
 	return nil

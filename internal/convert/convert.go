@@ -61,6 +61,23 @@ type Batch struct {
 	Files  []File
 }
 
+// A Stored is what an import of memories stored in a draft: the ids of the created memories, the
+// number of those that already existed, and what was left out. MoreLeft is the number of left out
+// lines and links that Left does not list.
+type Stored struct {
+	IDs      []string
+	Skipped  int
+	Left     []Left
+	MoreLeft int
+}
+
+// A Left is a line of which something was not stored, with the reason. Lines are counted from 1.
+type Left struct {
+	File   string
+	Line   int
+	Reason string
+}
+
 // A Note is a part of an export as a note. Either Text is set, or Fields and Body. The importer
 // adds source, source_id, date and its own fields, and decides about the path.
 type Note struct {

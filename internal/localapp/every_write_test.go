@@ -79,6 +79,8 @@ var notesImported = tooltest.Story{Name: "notes: import", Steps: []tooltest.Step
 		Want: `{"error":{"location":{"file":"m.jsonl","line":1}}}`},
 	{Tool: "notes_import", Args: `{"vault":"main","envelope":false,"type":"generic-csv","files":[{"path":"t.csv","content":"a\n\"x"}]}`, Code: fault.InvalidParameter,
 		Want: `{"error":"t.csv:2: a field in quotes does not end as it must: with a quote before the separator or the end of the row","code":"INVALID_PARAMETER"}`},
+	{Tool: "notes_import", Args: `{"vault":"main","type":"memory","files":[{"path":"m.jsonl","content":"{\"id\":\"mem_left\",\"intent\":{\"goal\":\"g\",\"task_type\":\"other\"},\"outcome\":{\"success\":true,\"summary\":\"s\"},\"links\":{\"caused_by\":[\"mem_none\"]}}"}]}`,
+		Want: `{"data":{"count":1},"meta":{"left_out":[{"path":"m.jsonl:1","reason":"caused_by to mem_none does not lead to another memory"}]}}`},
 	{Tool: "notes_import", Args: `{"vault":"main","type":"markdown","files":[{"path":"../x.md","content":"x"}]}`, Code: fault.InvalidPath},
 	{Tool: "notes_import", Args: `{"vault":"main","type":"markdown","files":[]}`, Code: fault.InvalidParameter},
 	{Tool: "notes_import", Args: `{"vault":"main","type":"pdf","files":[{"path":"x.pdf","content":"x"}]}`, Code: fault.InvalidParameter},

@@ -442,13 +442,6 @@ func (r *ranking) add(f scored) {
 	}
 }
 
-// isBehind reports whether a note with this score certainly comes after as many notes as the
-// ranking keeps.
-func (r *ranking) isBehind(score float64) bool {
-	const rounding = 1e-4
-	return r.last != nil && score < r.last.score-rounding
-}
-
 // list returns the best notes in order. The ranking keeps the slice.
 func (r *ranking) list() []scored {
 	slices.SortFunc(r.kept, r.better)

@@ -3,15 +3,16 @@ package search
 import (
 	"cmp"
 	"math"
+	"math/bits"
 	"slices"
 )
 
 // A fullScore is the score of a document in full: with the contributions of its neighbours, its thread
 // and its person.
 type fullScore struct {
-	row         int    // row of the ranker
-	known       bool   // whether near is set
-	neighbours  [4]int // rows of the neighbours: 1 and 2 before, 1 and 2 after; nobody: none
+	row         int32    // row of the ranker
+	neighbours  [4]int32 // rows of the neighbours: 1 and 2 before, 1 and 2 after; noRow: none
+	known       bool     // whether neighbours is set
 	parts       Parts
 	aboutPerson bool // it is of the one person that the query names
 	aboutOther  bool // it is of another person
@@ -30,29 +31,28 @@ const noRow = -1
 // The steps are, as in threaded: scoreOwn, bestOwn, gatherNeighbours, count, scoreAll and rank.
 type ranker struct {
 	*searcher
-	gather  *gatherer
-	threads threads
-	person  *personDocs
+	gather *gatherer
+	person *personDocs
 
 	ownScores [][]float64 // by layer and document: score by its own words; 0: none
+	highest   float64     // the highest of these scores
 	foundOwn  int         // number of documents with such a score
 
-	refs          []ref       // by row: the document
-	rows          [][]int32   // by layer and document: row + 1; 0: no row
-	best          int         // the first best rows are the candidates with the best own scores
-	conceptCounts []float32   // by row: occurrences of each concept in the head, then in the passage
-	full          []fullScore // of the first rows: those scored in full
-
-	zeroCounts []float32 // counts of a neighbour that does not exist: all 0
+	refs  []ref     // by row: the document
+	rows  [][]int32 // by layer and document: row + 1; 0: no row
+	best  int       // the first best rows are the candidates with the best own scores
+	tally tally
+	full  []fullScore // of the first rows: those scored in full
 }
 
 // threaded runs the query on a threaded profile and returns the page that the options select.
 func (s *searcher) threaded(g *gatherer) (Results, error) {
-	r := &ranker{searcher: s, gather: g, threads: threads{s.x, map[uint64][]stretch{}}}
+	r := &ranker{searcher: s, gather: g}
 	r.ownScores, r.rows = g.buffers()
 	r.refs = g.refs[:0]
 	defer func() {
 		g.clearRows(r.refs)
+		clear(g.columns) // they refer to concepts of the query
 		g.refs = r.refs
 	}()
 	// All documents are scored by their own words first, because the full score is too expensive
@@ -97,7 +97,7 @@ func (r *ranker) scoreOwn() error {
 			}
 		}
 		for layer, list := range c.lists {
-			c.addTo(r.ownScores[layer], r.x.layers[layer].docOf, list)
+			r.highest = c.addTo(r.ownScores[layer], r.x.layers[layer].docOf, list, r.highest)
 		}
 	}
 	return nil
@@ -111,20 +111,28 @@ func (r *ranker) scoreWalking() error {
 		c.late = false
 		r.gather.gather(c)
 	}
-	return r.each(nil, func(f scored) { r.ownScores[f.layer][f.doc] = max(f.score, math.SmallestNonzeroFloat64) })
+	return r.each(nil, func(f scored) {
+		score := max(f.score, math.SmallestNonzeroFloat64)
+		r.ownScores[f.layer][f.doc], r.highest = score, max(r.highest, score)
+	})
 }
 
-// addTo adds the gains of the concept to scores, which are indexed by document. Occurrences in
-// the head and in the passage of a document are added up first.
-func (c *concept) addTo(scores []float64, docOf []uint32, list []weighted) {
+// addTo adds the gains of the concept to scores, which are indexed by document, and returns the
+// highest score or, if it is higher, highest. Occurrences in the head and in the passage of a
+// document are added up first.
+func (c *concept) addTo(scores []float64, docOf []uint32, list []weighted, highest float64) float64 {
 	idf, saturation := c.idf, c.k1
 	for i := 0; i < len(list); {
 		doc, count := docOf[list[i].slot], float64(list[i].count)
 		for i++; i < len(list) && docOf[list[i].slot] == doc; i++ {
 			count += float64(list[i].count)
 		}
-		scores[doc] += float64(idf * (count / (count + saturation)))
+		score := scores[doc] + float64(idf*(count/(count+saturation)))
+		if scores[doc] = score; score > highest {
+			highest = score
+		}
 	}
+	return highest
 }
 
 // bestOwn returns the documents with the best own scores, at most as many as the profile has
@@ -201,21 +209,13 @@ const siftSteps = 1024
 // It sorts scores into steps of equal width, so that no list of all documents must be sorted. Only
 // those in the step where the limit is reached are doubtful.
 func (r *ranker) sift(most int) (best []ref, doubtful []ownScore) {
-	highest := 0.
-	for _, scores := range r.ownScores {
-		for _, score := range scores {
-			if score > highest {
-				highest = score
-			}
-		}
-	}
-	if highest == 0 {
+	if r.highest == 0 {
 		return nil, nil
 	}
 	// steps is a histogram of the scores. It finds the best documents in linear time, without
 	// sorting all of them.
 	var steps [siftSteps + 1]int
-	scale := siftSteps / highest
+	scale := siftSteps / r.highest
 	found := r.gather.found[:0]
 	for layer, scores := range r.ownScores {
 		for doc, score := range scores {
@@ -255,7 +255,7 @@ func (r *ranker) gatherNeighbours(best []ref) {
 	// The neighbours of these, which only contribute words, follow.
 	windows := r.gather.windows[:0]
 	for i := range best {
-		windows = append(windows, r.threads.window(r.refs[i]))
+		windows = append(windows, r.x.window(r.refs[i]))
 		for _, step := range [...]int{-1, -2, 1, 2} {
 			if n := windows[i].at(step); n != noRef && r.admits(int(n.layer), int(n.doc)) {
 				r.row(n)
@@ -286,14 +286,14 @@ func (r *ranker) setNeighbours(w *window, middle int) {
 	if row < 0 || row >= len(r.full) || r.full[row].known {
 		return
 	}
-	r.full[row] = fullScore{row: row, known: true, neighbours: [4]int{
+	r.full[row] = fullScore{row: int32(row), known: true, neighbours: [4]int32{
 		r.row(w.at(middle - 1)), r.row(w.at(middle - 2)), r.row(w.at(middle + 1)), r.row(w.at(middle + 2)),
 	}}
 }
 
-// row returns the row of a document, and assigns the next row if it has none. It returns nobody
-// for the ref without.
-func (r *ranker) row(of ref) int {
+// row returns the row of a document, and assigns the next row if it has none. It returns noRow for
+// noRef.
+func (r *ranker) row(of ref) int32 {
 	if of == noRef {
 		return noRow
 	}
@@ -302,54 +302,13 @@ func (r *ranker) row(of ref) int {
 		r.refs = append(r.refs, of)
 		rows[of.doc] = int32(len(r.refs))
 	}
-	return int(rows[of.doc]) - 1
-}
-
-// count sets tally: the occurrences of each concept in the documents that have rows.
-func (r *ranker) count() {
-	size := 2 * len(r.refs) * len(r.concepts)
-	r.conceptCounts = slices.Grow(r.gather.tally[:0], size)[:size]
-	clear(r.conceptCounts)
-	r.gather.tally = r.conceptCounts
-	for i, c := range r.concepts {
-		if c.late {
-			r.gather.gatherLate(c)
-		}
-		for layer, list := range c.lists {
-			rows, s := r.rows[layer], r.x.layers[layer].segment
-			for _, w := range list {
-				doc := s.docOf[w.slot]
-				row := rows[doc]
-				if row == 0 {
-					continue
-				}
-				// A row has the counts of the head for all concepts, followed by those of the
-				// passage.
-				at := 2*int(row-1)*len(r.concepts) + i
-				if w.slot != s.docs[doc].head {
-					at += len(r.concepts)
-				}
-				r.conceptCounts[at] += w.count
-			}
-		}
-	}
-}
-
-// counts returns the occurrences of each concept in the head and in the passage of a row; zeros
-// for noRow.
-func (r *ranker) counts(row int) (heads, units []float32) {
-	n := len(r.concepts)
-	if row == noRow {
-		return r.zeroCounts, r.zeroCounts
-	}
-	return r.conceptCounts[2*row*n:][:n], r.conceptCounts[(2*row+1)*n:][:n]
+	return rows[of.doc] - 1
 }
 
 // scoreAll scores the documents of the first rows in full.
 func (r *ranker) scoreAll() {
-	r.zeroCounts = make([]float32, len(r.concepts))
 	for i := range r.full {
-		r.scoreWords(&r.full[i])
+		r.full[i].parts.Text = r.tally.score(&r.full[i], &r.x.profile.thread)
 	}
 	// All scores by words are known now, so the best of each thread is too.
 	r.shareThreads()
@@ -366,51 +325,6 @@ func (r *ranker) scoreAll() {
 			p.Person = float64((r.x.profile.thread.person - 1) * (p.Text + p.Neighbours + p.Thread))
 		}
 	}
-}
-
-// scoreWords sets the score of a document by its own words and those of its neighbours, as one
-// sum in parts.Text. See part.
-//
-// The count of a concept is the sum of the weights of its occurrences:
-//
-//	count = head + passage + previous*before + others*(the three other neighbours)
-//
-// where previous and others are shares of the profile, and neighbours count with their passages.
-// The score is the sum of idf*count/(count+k1) over all concepts.
-func (r *ranker) scoreWords(f *fullScore) {
-	t := &r.x.profile.thread
-	heads, units := r.counts(f.row)
-	var near [4][]float32
-	for i, row := range f.neighbours {
-		_, near[i] = r.counts(row)
-	}
-	n := len(heads)
-	units, before, a, b, c := units[:n], near[previous][:n], near[1][:n], near[2][:n], near[3][:n]
-	whole := 0.
-	for i, own := range heads {
-		// The occurrences of neighbours are added before saturation, so a word that the document
-		// itself has often gains little from them. Heads of neighbours do not count.
-		count := float64(own+units[i]) + float64(t.previous*float64(before[i])) +
-			float64(t.others*float64(a[i]+b[i]+c[i]))
-		if count > 0 {
-			whole += r.concepts[i].gain(count)
-		}
-	}
-	f.parts.Text = whole
-}
-
-// splitParts returns the parts of a score, with the score by words divided into the contributions of
-// the document's own words and of its neighbours.
-func (r *ranker) splitParts(f *fullScore) Parts {
-	heads, units := r.counts(f.row)
-	p, alone := f.parts, 0.
-	for i, c := range r.concepts {
-		if own := float64(heads[i] + units[i]); own > 0 {
-			alone += c.gain(own)
-		}
-	}
-	p.Text, p.Neighbours = alone, p.text()-alone
-	return p
 }
 
 // shareThreads adds to each document a share of the best score in its thread, among those that
@@ -442,33 +356,37 @@ func (r *ranker) shareThreads() {
 func (r *ranker) inThreads() []threadPosition {
 	order, merged := r.gather.order[:0], r.gather.merged[:0]
 	for layer := range r.x.layers {
-		// Within a layer, ranks are in the order of threads. So integers can be sorted instead of
-		// members, and the sorted layers merged.
-		keys := r.gather.keys[:0]
+		// Within a layer, ranks are in the order of threads. So a bit set of ranks sorts the
+		// documents of the layer, and the sorted layers are merged.
+		l := &r.x.layers[layer]
+		marks := r.gather.bitSet(len(l.byThread))
 		for i := range r.full {
-			if of := r.refs[i]; int(of.layer) == layer && r.x.member(of).inThread() {
-				keys = append(keys, uint64(r.x.layers[layer].rank[of.doc])<<32|uint64(i))
+			if of := r.refs[i]; int(of.layer) == layer && l.members[of.doc].inThread() {
+				rank := l.rank[of.doc]
+				marks[rank/64] |= 1 << (rank % 64)
 			}
 		}
-		slices.Sort(keys)
-		merged = r.merge(merged[:0], order, keys)
-		order, merged, r.gather.keys = merged, order, keys
+		merged = r.merge(merged[:0], order, layer, marks)
+		order, merged = merged, order
 	}
 	r.gather.order, r.gather.merged = order, merged
 	return order
 }
 
-// merge appends to to the sorted documents of order and of keys, in order. The lower 32 bits of a
-// key are a row.
-func (r *ranker) merge(to, order []threadPosition, keys []uint64) []threadPosition {
-	for _, key := range keys {
-		i := int(uint32(key))
-		m := r.x.member(r.refs[i])
-		p := threadPosition{wholeOf(m.thread), m.at(), wholeOf(m.seq), i}
-		for len(order) > 0 && order[0].compare(p) <= 0 {
-			to, order = append(to, order[0]), order[1:]
+// merge appends to to the sorted documents of order and those of a layer whose ranks are in marks, in
+// order. It clears marks.
+func (r *ranker) merge(to, order []threadPosition, layer int, marks []uint64) []threadPosition {
+	l, rows := &r.x.layers[layer], r.rows[layer]
+	for i := range marks {
+		for ; marks[i] != 0; marks[i] &= marks[i] - 1 {
+			doc := l.byThread[i*64+bits.TrailingZeros64(marks[i])]
+			m := &l.members[doc]
+			p := threadPosition{wholeOf(m.thread), m.at(), wholeOf(m.seq), int(rows[doc]) - 1}
+			for len(order) > 0 && order[0].compare(&p) <= 0 {
+				to, order = append(to, order[0]), order[1:]
+			}
+			to = append(to, p)
 		}
-		to = append(to, p)
 	}
 	return append(to, order...)
 }
@@ -482,7 +400,7 @@ type threadPosition struct {
 }
 
 // compare compares positions by thread, then by time, then by seq.
-func (p threadPosition) compare(o threadPosition) int {
+func (p *threadPosition) compare(o *threadPosition) int {
 	if p.thread != o.thread {
 		return cmp.Compare(p.thread, o.thread)
 	}
@@ -502,7 +420,7 @@ func (r *ranker) inSameThread(a, b *threadPosition) bool {
 // from their own score. A document that was not scored in full comes after all of the best, so if
 // these fill the page it is only counted.
 func (r *ranker) rank(page *ranking) error {
-	enough, also := 0, 0
+	enough, also, least := 0, 0, r.leastOf(page)
 	for i := range r.full {
 		of := r.refs[i]
 		if r.ownScores[of.layer][of.doc] > 0 {
@@ -510,7 +428,7 @@ func (r *ranker) rank(page *ranking) error {
 		}
 		score := r.full[i].parts.sum()
 		// This avoids the construction of results that cannot be on the page.
-		if r.Filter == nil && page.isBehind(score) && len(r.named) == 0 {
+		if score < least {
 			page.total++
 		} else {
 			f := r.scored(of, score, &r.full[i])
@@ -536,6 +454,33 @@ func (r *ranker) rank(page *ranking) error {
 		}
 	}
 	return nil
+}
+
+// mostSelected is the largest number of scores that leastOf selects.
+const mostSelected = 32
+
+// leastOf returns a score such that no document with a lower one, of those that are scored in full,
+// is on the page; 0 if it cannot be known before.
+func (r *ranker) leastOf(page *ranking) float64 {
+	if r.Filter != nil || page.after != nil || len(r.named) > 0 || page.most > mostSelected || page.most > len(r.full) {
+		return 0
+	}
+	var list [mostSelected]float64
+	best := list[:page.most] // descending
+	for i := range r.full {
+		score := r.full[i].parts.sum()
+		if score <= best[len(best)-1] {
+			continue
+		}
+		at := len(best) - 1
+		for ; at > 0 && best[at-1] < score; at-- {
+			best[at] = best[at-1]
+		}
+		best[at] = score
+	}
+	// Scores are rounded before they are compared, and documents with equal scores ordered.
+	const rounding = 1e-4
+	return best[len(best)-1] - rounding
 }
 
 // rankOthers adds the documents of a layer that were found but not scored in full. If filled, it

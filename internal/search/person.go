@@ -62,8 +62,9 @@ type personDocs struct{ heads [][]uint32 }
 // too. So "Ada" and "Lovelace" together name a single person, even if there are other Adas.
 func (x *Index) docsOfPerson(words []string) *personDocs {
 	var common map[string]bool
+	f := x.personFinder()
 	for i, word := range words {
-		for _, terms := range x.personsAt(words[i:], word) {
+		for _, terms := range f.personsAt(words[i:], word) {
 			switch {
 			// The word is not part of a name, and does not matter.
 			case len(terms) == 0:
@@ -95,31 +96,55 @@ func hasAll(words []string, name string) bool {
 	return true
 }
 
+// A personFinder finds names of persons. It contains, by layer, the range of their terms: from first
+// up to, not including, end.
+type personFinder struct {
+	x      *Index
+	ranges [][2]int
+}
+
+// personFinder returns a personFinder for the index.
+func (x *Index) personFinder() *personFinder {
+	f := &personFinder{x, make([][2]int, len(x.layers))}
+	for i := range x.layers {
+		f.ranges[i][0], f.ranges[i][1] = x.layers[i].prefixed(personWord) // also those with personName
+	}
+	return f
+}
+
 // personsAt returns sets of names that match a query from one of its words on: the names that
 // contain the word, and for each number of words the name that consists of them. It returns nil
 // for stop words, single letters and numbers.
-func (x *Index) personsAt(words []string, word string) []map[string]bool {
-	if x.analyzer.stops[word] || utf8.RuneCountInString(word) < 2 || strings.IndexFunc(word, unicode.IsLetter) < 0 {
+func (f *personFinder) personsAt(words []string, word string) []map[string]bool {
+	if f.x.analyzer.stops[word] || utf8.RuneCountInString(word) < 2 || strings.IndexFunc(word, unicode.IsLetter) < 0 {
 		return nil
 	}
-	all := []map[string]bool{x.names(personWord+word+" ", true)}
+	all := []map[string]bool{f.names(personWord+word+" ", true)}
+	if f.names(personName+word+" ", true) == nil {
+		return all // no name of several words begins with the word
+	}
 	for n := 2; n <= min(len(words), maxNameWords); n++ {
-		all = append(all, x.names(personName+strings.Join(words[:n], " "), false))
+		all = append(all, f.names(personName+strings.Join(words[:n], " "), false))
 	}
 	return all
 }
 
 // names returns the names in the terms that are equal to front, or begin with it, and that have
-// postings in documents that are not deleted.
-func (x *Index) names(front string, isPrefix bool) map[string]bool {
-	all := map[string]bool{}
-	for i := range x.layers {
-		l := &x.layers[i]
-		first, end := l.termsOf(form{term: front, prefix: isPrefix})
-		for term := first; term < end; term++ {
+// postings in documents that are not deleted. It returns nil if there are none.
+func (f *personFinder) names(front string, isPrefix bool) (all map[string]bool) {
+	for i, within := range f.ranges {
+		l := &f.x.layers[i]
+		for term := l.search(within[0], within[1], front); term < within[1]; term++ {
+			name := l.name(term)
+			if is := name == front || isPrefix && strings.HasPrefix(name, front); !is {
+				break
+			}
 			// A name counts only while a document has it.
 			if r := l.list(term); l.read(&r) {
-				all[nameOf(l.name(term))] = true
+				if all == nil {
+					all = map[string]bool{}
+				}
+				all[nameOf(name)] = true
 			}
 		}
 	}

@@ -46,6 +46,10 @@ type concept struct {
 	late   bool
 	beside *concept
 
+	// repeats reports that a late concept has the same occurrences as the one beside it, in all
+	// layers.
+	repeats bool
+
 	stats []layerStats // by layer
 }
 

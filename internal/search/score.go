@@ -23,8 +23,8 @@ type gatherer struct {
 	norms norms
 	arena []weighted // memory of the lists
 	sums  []float32  // by slot of a layer; all 0 between uses
-	seen  []uint64   // bits: the slots that have a sum
-	first *firstWeights
+	seen  []uint64   // see bitSet; of sum: the slots that have a sum
+	first firstWeights
 
 	// Memory of a ranker, by layer and document; rows are all 0 between uses.
 	scores [][]float64
@@ -34,23 +34,23 @@ type gatherer struct {
 	refs    []ref
 	windows []window
 	full    []fullScore
-	tally   []float32
+	columns []column
+	counts  []float32
 	order   []threadPosition
 	merged  []threadPosition
-	keys    []uint64
 	found   []foundOwn
 }
 
-// shortField is the length, in words, from which the weight of occurrences is not precomputed.
+// shortField is the length, in words, from which the weight of occurrences is not remembered.
 const shortField = 512
 
-// fewTimes is the largest number of occurrences whose weight is precomputed.
-const fewTimes = 4
+// fewTimes is the largest number of occurrences whose weight is remembered.
+const fewTimes = 8
 
 // A firstWeights contains the weights of occurrences in the first field of a slot, by their number
-// from 1 to fewTimes, less one, and by the width of the slot.
+// from 1 to fewTimes, less one, and by the width of the slot. A weight that was not needed yet is 0.
 //
-// It is computed again when the average lengths of fields change, which are part of norms.
+// It is cleared when the average lengths of fields change, which are part of norms.
 type firstWeights struct {
 	norms   norms
 	weights [fewTimes][2 * shortField]float32
@@ -81,18 +81,6 @@ func (s *segment) widths() []uint16 {
 	return all
 }
 
-// newFirstWeights computes the weights for some norms.
-func newFirstWeights(n norms) *firstWeights {
-	o := &firstWeights{norms: n}
-	for times := range o.weights {
-		for i := range uint32(shortField) {
-			o.weights[times][i] = float32(n.unit[0].of(uint32(times)+1, i))
-			o.weights[times][shortField+i] = float32(n.first.of(uint32(times)+1, i))
-		}
-	}
-	return o
-}
-
 // gatherer returns a gatherer for a query on the index, which must be released.
 func (x *Index) gatherer() *gatherer {
 	g, ok := x.analyzer.gatherers.Get().(*gatherer)
@@ -100,8 +88,8 @@ func (x *Index) gatherer() *gatherer {
 		g = &gatherer{}
 	}
 	g.x, g.norms, g.arena = x, x.norms(), g.arena[:0]
-	if g.first == nil || g.first.norms != g.norms {
-		g.first = newFirstWeights(g.norms)
+	if g.first.norms != g.norms {
+		g.first = firstWeights{norms: g.norms}
 	}
 	return g
 }
@@ -181,11 +169,12 @@ func (g *gatherer) weigh(c *concept) {
 // documents that have rows. If the word has only one form in a layer, it uses the list of the
 // concept beside it instead.
 func (g *gatherer) gatherLate(c *concept) {
-	c.lists, c.docs = make([][]weighted, len(g.x.layers)), 0
+	c.lists, c.docs, c.repeats = make([][]weighted, len(g.x.layers)), 0, true
 	for i := range g.x.layers {
 		l, start := &g.x.layers[i], len(g.arena)
 		first, end := l.termsOf(c.forms[0])
 		if end == first {
+			c.repeats = c.repeats && len(c.beside.lists[i]) == 0
 			continue
 		}
 		// If the postings of the stem and of the word as written are equal, all occurrences of
@@ -195,6 +184,7 @@ func (g *gatherer) gatherLate(c *concept) {
 			c.docs += h.docs
 			continue
 		}
+		c.repeats = false
 		c.docs += g.appendTerm(l, first, float32(c.forms[0].weight), g.rows[i])
 		c.lists[i] = g.arena[start:len(g.arena):len(g.arena)]
 	}
@@ -247,100 +237,6 @@ func (s *segment) termsOf(f form) (first, end int) {
 	return at, at
 }
 
-// appendTerm appends the occurrences of a term in documents that are not deleted, and returns the
-// number of these documents. If rows is not nil, it does not append occurrences in documents
-// whose row is 0, but counts the documents.
-func (g *gatherer) appendTerm(l *liveSegment, term int, weight float32, rows []int32) (docs int) {
-	data := part(l.lists, l.listEnds, term)
-	list, widths, first := g.arena, l.widths(), &g.first.weights
-	if rows == nil {
-		list = slices.Grow(list, len(data)) // a posting takes at least one byte
-	}
-	// The postings are decoded here and not with a postingReader, because this is the innermost
-	// loop of a query.
-	next, before := uint64(0), deletedSlot
-	for at := 0; at < len(data); {
-		head := uint64(data[at])
-		if at++; head >= 0x80 {
-			head, at = longUvarint(data, at-1)
-		}
-		// Most postings are of few occurrences in the first field, whose weight is precomputed.
-		var counts [fields]uint32
-		times := uint64(1)
-		switch head & 3 {
-		case onceInFirst:
-		case timesInFirst:
-			if at < len(data) && data[at] < 0x80 {
-				times = uint64(data[at])
-				at++
-			} else {
-				times, at = longUvarint(data, at)
-			}
-		default:
-			times = 0
-			counts, at = countsAt(data, at, head&3)
-		}
-		slot := next + head>>2
-		if slot >= uint64(len(widths)) {
-			break // the data is damaged
-		}
-		next = slot + 1
-		doc := l.docOf[slot]
-		if l.dead != nil && !l.has(int(doc)) {
-			continue
-		}
-		if doc != before {
-			docs++
-			before = doc
-		}
-		if rows != nil && rows[doc] == 0 {
-			continue
-		}
-		worth := float32(0)
-		if width := widths[slot]; times-1 < fewTimes && width < wide {
-			worth = first[times-1][width]
-		} else {
-			counts[0] += uint32(times)
-			worth = float32(g.norms.count(&l.slots[slot], &counts))
-		}
-		list = append(list, weighted{uint32(slot), weight * worth})
-	}
-	g.arena = list
-	return docs
-}
-
-// countsAt reads the counts of a posting of a kind, and returns the offset after them.
-func countsAt(data string, at int, kind uint64) (counts [fields]uint32, end int) {
-	var n uint64
-	switch kind {
-	case onceInSecond:
-		counts[1] = 1
-	case timesInFirst:
-		n, at = longUvarint(data, at)
-		counts[0] = uint32(n)
-	default:
-		for i := range counts {
-			n, at = longUvarint(data, at)
-			counts[i] = uint32(n)
-		}
-	}
-	return counts, at
-}
-
-// longUvarint reads a varint at an offset, and returns the offset after it. If the data ends
-// inside the number, the result consists of the bits so far.
-func longUvarint(data string, at int) (n uint64, end int) {
-	for shift := 0; at < len(data); shift += 7 {
-		c := data[at]
-		at++
-		n |= uint64(c&0x7f) << shift
-		if c < 0x80 {
-			break
-		}
-	}
-	return n, at
-}
-
 // read reads the next posting of a document that is not deleted. It returns false at the end of
 // the list.
 func (l *liveSegment) read(r *postingReader) bool {
@@ -350,11 +246,6 @@ func (l *liveSegment) read(r *postingReader) bool {
 		}
 	}
 	return false
-}
-
-// count returns the weight of the occurrences of a posting.
-func (g *gatherer) count(l *liveSegment, r *postingReader) float32 {
-	return float32(g.norms.count(&l.slots[r.slot], &r.counts))
 }
 
 // Norms contain the parameters of the weight of an occurrence in each field, which depends on the
@@ -421,8 +312,9 @@ func (n *norms) count(s *slot, counts *[fields]uint32) float64 {
 // the forms and terms, so that the rounding does not depend on the layers.
 func (g *gatherer) sum(l *liveSegment, forms []form) {
 	if len(g.sums) < len(l.slots) {
-		g.sums, g.seen = make([]float32, len(l.slots)), make([]uint64, len(l.slots)/64+1)
+		g.sums = make([]float32, len(l.slots))
 	}
+	seen := g.bitSet(len(l.slots))
 	for _, f := range forms {
 		first, end := l.termsOf(f)
 		for term := first; term < end; term++ {
@@ -431,21 +323,32 @@ func (g *gatherer) sum(l *liveSegment, forms []form) {
 	}
 	// Scanning the bit set yields the slots in order, without sorting, and clears sums and seen
 	// for the next use.
-	for i := range g.seen[:len(l.slots)/64+1] {
-		for ; g.seen[i] != 0; g.seen[i] &= g.seen[i] - 1 {
-			slot := uint32(i*64 + bits.TrailingZeros64(g.seen[i]))
+	for i := range seen {
+		for ; seen[i] != 0; seen[i] &= seen[i] - 1 {
+			slot := uint32(i*64 + bits.TrailingZeros64(seen[i]))
 			g.arena = append(g.arena, weighted{slot, g.sums[slot]})
 			g.sums[slot] = 0
 		}
 	}
 }
 
+// bitSet returns a bit set for n numbers, without any. Its user clears it after use.
+func (g *gatherer) bitSet(n int) []uint64 {
+	if len(g.seen) < n/64+1 {
+		g.seen = make([]uint64, n/64+1)
+	}
+	return g.seen[:n/64+1]
+}
+
 // sumTerm adds the occurrences of one term to the sums.
 func (g *gatherer) sumTerm(l *liveSegment, term int, weight float32) {
-	for r := l.list(term); l.read(&r); {
-		g.sums[r.slot] += float32(weight * g.count(l, &r))
-		g.seen[r.slot/64] |= 1 << (r.slot % 64)
+	start := len(g.arena)
+	g.appendTerm(l, term, weight, nil)
+	for _, w := range g.arena[start:] {
+		g.sums[w.slot] += w.count
+		g.seen[w.slot/64] |= 1 << (w.slot % 64)
 	}
+	g.arena = g.arena[:start]
 }
 
 // docsWith returns the number of documents of a layer that have a term and are not deleted.

@@ -97,8 +97,11 @@ func part(all string, ends []uint32, i int) string {
 }
 
 // from returns the number of the first term that is not less than name; terms() if there is none.
-func (s *segment) from(name string) int {
-	low, high := 0, s.terms()
+func (s *segment) from(name string) int { return s.search(0, s.terms(), name) }
+
+// search returns the number of the first term, of those from low up to high, that is not less than
+// name; high if there is none.
+func (s *segment) search(low, high int, name string) int {
 	for low < high {
 		mid := (low + high) / 2
 		if s.name(mid) < name {

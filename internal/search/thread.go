@@ -3,8 +3,8 @@ package search
 import (
 	"cmp"
 	"hash/fnv"
+	"math/bits"
 	"slices"
-	"sort"
 	"strings"
 )
 
@@ -148,33 +148,6 @@ type window [2*reach + 1]ref
 // at returns the document a number of steps after the middle; before it, if step is negative.
 func (w *window) at(step int) ref { return w[reach+step] }
 
-// threads finds neighbours for one query.
-type threads struct {
-	x     *Index
-	cache map[uint64][]stretch // cache of of
-}
-
-// A stretch is the part of a thread in one layer: the range of byThread from from up to, not
-// including, to.
-type stretch struct{ layer, from, to int }
-
-// stretches returns the stretches of a thread, by its digest.
-func (t *threads) stretches(thread uint64) []stretch {
-	list, ok := t.cache[thread]
-	if ok {
-		return list
-	}
-	for i := range t.x.layers {
-		l := &t.x.layers[i]
-		table := l.threadTable()
-		if at, ok := slices.BinarySearch(table.names, thread); ok {
-			list = append(list, stretch{i, int(table.starts[at]), int(table.starts[at+1])})
-		}
-	}
-	t.cache[thread] = list
-	return list
-}
-
 // A threadTable contains the digests of the threads of a segment, sorted, and the start of each
 // in byThread. The last start is the length of byThread.
 type threadTable struct {
@@ -199,6 +172,34 @@ func (s *segment) threadTable() *threadTable {
 	return t
 }
 
+// of returns the positions in byThread of a thread: from first up to, not including, end. Both are 0
+// if the segment has no document of the thread.
+func (t *threadTable) of(thread uint64) (first, end int) {
+	at := t.search(thread)
+	if at == len(t.names) || t.names[at] != thread {
+		return 0, 0
+	}
+	return int(t.starts[at]), int(t.starts[at+1])
+}
+
+// search returns the position of the first name that is not less than a digest. Digests are spread
+// evenly, so the search begins where the digest is expected.
+func (t *threadTable) search(thread uint64) int {
+	high, _ := bits.Mul64(thread, uint64(len(t.names)))
+	at, step := int(high), 4
+	low, end := max(at-step, 0), min(at+step, len(t.names))
+	for low > 0 && t.names[low-1] >= thread {
+		step *= 2
+		end, low = low, max(low-step, 0)
+	}
+	for end < len(t.names) && t.names[end-1] < thread {
+		step *= 2
+		low, end = end, min(end+step, len(t.names))
+	}
+	i, _ := slices.BinarySearch(t.names[low:end], thread)
+	return low + i
+}
+
 // threadAt returns the digest of the thread of entry i of byThread.
 func (s *segment) threadAt(i int) uint64 { return wholeOf(s.members[s.byThread[i]].thread) }
 
@@ -216,21 +217,29 @@ func (x *Index) compareRefs(a, b ref) int {
 // window returns a document with those around it.
 //
 // A document without a thread has a window without neighbours.
-func (t *threads) window(r ref) window {
+func (x *Index) window(r ref) window {
 	var before, behind [reach]ref
 	for i := range reach {
 		before[i], behind[i] = noRef, noRef
 	}
-	m := t.x.member(r)
-	if m.inThread() {
-		for _, s := range t.stretches(wholeOf(m.thread)) {
-			// Each layer can contain a part of the thread; collect merges them.
-			last, first := t.split(s, r)
-			t.collect(&before, s.layer, last, s.from-1, -1)
-			t.collect(&behind, s.layer, first, s.to, 1)
+	if m := x.member(r); m.inThread() {
+		// Each layer can contain a part of the thread; collect merges them.
+		for layer := range x.layers {
+			l := &x.layers[layer]
+			if layer == int(r.layer) {
+				at := int(l.rank[r.doc])
+				x.collect(&before, layer, at, -1, m.thread)
+				x.collect(&behind, layer, at, 1, m.thread)
+				continue
+			}
+			if from, to := l.threadTable().of(wholeOf(m.thread)); from < to {
+				at := x.position(layer, from, to, r)
+				x.collect(&before, layer, at, -1, m.thread)
+				x.collect(&behind, layer, at-1, 1, m.thread)
+			}
 		}
-		t.cut(&before, r)
-		t.cut(&behind, r)
+		x.cut(&before, r)
+		x.cut(&behind, r)
 	}
 	w := window{reach: r}
 	for i := range reach {
@@ -239,33 +248,36 @@ func (t *threads) window(r ref) window {
 	return w
 }
 
-// split returns the position in byThread of the last document of a stretch before a document, and
-// of the first one after it.
-func (t *threads) split(s stretch, r ref) (before, behind int) {
-	l := &t.x.layers[s.layer]
-	if s.layer == int(r.layer) {
-		// In the layer of the document itself, its position is known.
-		at := int(l.rank[r.doc])
-		return at - 1, at + 1
+// position returns the position in byThread, from from up to to, of the first document of a layer
+// after a document of another layer. The positions must be those of its thread.
+func (x *Index) position(layer, from, to int, r ref) int {
+	l := &x.layers[layer]
+	for from < to {
+		mid := int(uint(from+to) / 2)
+		if x.compareRefs(ref{int32(layer), int32(l.byThread[mid])}, r) > 0 {
+			to = mid
+		} else {
+			from = mid + 1
+		}
 	}
-	at := s.from + sort.Search(s.to-s.from, func(i int) bool {
-		return t.x.compareRefs(ref{int32(s.layer), int32(l.byThread[s.from+i])}, r) > 0
-	})
-	return at - 1, at
+	return from
 }
 
-// collect inserts the nearest documents of a layer, at positions in byThread from from until to,
-// into nearest, which is ordered by nearness.
-func (t *threads) collect(nearest *[reach]ref, layer, from, to, step int) {
-	l := &t.x.layers[layer]
-	for i, at := from, 0; i != to && at < reach; i += step {
-		doc := int(l.byThread[i])
-		if !l.has(doc) {
+// collect inserts the nearest documents of a layer and a thread, at positions in byThread after from,
+// or before it if step is -1, into nearest, which is ordered by nearness.
+func (x *Index) collect(nearest *[reach]ref, layer, from, step int, thread [2]uint32) {
+	l := &x.layers[layer]
+	for i, at := from+step, 0; i >= 0 && i < len(l.byThread) && at < reach; i += step {
+		doc := l.byThread[i]
+		if l.members[doc].thread != thread {
+			return
+		}
+		if !l.has(int(doc)) {
 			continue
 		}
 		r := ref{int32(layer), int32(doc)}
 		// The candidates come in order, so the position never decreases.
-		for at < reach && nearest[at] != noRef && t.x.compareRefs(r, nearest[at])*step > 0 {
+		for at < reach && nearest[at] != noRef && x.compareRefs(r, nearest[at])*step > 0 {
 			at++
 		}
 		if at < reach {
@@ -277,9 +289,9 @@ func (t *threads) collect(nearest *[reach]ref, layer, from, to, step int) {
 }
 
 // cut removes the documents that a gap separates from the document from.
-func (t *threads) cut(nearest *[reach]ref, from ref) {
+func (x *Index) cut(nearest *[reach]ref, from ref) {
 	for i, r := range nearest {
-		if r == noRef || !t.joined(from, r) {
+		if r == noRef || !x.joined(from, r) {
 			for ; i < len(nearest); i++ {
 				nearest[i] = noRef
 			}
@@ -290,8 +302,8 @@ func (t *threads) cut(nearest *[reach]ref, from ref) {
 }
 
 // joined reports whether the time between two adjacent documents of a thread is at most the gap.
-func (t *threads) joined(a, b ref) bool {
-	apart := t.x.member(a).at() - t.x.member(b).at()
-	gap := t.x.profile.thread.gap.Milliseconds()
+func (x *Index) joined(a, b ref) bool {
+	apart := x.member(a).at() - x.member(b).at()
+	gap := x.profile.thread.gap.Milliseconds()
 	return -gap <= apart && apart <= gap
 }

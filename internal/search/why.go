@@ -83,7 +83,7 @@ func (s *searcher) why(f *scored, first, next float64) *Why {
 	e := evidence{first: first, score: f.score, next: next}
 	e.record = s.x.profile.isThreaded() && s.x.member(ref{int32(f.layer), int32(f.doc)}).has(recordFlag)
 	if f.full != nil {
-		w.Parts = s.ranker.splitParts(f.full)
+		w.Parts = s.ranker.tally.splitParts(f.full)
 		e.aboutPerson, e.aboutOther = f.full.aboutPerson, f.full.aboutOther
 	} else if share := s.x.profile.thread.share; share > 0 {
 		// The document was not scored in full: its score is that of its own words, with the share

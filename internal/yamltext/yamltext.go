@@ -148,6 +148,10 @@ func read(text []byte) (*doc, error) {
 	if d.root = n.Content[0]; d.root.Kind != yaml.MappingNode {
 		return nil, fmt.Errorf("%w: it is not a mapping", ErrNotEditable)
 	}
+	// Some errors, such as a key that is there twice, are found only when values are made of the nodes.
+	if err := d.root.Decode(&map[string]any{}); err != nil {
+		return nil, fmt.Errorf("%w: it is not valid YAML", ErrNotEditable)
+	}
 	return d, nil
 }
 

@@ -28,7 +28,7 @@ type exportIn struct {
 	// JSON Lines of everything, or a file of Markdown for each memory
 	Format string `json:"format,omitempty" enum:"jsonl,markdown" default:"jsonl"`
 	// only memories of this agent
-	AgentID string `json:"agent_id,omitempty" max:"512" complete:"agent"`
+	AgentID string `json:"agent_id,omitempty" complete:"agent"`
 	// only memories with all of these
 	Tags []string `json:"tags,omitempty" size:"tag"`
 	// meta.next_page_token of the page before

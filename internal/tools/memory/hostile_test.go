@@ -247,3 +247,26 @@ func TestLinksBeyondTheLimit(t *testing.T) {
 		require.Equal(t, "related_to to m1001: a memory has at most 1000 links of a type", left[0]["reason"])
 	}
 }
+
+// TestImportSaysWhatItLeftOut holds that each link without a target is listed, with the memory to which it
+// leads, and that those beyond the list are counted.
+func TestImportSaysWhatItLeftOut(t *testing.T) {
+	p := open(t)
+	var targets []string
+	for i := range 105 {
+		targets = append(targets, fmt.Sprintf("mem_missing_%03d", i))
+	}
+	line, err := json.Marshal(args{
+		"id": "mem_a", "intent": args{"goal": "g", "task_type": "other"}, "outcome": args{"success": true, "summary": "s"},
+		"links": args{"caused_by": targets},
+	})
+	require.NoError(t, err)
+	out := p.do(t, "import", args{"files": []args{{"path": "a.jsonl", "content": string(line)}}})
+	require.EqualValues(t, 1, out["created"])
+	left := list(out, "left_out")
+	require.Len(t, left, 100)
+	require.Equal(t, args{
+		"file": "a.jsonl", "line": 1.0, "reason": "caused_by to mem_missing_000 does not lead to another memory",
+	}, left[0])
+	require.EqualValues(t, 5, out["more_left_out"])
+}

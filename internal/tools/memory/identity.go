@@ -31,7 +31,7 @@ type identityIn struct {
 	// the parent agent; required for a subagent
 	ParentID string `json:"parent_id,omitempty" complete:"agent"`
 	// resume, info: the agent; default: your agent that was active last, or the acting agent
-	AgentID string `json:"agent_id,omitempty" max:"128" complete:"agent"`
+	AgentID string `json:"agent_id,omitempty" complete:"agent"`
 	// register: its strengths
 	Specialization string `json:"specialization,omitempty" size:"query"`
 	// register: its capabilities

@@ -38,8 +38,8 @@ type importFile struct {
 
 // An importOut is the output of memory_import. Created counts the new memories, Skipped those whose
 // id exists, and Others the other stored items, without the records of agents that memories need.
-// LeftOut lists up to mostLeftOut lines of which something was not stored, each with the reason;
-// they do not fail the call.
+// LeftOut lists up to mostLeftOut lines of which something was not stored, each with the reason, and
+// MoreLeftOut counts the others; they do not fail the call.
 //
 // A dry run reports the same counts, and stores nothing.
 type importOut struct {
@@ -52,7 +52,10 @@ type importOut struct {
 	Others int `json:"others"`
 	// lines and links that are not stored
 	LeftOut []leftOut `json:"left_out,omitempty"`
-	DryRun  bool      `json:"dry_run,omitempty"`
+	// number of lines and links that are not stored either, and not in left_out
+	MoreLeftOut int `json:"more_left_out,omitempty"`
+
+	DryRun bool `json:"dry_run,omitempty"`
 }
 
 // A leftOut is a line that was not imported, with the reason.

@@ -14,17 +14,16 @@ import (
 
 // Reader returns a function that reads files written by memory_export, for a tool that imports
 // files of several kinds. The function parses the files and claims their agents, like
-// memory_import. It returns a second function, which stores the items in a draft and returns the
-// ids of the created memories and the number of memories that already existed.
+// memory_import. It returns a second function, which stores the items in a draft.
 //
 // The two steps are separate because a claim is a write of its own, outside the commit, and a draft
-// can run several times. Lines that are left out are not reported.
+// can run several times.
 func Reader(t *tenant.Registry) func(ctx context.Context, c auth.Caller, to convert.Batch) (
-	func(tx *repo.Tx) (ids []string, skipped int, err error), error,
+	func(tx *repo.Tx) (convert.Stored, error), error,
 ) {
 	f := tools{state.Source{Teams: t, Family: Family}}
 	return func(ctx context.Context, c auth.Caller, to convert.Batch) (
-		func(tx *repo.Tx) (ids []string, skipped int, err error), error,
+		func(tx *repo.Tx) (convert.Stored, error), error,
 	) {
 		in := importIn{Vault: tool.Vault{Vault: to.Vault}, Mutation: tool.Mutation{DryRun: to.DryRun}}
 		for _, file := range to.Files {
@@ -38,10 +37,14 @@ func Reader(t *tenant.Registry) func(ctx context.Context, c auth.Caller, to conv
 		if err != nil {
 			return nil, err
 		}
-		return func(tx *repo.Tx) (ids []string, skipped int, err error) {
+		return func(tx *repo.Tx) (convert.Stored, error) {
 			var out importOut
-			ids, err = storeAll(newImporter(author{c, to.Vault, tx}, &out, others), lines)
-			return ids, out.Skipped, err
+			ids, err := storeAll(newImporter(author{c, to.Vault, tx}, &out, others), lines)
+			stored := convert.Stored{IDs: ids, Skipped: out.Skipped, MoreLeft: out.MoreLeftOut}
+			for _, l := range out.LeftOut {
+				stored.Left = append(stored.Left, convert.Left(l))
+			}
+			return stored, err
 		}, nil
 	}
 }

@@ -268,7 +268,7 @@ func (j importer) link(b importLine, l memory.Links) error {
 		for _, target := range *l.Of(kind) {
 			switch has := *all.Of(kind); {
 			case !j.has(memory.KindMemory, target) || target == b.ID:
-				j.leave(b, fmt.Sprintf("%s does not name another memory", kind))
+				j.leave(b, fmt.Sprintf("%s to %s does not lead to another memory", kind, target))
 			case slices.Contains(has, target):
 			case len(has) >= memory.MaxLinks:
 				j.leave(b, fmt.Sprintf("%s to %s: a memory has at most %d links of a type",
@@ -287,16 +287,17 @@ func (j importer) link(b importLine, l memory.Links) error {
 	return j.put(memory.KindLinks, b.ID, all)
 }
 
-// mostLeftOut is the maximum number of left-out lines in an answer. Lines beyond it are left out
-// without a report.
+// mostLeftOut is the maximum number of left-out lines that an answer lists. Others are counted.
 const mostLeftOut = 100
 
-// leave lists a line as left out, up to mostLeftOut lines. A line can be listed several times, with
-// a reason for each of its links.
+// leave lists a line as left out or, beyond mostLeftOut lines, counts it. A line can be listed several
+// times, with a reason for each of its links.
 func (j importer) leave(b importLine, reason string) {
-	if len(j.out.LeftOut) < mostLeftOut {
-		j.out.LeftOut = append(j.out.LeftOut, leftOut{b.file, b.line, reason})
+	if len(j.out.LeftOut) == mostLeftOut {
+		j.out.MoreLeftOut++
+		return
 	}
+	j.out.LeftOut = append(j.out.LeftOut, leftOut{b.file, b.line, reason})
 }
 
 // addItem drafts an item that is stored as one value. own sets the members that the import

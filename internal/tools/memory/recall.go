@@ -27,7 +27,7 @@ type recallIn struct {
 	// kind of work
 	TaskType string `json:"task_type,omitempty" enum:"bug_fix,feature_add,refactor,investigation,test_write,documentation,optimization,security_fix,dependency_update,configuration,other"`
 	// of this agent
-	AgentID string `json:"agent_id,omitempty" max:"512" complete:"agent"`
+	AgentID string `json:"agent_id,omitempty" complete:"agent"`
 	// any words
 	Query string `json:"query,omitempty" size:"query"`
 

@@ -41,7 +41,7 @@ type place struct {
 
 // noMemories reads no memories: what they become is tested with all families.
 func noMemories(context.Context, auth.Caller, convert.Batch) (
-	func(*repo.Tx) ([]string, int, error), error,
+	func(*repo.Tx) (convert.Stored, error), error,
 ) {
 	return nil, fault.New(fault.InvalidQuery, "there are no memories here")
 }

@@ -2,6 +2,7 @@ package notes
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/rookeryhq/rookery/internal/auth"
@@ -12,10 +13,9 @@ import (
 )
 
 // A MemoryReader reads files of memories in the format of memory_export, for a vault. The function
-// write stores them in a draft of the caller; it returns the ids of the created memories and the
-// number of memories that already existed.
+// write stores them in a draft of the caller.
 type MemoryReader = func(ctx context.Context, c auth.Caller, to convert.Batch) (
-	write func(tx *repo.Tx) (ids []string, skipped int, err error), err error,
+	write func(tx *repo.Tx) (convert.Stored, error), err error,
 )
 
 // importMemories imports memories. They are not stored as notes; the output lists them as
@@ -38,16 +38,32 @@ func (f tools) importMemories(
 	out, err := mutation.Draft(ctx, f.Source, mutation.Request{
 		Caller: c, Vault: in.Vault.Vault, Mutation: &in.Mutation,
 	}, func(_ context.Context, tx *repo.Tx, out *importOut) error {
-		ids, skipped, err := write(tx)
-		out.Imported = make([]importedNote, 0, len(ids))
-		for _, id := range ids {
+		stored, err := write(tx)
+		out.Imported = make([]importedNote, 0, len(stored.IDs))
+		for _, id := range stored.IDs {
 			out.Imported = append(out.Imported, importedNote{"memories/" + id, id})
 		}
-		out.Count, out.DryRun = len(ids), in.DryRun
-		out.Note("skipped", skipped)
+		out.Count, out.DryRun = len(stored.IDs), in.DryRun
+		out.Note("skipped", stored.Skipped)
+		out.leaveOutLines(stored)
 		return err
 	})
 	return out, translateFault(err)
+}
+
+// leaveOutLines lists the lines and links of memories that were not stored, and counts those beyond
+// the list.
+func (o *importOut) leaveOutLines(stored convert.Stored) {
+	var left []leftOut
+	for _, l := range stored.Left {
+		left = append(left, leftOut{fmt.Sprintf("%s:%d", l.File, l.Line), l.Reason})
+	}
+	if len(left) > 0 {
+		o.Note("left_out", left)
+	}
+	if stored.MoreLeft > 0 {
+		o.Note("more_left_out", stored.MoreLeft)
+	}
 }
 
 // rejectNoteArgs returns INVALID_PARAMETER, with the message why, if the call has an argument that

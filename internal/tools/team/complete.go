@@ -54,6 +54,10 @@ func (f tools) completed(
 	if err != nil {
 		return tool.Values{}, err
 	}
+	// An invalid page token is refused before the values are read, which can fail too.
+	if _, err := in.After(Family); err != nil {
+		return tool.Values{}, err
+	}
 	all, err := values(t, s)
 	if err != nil {
 		return tool.Values{}, err
