@@ -71,6 +71,7 @@ type Bucket struct {
 	seam     Seam // nil except in tests
 
 	store  atomic.Pointer[store] // the current one; nil if the bucket is read only
+	closed atomic.Bool           // the stores are closed: writes fail, and no folder of a store is in use
 	stores []*store              // all that were opened
 	moves  sync.Mutex            // held while stores is changed
 	grace  time.Duration         // how long displaced files are kept; displacedLife except in tests

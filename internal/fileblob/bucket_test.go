@@ -114,3 +114,30 @@ func runExchanger(t *testing.T, o opener) {
 		}
 	})
 }
+
+// TestWriteAfterClose checks that writes to a closed bucket, such as those that were running when it
+// was closed, return an error and change nothing.
+func TestWriteAfterClose(t *testing.T) {
+	t.Parallel()
+	for name, o := range openers() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			b, err := o(dir)
+			require.NoError(t, err)
+			_, err = b.Put(t.Context(), "a", []byte("one"), blob.Always)
+			require.NoError(t, err)
+			require.NoError(t, b.Close())
+			_, err = b.Put(t.Context(), "a", []byte("two"), blob.Always)
+			require.Error(t, err)
+			_, err = b.Put(t.Context(), "b", []byte("two"), blob.IfAbsent)
+			require.Error(t, err)
+			require.Error(t, b.Exchange(t.Context(), "a", []byte("two"), []byte("one")))
+			require.Error(t, b.Remove(t.Context(), "a", []byte("one")))
+			text, err := os.ReadFile(filepath.Join(dir, "a"))
+			require.NoError(t, err)
+			require.Equal(t, "one", string(text))
+			require.NoFileExists(t, filepath.Join(dir, "b"))
+		})
+	}
+}

@@ -81,7 +81,7 @@ func (b *Bucket) openDisplaced(n displacedPath, w walk) (*displacedFile, error) 
 	in, name := path.Split(n.path())
 	in = path.Clean(in)
 	_, durable := b.durable.Load(in)
-	if s := b.store.Load(); s != nil && s.aside.path == in && (durable || !w.keep) {
+	if s := b.inUse(); s != nil && s.aside.path == in && (durable || !w.keep) {
 		return &displacedFile{nameInDir{s.aside, name}, n, b}, nil
 	}
 	f, err := b.open(in, w)

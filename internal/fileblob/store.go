@@ -161,7 +161,7 @@ func (b *Bucket) stays(dir string) bool {
 	case ".", workDir, workDir + tmpName, workDir + displacedName:
 		return true
 	}
-	s := b.store.Load()
+	s := b.inUse()
 	return s != nil && path.Dir(dir) == s.dir && (dir == s.tmp.path || dir == s.aside.path)
 }
 
@@ -174,9 +174,18 @@ func (b *Bucket) pruneHome() error {
 	return errors.Join(b.prune(homeDir+tmpName), b.prune(homeDir+displacedName))
 }
 
-// closeStores closes all stores.
+// inUse returns the current store; nil if the bucket is closed or read only.
+func (b *Bucket) inUse() *store {
+	if b.closed.Load() {
+		return nil
+	}
+	return b.store.Load()
+}
+
+// closeStores closes all stores. Writes that are still running, and later ones, return an error.
 func (b *Bucket) closeStores() error {
-	used := b.store.Swap(nil) != nil
+	used := b.inUse() != nil
+	b.closed.Store(true)
 	for _, s := range b.stores {
 		for _, own := range []*folder{s.tmp, s.aside} {
 			if own != nil {
