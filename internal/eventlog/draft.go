@@ -161,6 +161,13 @@ func (d *Draft[S]) whole() {
 	d.fresh, d.folds = nil, 1
 }
 
+// forgetParsed drops what was parsed for the state, which is complete: the commit may be kept longer.
+func (d *Draft[S]) forgetParsed() {
+	for i := range d.commit.Notes {
+		d.commit.Notes[i].Parsed = nil
+	}
+}
+
 // Before returns the state that the commit is based on.
 func (d *Draft[S]) Before() S { return d.before }
 
