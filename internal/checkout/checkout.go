@@ -73,6 +73,7 @@ type Checkout struct {
 	written   uint64             // the files contain the commits up to this version
 	saved     uint64             // the same, synced and recorded in the cursor
 	pending   pendingEdits
+	running   *sweep         // the sweep of the whole folder that has begun to list it; nil: there is none
 	added     auditlog.Batch // lines that commits add to the audit log
 	ended     bool           // the vault is sealed, and no file may be written
 

@@ -37,9 +37,9 @@ func TestFilesFollowTheLog(t *testing.T) {
 	p.inStep(t, v)
 }
 
-// TestManyFiles checks that the files of a commit are there when it is answered, that they are
-// written in the order of their paths, and that the answer does not wait until they are synced: a
-// process that starts after a power loss writes them again from the log.
+// TestManyFiles checks that the files of a commit are there when it is answered, that each is written
+// once, and that the answer does not wait until they are synced: a process that starts after a power
+// loss writes them again from the log.
 func TestManyFiles(t *testing.T) {
 	p := newPlace(t, nil)
 	v, _ := p.open(t)
@@ -68,7 +68,7 @@ func TestManyFiles(t *testing.T) {
 			require.Equal(t, text, p.file(t, path))
 		}
 		p.files.mu.Lock()
-		require.Equal(t, want, p.files.put)
+		require.ElementsMatch(t, want, p.files.put)
 		p.files.mu.Unlock()
 	}
 	p.inStep(t, v)

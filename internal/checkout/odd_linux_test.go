@@ -327,6 +327,50 @@ func TestLeftAndThenGone(t *testing.T) {
 	})
 }
 
+// A watchedWalk is a folder that calls a function once, after it was listed as a whole.
+type watchedWalk struct {
+	checkout.Files
+	after func()
+}
+
+func (w *watchedWalk) Walk(
+	ctx context.Context, prefix string, enter func(string) bool,
+) iter.Seq2[blob.Object, error] {
+	return func(yield func(blob.Object, error) bool) {
+		w.Files.Walk(ctx, prefix, enter)(yield)
+		if after := w.after; after != nil {
+			w.after = nil
+			after()
+		}
+	}
+}
+
+// TestSkippedDuringASweep checks that a sweep neither forgets a file that a write found to be skipped
+// after the folder was listed, nor reports one again that was replaced since.
+func TestSkippedDuringASweep(t *testing.T) {
+	onEveryGround(t, func(t *testing.T, s *served) {
+		w := &watchedWalk{Files: s.disk}
+		s.files.Files = w
+		s.write(t, "a.md", "a\n")
+		require.NoError(t, os.Symlink("a.md", s.path("was.md")))
+		for range 2 {
+			w.after = func() {
+				_ = os.Remove(s.path("later.md"))
+				require.NoError(t, os.Symlink("a.md", s.path("later.md")))
+				require.NoError(t, os.Remove(s.path("was.md")))
+				s.save(t, "was.md", "mine\n")
+				s.refused(t, "later.md")
+				s.refused(t, "was.md")
+			}
+			_, err := s.folder.Sweep(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, foreign("later.md"), s.left(t))
+		}
+		s.reindex(t)
+		s.agree(t, map[string]string{"a.md": "a\n", "was.md": "mine\n"})
+	})
+}
+
 // TestHintsWithoutEnd checks that a program that writes all the time, to a file that is not a note,
 // does not prevent other edits from being noticed.
 func TestHintsWithoutEnd(t *testing.T) {

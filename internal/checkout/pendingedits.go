@@ -155,8 +155,12 @@ func (c *Checkout) drop(path string) {
 }
 
 // recordSkipped records that a file is skipped, and logs it, without its name. It does nothing if
-// the file is already recorded with the same reason. The caller holds mu.
+// the file is already recorded with the same reason. The listing of a running sweep may be from
+// before, so the sweep gets the file too. The caller holds mu.
 func (c *Checkout) recordSkipped(f repo.LeftFile) {
+	if c.running != nil {
+		c.running.skipped[f.Path] = f
+	}
 	if c.pending.skipped[f.Path] == f {
 		return
 	}
@@ -169,8 +173,12 @@ func (c *Checkout) recordSkipped(f repo.LeftFile) {
 		slog.String("vault", c.vault.Name), slog.String("why", string(f.Why)))
 }
 
-// forgetSkipped records that a file is no longer skipped. The caller holds mu.
+// forgetSkipped records that a file is no longer skipped, also for a running sweep. The caller holds
+// mu.
 func (c *Checkout) forgetSkipped(key string) {
+	if c.running != nil {
+		delete(c.running.skipped, key)
+	}
 	if _, ok := c.pending.skipped[key]; ok {
 		delete(c.pending.skipped, key)
 		c.pending.dirty = true

@@ -24,7 +24,7 @@ type sweep struct {
 	part     bool                     // it compares one folder only
 	counts   bool                     // it is the first one, whose progress is reported
 	listed   map[string]string        // the paths that are in the folder, with their spellings there
-	skipped  map[string]repo.LeftFile // skipped files
+	skipped  map[string]repo.LeftFile // skipped files; guarded by mu of the Checkout
 	unread   []string                 // folders that cannot be read, so that their content is unknown
 	suspects []string                 // paths that must be examined
 	unsure   bool                     // the part is not enough: the whole folder must be swept
@@ -58,6 +58,8 @@ func (c *Checkout) sweepAll(ctx context.Context, counts bool) (repo.Sweep, error
 		c.progress.reset()
 	}
 	at := c.upToDate(ctx)
+	s.setRunning(true)
+	defer s.setRunning(false)
 	if err := cmp.Or(s.list(ctx, ""), ctx.Err()); err != nil {
 		return repo.Sweep{}, err
 	}
@@ -67,6 +69,16 @@ func (c *Checkout) sweepAll(ctx context.Context, counts bool) (repo.Sweep, error
 		return repo.Sweep{}, err
 	}
 	return s.result(ctx), ctx.Err()
+}
+
+// setRunning begins or ends the time in which the sweep gets the skipped files that others find; see
+// recordSkipped.
+func (s *sweep) setRunning(runs bool) {
+	s.c.mu.Lock()
+	defer s.c.mu.Unlock()
+	if s.c.running = nil; runs {
+		s.c.running = s
+	}
 }
 
 // upToDate writes the files that are behind, and returns the index that the folder should have
@@ -104,9 +116,16 @@ func (s *sweep) mayEnter(folder string) bool {
 		return false
 	}
 	if vault.Path(folder).Kind() != vault.KindNone && folder+"/" != vault.Trash {
-		s.skipped[folder] = repo.LeftFile{Path: folder, Why: repo.LeftForeign}
+		s.skip(repo.LeftFile{Path: folder, Why: repo.LeftForeign})
 	}
 	return true
+}
+
+// skip records a skipped file of the listing. The caller does not hold mu.
+func (s *sweep) skip(f repo.LeftFile) {
+	s.c.mu.Lock()
+	defer s.c.mu.Unlock()
+	s.skipped[f.Path] = f
 }
 
 // cannotRead records a folder whose content is unknown. It ignores a path that is not a folder,
@@ -114,7 +133,7 @@ func (s *sweep) mayEnter(folder string) bool {
 func (s *sweep) cannotRead(e *blob.WalkError) {
 	if !errors.Is(e, blob.ErrForeign) {
 		s.unread = append(s.unread, vault.CleanPath(e.Folder)+"/")
-		s.skipped[e.Folder] = repo.LeftFile{Path: e.Folder, Why: repo.LeftUnread}
+		s.skip(repo.LeftFile{Path: e.Folder, Why: repo.LeftUnread})
 	}
 }
 
@@ -261,6 +280,7 @@ func (s *sweep) result(ctx context.Context) repo.Sweep {
 	c := s.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.running = nil
 	for key := range c.pending.skipped {
 		if _, still := s.skipped[key]; !still && !s.mayExist(key) {
 			c.forgetSkipped(key)

@@ -10,14 +10,16 @@ import (
 	"github.com/rookeryhq/rookery/internal/blob"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/intake"
+	"github.com/rookeryhq/rookery/internal/parallel"
 	"github.com/rookeryhq/rookery/internal/repo"
 )
 
 // write writes every file that is behind. It removes files first, because on a file system that
-// folds case one file may block another; otherwise the order is that of the paths, in which an
-// import stores the texts, so that each block of the log is unpacked once. A file that cannot be
-// written stays behind, and a later call tries it again. If the folder is read-only, or the vault is
-// being erased, it drops all changes instead. The caller holds mu.
+// folds case one file may block another. Then it exchanges the others, several at a time. They are
+// begun in the order of their paths, in which an import stores the texts, so that each block of the
+// log is unpacked once. A file that cannot be written stays behind, and a later call tries it again.
+// If the folder is read-only, or the vault is being erased, it drops all changes instead. The caller
+// holds mu.
 //
 // Files are replaced by an exchange that expects the old text, so a file that a person saved in the
 // meantime is never overwritten.
@@ -27,24 +29,75 @@ func (c *Checkout) write(ctx context.Context) {
 		return
 	}
 	paths := slices.Sorted(maps.Keys(c.unwritten))
-	for _, goes := range []bool{true, false} {
-		for _, path := range paths {
-			if w := c.unwritten[path]; w != nil && goes == (w.after == nil) {
-				c.writeOne(ctx, path, w)
-			}
+	var texts []string
+	for _, path := range paths {
+		if w := c.unwritten[path]; w.after != nil {
+			texts = append(texts, path)
+		} else {
+			c.settleWrite(ctx, path, w, c.update(ctx, path, w))
 		}
+	}
+	done := c.exchangeAll(ctx, texts)
+	for _, path := range texts {
+		w := c.unwritten[path]
+		err, exchanged := done[path]
+		if !exchanged {
+			err = c.update(ctx, path, w)
+		}
+		c.settleWrite(ctx, path, w, err)
 	}
 	for _, w := range c.unwritten {
 		w.text = nil // a file that stays behind must not keep its commit in memory
 	}
 }
 
-// writeOne writes one file, and records an outside edit that it meets. There are three outcomes.
-// The file was written, or had the new text: it is unsaved, and no longer behind. It had a text
-// that is not from the log: it stays, and is recorded as an edit, which the next ingest merges. It
-// could not be written: it stays in unwritten, and the next call tries again. The caller holds mu.
-func (c *Checkout) writeOne(ctx context.Context, path string, w *change) {
-	err := c.update(ctx, path, w)
+// exchangedAtOnce is the number of files that are exchanged at the same time. It is small, because
+// the exchanges of a local disk need the processor more than they wait.
+const exchangedAtOnce = 4
+
+// exchangeAll makes the exchanges of those files that have no known outside edit, and returns their
+// results by path: nil, or the error of exchange. It does nothing for a single file. The caller holds
+// mu.
+func (c *Checkout) exchangeAll(ctx context.Context, paths []string) map[string]error {
+	type exchange struct {
+		path, key string
+		err       error
+	}
+	var all []*exchange
+	for _, path := range paths {
+		if !c.isEdited(path, c.unwritten[path]) && len(paths) > 1 {
+			all = append(all, &exchange{path: path, key: c.keyToWrite(path)})
+		}
+	}
+	_ = parallel.ForEach(exchangedAtOnce, all, func(e *exchange) error {
+		w := c.unwritten[e.path]
+		var old []byte
+		if old, e.err = c.text(ctx, w.before); e.err == nil {
+			e.err = c.put(ctx, e.key, w, old)
+		}
+		return nil
+	})
+	done := make(map[string]error, len(all))
+	for _, e := range all {
+		done[e.path] = e.err
+	}
+	return done
+}
+
+// isEdited reports whether the content of a file is not that of the log, as far as that is known:
+// it has an outside edit, or the commit has just ingested its text. Such a file is only compared.
+// The caller holds mu.
+func (c *Checkout) isEdited(path string, w *change) bool {
+	_, edited := c.pending.edits[path]
+	return edited || w.ingested
+}
+
+// settleWrite records the result of writing one file, which is the error of update, and any outside
+// edit that the write met. There are three outcomes. The file was written, or had the new text: it
+// is unsaved, and no longer behind. It had a text that is not from the log: it stays, and is
+// recorded as an edit, which the next ingest merges. It could not be written: it stays in unwritten,
+// and the next call tries again. The caller holds mu.
+func (c *Checkout) settleWrite(ctx context.Context, path string, w *change, err error) {
 	var found *blob.Found
 	if errors.As(err, &found) {
 		err = c.handleFound(ctx, path, w, found)
@@ -76,7 +129,7 @@ func (c *Checkout) update(ctx context.Context, path string, w *change) error {
 			return err
 		}
 	}
-	if _, edited := c.pending.edits[path]; edited || w.ingested {
+	if c.isEdited(path, w) {
 		if c.holds(ctx, path, w.after) {
 			return nil
 		}
@@ -120,16 +173,27 @@ func (c *Checkout) replace(ctx context.Context, path string, w *change, old []by
 	if w.after == nil {
 		return c.files.Remove(ctx, c.key(path), old)
 	}
+	return c.put(ctx, c.keyToWrite(path), w, old)
+}
+
+// keyToWrite is key for a file that is about to be written. The caller holds mu.
+func (c *Checkout) keyToWrite(path string) string {
+	key := c.key(path)
+	if key != path {
+		c.pending.keys[path] = key
+	}
+	return key
+}
+
+// put exchanges the old content of the file with a key for the new text of a change; see replace.
+// It uses nothing that mu guards but the change.
+func (c *Checkout) put(ctx context.Context, key string, w *change, old []byte) error {
 	text := w.text
 	if text == nil {
 		var err error
 		if text, err = c.text(ctx, w.after); err != nil {
 			return err
 		}
-	}
-	key := c.key(path)
-	if key != path {
-		c.pending.keys[path] = key
 	}
 	return c.files.Exchange(ctx, key, text, old)
 }

@@ -97,6 +97,7 @@ func (l *Log[S]) attempt(_ context.Context, m *batch[S], w *writer[S]) (o outcom
 		return outcome{err: err}
 	}
 	d.State() // if the commit cannot be applied, the panic fails the call and nothing is written
+	d.forgetParsed()
 	m.add(d)
 	return outcome{receipt: receipt, commits: true}
 }

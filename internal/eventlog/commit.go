@@ -119,8 +119,8 @@ type Note struct {
 	Since  time.Time // of a file that is read for the first time: its modification time
 	Erased bool      // its history was erased: nothing else is known of the change
 
-	// Parsed is what Options.Apply derives from Text, if the function of the call has it already. It
-	// is not stored.
+	// Parsed is what Options.Apply derives from Text, if the function of the call or Options.Step has
+	// it already. It is not stored.
 	Parsed any
 
 	// Theirs is the text that an outside edit had put into the file, if the commit ingested the

@@ -62,12 +62,11 @@ type Draft[S any] struct {
 	step    func(S, *Commit, []int, PartRef) S // see Options.Step; nil: there is none
 	adopt   func(S, *Note)                     // see Options.Adopt; set if step is
 
-	places  map[string]int // indices into the commit's notes, by path
-	items   map[itemID]int // indices into the commit's items
-	fresh   []int          // indices of notes that after does not reflect yet
-	isFresh []bool         // of each note of the commit: it is in fresh
-	folds   int            // how many steps after was computed in
-	again   bool           // some note was staged more than once
+	places map[string]int // indices into the commit's notes, by path
+	items  map[itemID]int // indices into the commit's items
+	fresh  []int          // indices of notes that after does not reflect yet; see freshNotes
+	folds  int            // how many steps after was computed in
+	again  bool           // some note was staged more than once
 }
 
 // An itemID identifies an item of a vault.
@@ -111,17 +110,26 @@ func (d *Draft[S]) DryRun() bool { return d.call.DryRun }
 // State returns the state with the changes of the draft so far. It applies only the notes that were
 // staged since the last call of State, if the log has a Step function and that saves work.
 func (d *Draft[S]) State() S {
+	fresh := d.freshNotes()
 	switch {
 	// Records, items and status changes are only applied by Apply, not by Step.
-	case d.stale, len(d.fresh) > 0 && (d.step == nil || d.savesSettling()):
+	case d.stale, len(fresh) > 0 && (d.step == nil || d.savesSettling()):
 		d.adoptIDs()
 		d.whole()
-	case len(d.fresh) > 0:
-		d.after = d.step(d.after, &d.commit, d.fresh, d.at)
-		d.clearFresh()
+	case len(fresh) > 0:
+		d.after = d.step(d.after, &d.commit, fresh, d.at)
+		d.fresh = nil
 		d.folds++
 	}
 	return d.after
+}
+
+// freshNotes returns the indices of the notes that after does not reflect yet, sorted and distinct.
+// Until it is called, fresh has the index of a note once for each time that it was staged.
+func (d *Draft[S]) freshNotes() []int {
+	slices.Sort(d.fresh)
+	d.fresh = slices.Compact(d.fresh)
+	return d.fresh
 }
 
 // manyFresh is the number of staged notes from which State may apply the draft as a whole.
@@ -139,26 +147,25 @@ func (d *Draft[S]) adoptIDs() {
 	if d.folds == 0 || d.adopt == nil {
 		return
 	}
+	fresh := d.freshNotes()
 	for i := range d.commit.Notes {
-		if !d.isFresh[i] {
+		if _, lacks := slices.BinarySearch(fresh, i); !lacks {
 			d.adopt(d.after, &d.commit.Notes[i])
 		}
 	}
 }
 
-// clearFresh records that after reflects all staged notes.
-func (d *Draft[S]) clearFresh() {
-	for _, i := range d.fresh {
-		d.isFresh[i] = false
-	}
-	d.fresh = nil
-}
-
 // whole applies all that the draft contains in one step, as a reader of the log does.
 func (d *Draft[S]) whole() {
 	d.after, d.stale = d.fold(d.before, &d.commit, d.at), false
-	d.clearFresh()
-	d.folds = 1
+	d.fresh, d.folds = nil, 1
+}
+
+// forgetParsed drops what was parsed for the state, which is complete: the commit may be kept longer.
+func (d *Draft[S]) forgetParsed() {
+	for i := range d.commit.Notes {
+		d.commit.Notes[i].Parsed = nil
+	}
 }
 
 // Before returns the state that the commit is based on.
@@ -233,11 +240,8 @@ func (d *Draft[S]) StageNote(n Note) {
 		i = len(d.commit.Notes)
 		d.places[n.Path] = i
 		d.commit.Notes = append(d.commit.Notes, n)
-		d.isFresh = append(d.isFresh, false)
 	}
-	if !d.isFresh[i] {
-		d.fresh, d.isFresh[i] = append(d.fresh, i), true
-	}
+	d.fresh = append(d.fresh, i)
 }
 
 // StageItem stages an item. It replaces a change staged for the same item.
@@ -287,7 +291,7 @@ func (d *Draft[S]) Mark() Draft[S] {
 	m.commit.Items = slices.Clone(d.commit.Items)
 	m.commit.Records = slices.Clone(d.commit.Records)
 	m.places, m.items = maps.Clone(d.places), maps.Clone(d.items)
-	m.fresh, m.isFresh = slices.Clone(d.fresh), slices.Clone(d.isFresh)
+	m.fresh = slices.Clone(d.fresh)
 	return m
 }
 
@@ -307,7 +311,6 @@ func (d *Draft[S]) Settle(same func(Note) bool) {
 		for i, n := range d.commit.Notes {
 			d.places[n.Path] = i
 		}
-		d.isFresh = d.isFresh[:len(d.commit.Notes)]
 	}
 	d.whole()
 }

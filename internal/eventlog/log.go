@@ -75,7 +75,8 @@ type Options[S any] struct {
 
 	// Step returns the state after some notes of a commit, given by their indices, if the other
 	// notes are in the state already. A Draft calls it while its commit grows; the state that
-	// counts in the end is the one that Apply returns for the whole commit. Nil: Apply is used.
+	// counts in the end is the one that Apply returns for the whole commit. It may set Parsed of these
+	// notes. Nil: Apply is used.
 	Step func(before S, c *Commit, notes []int, at PartRef) S
 
 	// Adopt sets the ids of traits and nodes in a note to those in a state that includes the note. A

@@ -448,8 +448,9 @@ func (h *noteHead) note() Note {
 
 // TextOf returns the text of a note, or the value of an item, from its part; nil if it is deleted.
 // It shares memory with the part. It decodes only the necessary fields of the head, which may be
-// larger than the text. It returns an error, which names the position at, for a part of another
-// kind.
+// larger than the text, and of the head of a usual note nothing: a damaged payload is found by the
+// checksum of its frame when it is unpacked, and a head that is not as it was written by verify. It
+// returns an error, which names the position at, for a part of another kind.
 func TextOf(p Part, at PartRef) ([]byte, error) {
 	if p.IsItem() {
 		i, err := readItemPart(p.Data[1:])

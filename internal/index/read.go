@@ -26,6 +26,14 @@ func NewParsed(path string, text []byte, doc *markdown.Doc) *Parsed {
 	return &Parsed{f}
 }
 
+// ParseText returns the parsed text of the file at a path; see NewParsed.
+func ParseText(path string, text []byte) *Parsed {
+	if !isNote(path) {
+		return nil
+	}
+	return NewParsed(path, text, markdown.Parse(text))
+}
+
 // of returns the file of a change if p is its parsed text, and nil otherwise. The result is a copy
 // that the caller may change.
 func (p *Parsed) of(version uint64, ch Change) *File {

@@ -46,4 +46,21 @@ func TestForEach(t *testing.T) {
 	require.NoError(t, parallel.ForEach(2, nil, func(int) error { return errOdd }))
 }
 
+// TestForEachPanics checks that a panic reaches the caller, after all other calls.
+func TestForEachPanics(t *testing.T) {
+	var mu sync.Mutex
+	calls := 0
+	require.PanicsWithValue(t, "odd", func() {
+		_ = parallel.ForEach(2, make([]int, 10), func(int) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if calls++; calls == 3 {
+				panic("odd")
+			}
+			return nil
+		})
+	})
+	require.Equal(t, 10, calls)
+}
+
 var errOdd = errors.New("odd")

@@ -177,9 +177,12 @@ type CompactorOptions struct {
 
 // foldEvery is how often a Compactor checks whether a pass is due. A check reads only memory.
 // sweepEvery is how often it makes a pass in any case, for the work that only time makes due.
+// mostYields is how many checks in a row it leaves out because a call writes to the vault: an image
+// takes a processor for a second, which the call needs.
 const (
 	foldEvery  = time.Second
 	sweepEvery = time.Minute
+	mostYields = 10
 )
 
 // StartCompactor starts a Compactor, which runs until its Close. Failures are logged, and retried
@@ -208,10 +211,15 @@ func (k *Compactor) run() {
 	often, seldom := time.NewTicker(foldEvery), time.NewTicker(sweepEvery)
 	defer often.Stop()
 	defer seldom.Stop()
-	failed := false
+	failed, yields := false, 0
 	for {
 		select {
 		case <-often.C:
+			if yields < mostYields && k.vault.Writing() {
+				yields++
+				continue
+			}
+			yields = 0
 			if !failed && k.vault.compactDue(k.opt.Folding()) {
 				failed = !k.fold()
 			}

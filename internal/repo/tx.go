@@ -5,12 +5,14 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"runtime"
 	"strings"
 	"time"
 
 	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/parallel"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
@@ -405,36 +407,60 @@ func (tx *Tx) free(path vault.Path) error {
 // log adds the audit events, and the ids of traits and nodes, to the staged notes. It is the last
 // step before a commit is written. Both depend on the index before and after the call, so they are
 // stored: a reader of the log cannot compute them from the text alone. It reads the text before of
-// each changed note. A silent call gets ids, but no events.
+// each changed note, and handles as many notes at a time as there are processors. A silent call gets
+// ids, but no events.
 func (tx *Tx) log(ctx context.Context) error {
 	tx.settle()
-	before, after := tx.Before(), tx.Index()
+	after := tx.Index()
 	moved, left := tx.moves()
 	notes := tx.staged()
+	logged := make([]*loggedNote, len(notes))
 	for i := range notes {
-		if err := ctx.Err(); err != nil {
+		n := &notes[i]
+		logged[i] = &loggedNote{Note: n, texts: index.Texts{New: n.Text, From: moved[n.Path], MovedAway: left[n.Path]}}
+	}
+	_ = parallel.ForEach(runtime.GOMAXPROCS(0), logged, func(n *loggedNote) error {
+		n.err = tx.logNote(ctx, after, n)
+		return nil
+	})
+	for _, n := range logged {
+		if n.err != nil {
+			return n.err
+		}
+	}
+	return nil
+}
+
+// A loggedNote is a staged note while log handles it.
+type loggedNote struct {
+	*eventlog.Note
+	texts index.Texts
+	err   error
+}
+
+// logNote is log for one note. after is the index after the call. It reads the Tx, so that several
+// goroutines may call it at once, and changes only the note.
+func (tx *Tx) logNote(ctx context.Context, after *index.Index, n *loggedNote) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if f, ok := tx.Before().File(cmp.Or(n.texts.From, n.Path)); ok {
+		old, err := tx.text(ctx, f.Body)
+		if err != nil {
 			return err
 		}
-		n := &notes[i]
-		c := index.Texts{New: n.Text, From: moved[n.Path], MovedAway: left[n.Path]}
-		if f, ok := before.File(cmp.Or(c.From, n.Path)); ok {
-			old, err := tx.text(ctx, f.Body)
-			if err != nil {
-				return err
-			}
-			c.Old = old
+		n.texts.Old = old
+	}
+	if !tx.draft.Call().Silent {
+		if err := tx.tell(n.Note, index.Events(tx.Before(), after, n.Path, n.texts)); err != nil {
+			return err
 		}
-		if !tx.draft.Call().Silent {
-			if err := tx.tell(n, index.Events(before, after, n.Path, c)); err != nil {
-				return err
-			}
-		}
-		if note, ok := after.Kept(n.Path); ok {
-			n.Traits = note.TraitIDs()
-		}
-		if f, ok := after.File(n.Path); ok {
-			n.Nodes = index.PackUIDs(f.NodeIDs())
-		}
+	}
+	if note, ok := after.Kept(n.Path); ok {
+		n.Traits = note.TraitIDs()
+	}
+	if f, ok := after.File(n.Path); ok {
+		n.Nodes = index.PackUIDs(f.NodeIDs())
 	}
 	return nil
 }

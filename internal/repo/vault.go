@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/parallel"
 	"github.com/rookeryhq/rookery/internal/search"
 	"github.com/rookeryhq/rookery/internal/table"
 	"github.com/rookeryhq/rookery/internal/vault"
@@ -200,8 +202,15 @@ func foldNotes(before *index.Index, c *eventlog.Commit, at eventlog.PartRef) *in
 }
 
 // stepNotes returns the index after some notes of a commit; see eventlog.Options.Step. notes are
-// their indices. Items and erased parts of the commit are ignored.
+// their indices. Items and erased parts of the commit are ignored. The notes get their parsed texts,
+// so that the whole commit, which is applied in the end, need not parse them again.
 func stepNotes(before *index.Index, c *eventlog.Commit, notes []int, at eventlog.PartRef) *index.Index {
+	_ = parallel.ForEach(runtime.GOMAXPROCS(0), notes, func(i int) error {
+		if n := &c.Notes[i]; n.Parsed == nil && !n.Deleted && !n.Erased {
+			n.Parsed = index.ParseText(n.Path, n.Text)
+		}
+		return nil
+	})
 	step := index.Commit{Seq: c.Seq, Time: c.Time}
 	for _, i := range notes {
 		step.Changes = append(step.Changes, changeOf(&c.Notes[i], eventlog.PartRef{Run: at.Run, Part: at.Part + i}))

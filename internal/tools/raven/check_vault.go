@@ -3,12 +3,14 @@ package raven
 import (
 	"context"
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/parallel"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tools/state"
 	"github.com/rookeryhq/rookery/internal/vault"
@@ -238,12 +240,76 @@ func locationOf(f *fault.Fault) fault.Location {
 	return *f.Location
 }
 
-// notes checks each selected note on its own. It returns false if the check must stop. The deadline
+// partNotes is the smallest number of notes that notes gives to a goroutine, and maxParts the largest
+// number of goroutines: each of them stores findings.
+const (
+	partNotes = 100
+	maxParts  = 8
+)
+
+// notes checks each selected note on its own, many of them on several goroutines. It returns false
+// if the check must stop.
+func (c *vaultCheck) notes(ctx context.Context) bool {
+	all := slices.Collect(c.picks.notes(c.idx))
+	n := min(runtime.GOMAXPROCS(0), maxParts, len(all)/partNotes)
+	if n < 2 {
+		return c.checkNotes(ctx, all)
+	}
+	var parts []*checkPart
+	for some := range slices.Chunk(all, (len(all)+n-1)/n) {
+		parts = append(parts, &checkPart{notes: some, check: &vaultCheck{
+			idx: c.idx, clock: c.clock, picks: c.picks, until: c.until, keeps: c.keeps,
+			traits: map[string]*undefinedTrait{},
+		}})
+	}
+	_ = parallel.ForEach(n, parts, func(p *checkPart) error {
+		p.whole = p.check.checkNotes(ctx, p.notes)
+		return nil
+	})
+	whole := true
+	for _, p := range parts {
+		c.merge(p.check)
+		whole = whole && p.whole
+	}
+	return whole
+}
+
+// A checkPart is a part of the notes of a check, and the check of these notes.
+type checkPart struct {
+	notes []*index.Note
+	check *vaultCheck
+	whole bool // the check was not stopped
+}
+
+// merge adds the findings of the check of some notes, whose paths are after those of the notes that
+// were merged before.
+func (c *vaultCheck) merge(part *vaultCheck) {
+	c.files += part.files
+	c.errors += part.errors
+	c.warnings += part.warnings
+	c.kept = append(c.kept, part.kept...)
+	for _, f := range part.firstErrors.first() {
+		c.firstErrors.add(f)
+	}
+	for _, f := range part.firstWarnings.first() {
+		c.firstWarnings.add(f)
+	}
+	for name, u := range part.traits {
+		if had := c.traits[name]; had != nil {
+			had.count += u.count
+			had.at = firstOf(append(had.at, u.at...), maxLocations)
+		} else {
+			c.traits[name] = u
+		}
+	}
+}
+
+// checkNotes checks notes one after the other. It returns false if the check must stop. The deadline
 // is compared before each note, which costs little beside the check of a note; within a note only
 // the context is. It also reports a note in the wrong folder, and a conflict copy.
-func (c *vaultCheck) notes(ctx context.Context) bool {
+func (c *vaultCheck) checkNotes(ctx context.Context, all []*index.Note) bool {
 	refs, going := c.idx.Resolver(), state.KeepGoing(ctx)
-	for n := range c.picks.notes(c.idx) {
+	for _, n := range all {
 		if ctx.Err() != nil || !c.until.IsZero() && time.Now().After(c.until) {
 			return false
 		}

@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/rookeryhq/rookery/internal/auth"
@@ -31,8 +32,12 @@ type removeNodeOut struct {
 	// addresses of the removed nodes, the first 1000
 	Removed      []string `json:"removed"`
 	RemovedTotal int      `json:"removedTotal"`
-	// addresses of the nodes that refer to removed nodes, the first 1000
+	// addresses of the nodes with references to removed nodes that lead to nothing now, the first
+	// 1000
 	DanglingRefs []string `json:"danglingRefs"`
+	// addresses of the nodes with references to removed nodes that lead to another node now, such as
+	// a section with the same heading, the first 1000
+	Redirected []string `json:"redirectedRefs"`
 	// paths in the trash, for 30 days, the first 1000; raven_restore restores them
 	TrashPaths []string `json:"trashPaths"`
 	changeOut
@@ -55,8 +60,10 @@ func (f tools) removeNode() *tool.Tool {
 			if err := in.run(ctx, e, n, out); err != nil {
 				return err
 			}
-			_, err = e.finish(ctx, tree.Node{}, in.DryRun, &out.changeOut)
-			return err
+			if _, err = e.finish(ctx, tree.Node{}, in.DryRun, &out.changeOut); err != nil {
+				return err
+			}
+			return e.refsTo(ctx, n, out)
 		})
 	})
 }
@@ -71,7 +78,7 @@ func (in removeNodeIn) run(ctx context.Context, e *edit, n tree.Node, out *remov
 	if err != nil {
 		return err
 	}
-	out.Removed, out.DanglingRefs, out.TrashPaths = []string{}, []string{}, []string{}
+	out.Removed, out.TrashPaths = []string{}, []string{}
 	if n.Kind() == tree.Folder && e.tree.ChildrenCount(n) > 0 && !in.Recursive {
 		return invalidParameter("folder_not_empty", "the folder has %d children", e.tree.ChildrenCount(n)).
 			With("nodeId", n.ID()).Fix("repeat the call with recursive true")
@@ -95,21 +102,21 @@ func (in removeNodeIn) run(ctx context.Context, e *edit, n tree.Node, out *remov
 	if err := e.checkUnchanged(touched...); err != nil {
 		return err
 	}
-	if err := e.dangling(ctx, n, out); err != nil {
-		return err
-	}
 	if n.Section > 0 {
 		return e.removeSection(ctx, n, out)
 	}
 	return e.removeFiles(ctx, n, out)
 }
 
-// dangling lists the remaining nodes that refer to removed ones.
+// refsTo lists the remaining nodes that refer to removed ones, by their addresses after the call: those
+// with a reference that leads to nothing now, and those with one that leads to another node, because
+// that has the name of a removed one now.
 //
 // References are reported and not changed, since their target may be restored.
-func (e *edit) dangling(ctx context.Context, n tree.Node, out *removeNodeOut) error {
-	seen, going := map[string]bool{}, state.KeepGoing(ctx)
-	refs := e.tree.Index.Resolver()
+func (e *edit) refsTo(ctx context.Context, n tree.Node, out *removeNodeOut) error {
+	dangling, redirected := newAddressList(&out.DanglingRefs), newAddressList(&out.Redirected)
+	going := state.KeepGoing(ctx)
+	refs, now := e.tree.Index.Resolver(), e.Index().Resolver()
 	for below := range e.tree.Walk(n, nil) {
 		// The backlinks of a note include those of its sections.
 		if below.Note == nil || below.Section > 0 && below != n {
@@ -120,12 +127,38 @@ func (e *edit) dangling(ctx context.Context, n tree.Node, out *removeNodeOut) er
 				return ctx.Err()
 			}
 			from := tree.AtLine(link.Source.Note, link.Ref.Line)
-			if id := from.ID(); !seen[id] && !e.tree.Within(from, n) && len(out.DanglingRefs) < maxNamed {
-				seen[id], out.DanglingRefs = true, append(out.DanglingRefs, id)
+			if e.tree.Within(from, n) {
+				continue
 			}
+			list := dangling
+			if source, ok := e.Index().Note(link.Source.Note.Path); ok {
+				if to := now.From(source, link.Ref.Target); to.ID != "" && !to.FragmentMissing {
+					list = redirected
+				}
+			}
+			list.add(cmp.Or(out.IDMap[from.ID()], from.ID()))
 		}
 	}
 	return nil
+}
+
+// An addressList adds addresses to a list of an answer: each once, and at most maxNamed.
+type addressList struct {
+	all  *[]string
+	seen map[string]bool
+}
+
+// newAddressList empties a list of an answer, and returns an addressList for it.
+func newAddressList(all *[]string) addressList {
+	*all = []string{}
+	return addressList{all, map[string]bool{}}
+}
+
+// add adds an address.
+func (l addressList) add(id string) {
+	if !l.seen[id] && len(*l.all) < maxNamed {
+		l.seen[id], *l.all = true, append(*l.all, id)
+	}
 }
 
 // removeSection drafts the removal of a section to the trash, where it is stored as a note with its

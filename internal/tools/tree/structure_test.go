@@ -168,6 +168,28 @@ func TestSharedPayload(t *testing.T) {
 	require.NotContains(t, p.file(t, "projects/website.md"), "Risks")
 }
 
+// TestRemovedTwin checks that references to a removed section with the heading of another one, which
+// gets its address, are reported as redirected, those to the other one are rewritten, and only those
+// that lead to nothing are dangling.
+func TestRemovedTwin(t *testing.T) {
+	for _, dry := range []bool{true, false} {
+		p := open(t, map[string]string{
+			"a.md": "[[#ideas]]\n\n## Ideas\n\none\n\n### Sub\n\n## Ideas\n\ntwo [[#ideas]]\n",
+			"b.md": "[[a#ideas]] [[a#ideas-2]]\n\n## Part\n\n[[a#sub]]\n", "x/c.md": "c\n", "y/c.md": "c\n", "x/d.md": "[[c]] [[x/c]]\n",
+		})
+		answer := p.write(t, "remove_node", args{"nodeId": "a#ideas", "dryRun": dry})
+		require.Equal(t, args{"a#ideas-2": "a#ideas"}, answer["idMap"])
+		require.Equal(t, []any{"b#part"}, answer["danglingRefs"])
+		require.Equal(t, []any{"a", "a#ideas", "b"}, answer["redirectedRefs"])
+		answer = p.write(t, "remove_node", args{"nodeId": "x/c", "dryRun": dry})
+		require.Equal(t, []any{"x/d"}, answer["danglingRefs"])
+		require.Equal(t, []any{"x/d"}, answer["redirectedRefs"])
+		if !dry {
+			require.Equal(t, "[[a#ideas]] [[a#ideas]]\n\n## Part\n\n[[a#sub]]\n", p.file(t, "b.md"))
+		}
+	}
+}
+
 // TestDuplicateHeadings covers C10 17: texts change places, and uids stay with them.
 func TestDuplicateHeadings(t *testing.T) {
 	p := open(t, map[string]string{"a.md": "## Ideas\n\none [[#ideas-2]]\n\n## Ideas\n\ntwo\n", "b.md": "[[a#ideas]] [[a#ideas-2]]\n"})
