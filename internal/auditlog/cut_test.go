@@ -62,5 +62,5 @@ func TestCutPiecesInOnePass(t *testing.T) {
 		require.True(t, ok)
 		require.Equal(t, string(rest), string(got))
 	})
-	require.Less(t, allocated, uint64(4*len(text)))
+	require.Less(t, allocated, uint64(6*len(text)), "with the copy, and with the race detector")
 }
