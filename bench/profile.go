@@ -75,16 +75,19 @@ var memoryMetrics = []string{
 
 // recordMemory writes a line of tab-separated numbers every second until the context ends: seconds
 // since the start, the resident memory of the process and the part of it that is no mapped file,
-// and memoryMetrics, all in MiB. It writes a line of names first.
+// and memoryMetrics, all in MiB. It writes a line of names first, and ends at an error.
 func recordMemory(ctx context.Context, to io.Writer) {
 	begun, tick := time.Now(), time.NewTicker(time.Second)
 	defer tick.Stop()
-	fmt.Fprintln(to, strings.Join(append([]string{"s", "resident", "own"}, memoryMetrics...), "\t"))
+	line := strings.Join(append([]string{"s", "resident", "own"}, memoryMetrics...), "\t")
 	samples := make([]metrics.Sample, len(memoryMetrics))
 	for i, name := range memoryMetrics {
 		samples[i].Name = name
 	}
 	for {
+		if _, err := io.WriteString(to, line+"\n"); err != nil {
+			return
+		}
 		select {
 		case <-ctx.Done():
 			return
@@ -95,11 +98,10 @@ func recordMemory(ctx context.Context, to io.Writer) {
 			return
 		}
 		metrics.Read(samples)
-		fmt.Fprintf(to, "%.0f\t%d\t%d", time.Since(begun).Seconds(), m.Resident>>20, m.Own>>20)
+		line = fmt.Sprintf("%.0f\t%d\t%d", time.Since(begun).Seconds(), m.Resident>>20, m.Own>>20)
 		for _, s := range samples {
-			fmt.Fprintf(to, "\t%d", s.Value.Uint64()>>20)
+			line += fmt.Sprintf("\t%d", s.Value.Uint64()>>20)
 		}
-		fmt.Fprintln(to)
 	}
 }
 
