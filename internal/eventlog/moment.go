@@ -39,6 +39,17 @@ func (l *Log[S]) SeqAt(ctx context.Context, last uint64, t time.Time) (uint64, e
 	return min(seq, last), nil
 }
 
+// Began returns the time of the first commit; the zero time if there is none. It makes one Query, or
+// reads the directory of a segment unless it is cached. Its errors are those of SeqAt, and ErrNoLog
+// if the log was erased.
+func (l *Log[S]) Began(ctx context.Context) (time.Time, error) {
+	r, err := l.firstFrom(ctx, 1)
+	if err != nil || r == nil {
+		return time.Time{}, l.orErased(ctx, err)
+	}
+	return r.time, nil
+}
+
 // A datedRun is a run with the time of its first commit.
 type datedRun struct {
 	first, last uint64 // its first and its last commit

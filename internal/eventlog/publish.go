@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"hash/crc32"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -146,9 +145,6 @@ func (l *Log[S]) draw(ctx context.Context, h *head[S], all Sections) (*BuiltImag
 	size := state.Size() + int64(len(keys))
 	for _, section := range all {
 		size += section.Size
-	}
-	if size > manyRead {
-		debug.FreeOSMemory() // before the draft: it would be in memory beside the garbage
 	}
 	d := newDraftImage(size, len(m.Segments))
 	m.imageHead.State = d.section(state.Append)

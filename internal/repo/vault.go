@@ -46,8 +46,9 @@ type Vault struct {
 	ledger   *ledger
 	pasts    *SnapshotCache
 
-	control  atomic.Pointer[Control] // that was read last; nil: none
-	onePiece atomic.Uint64           // the last commit of a state that was built at once, from an image; 0: none
+	control  atomic.Pointer[Control]   // that was read last; nil: none
+	began    atomic.Pointer[time.Time] // of the first commit; nil: not known
+	onePiece atomic.Uint64             // the last commit of a state that was built at once, from an image; 0: none
 }
 
 // VaultOptions are the options of a Vault. All but Listed, Limits, SnapshotCache, MaxNamed and
@@ -400,6 +401,19 @@ func (v *Vault) Advance(ctx context.Context, consumer string, to eventlog.Cursor
 // Commits yields the commits of the vault from a seq on, oldest first.
 func (v *Vault) Commits(ctx context.Context, from uint64) iter.Seq2[*eventlog.Commit, error] {
 	return v.log.Commits(ctx, from)
+}
+
+// Began returns the time of the first commit of the vault; the zero time if there is none. The time
+// is read once.
+func (v *Vault) Began(ctx context.Context) (time.Time, error) {
+	if t := v.began.Load(); t != nil {
+		return *t, nil
+	}
+	t, err := v.log.Began(ctx)
+	if err == nil && !t.IsZero() {
+		v.began.Store(&t)
+	}
+	return t, v.orNone(err)
 }
 
 // Now returns the current time of the clock that dates commits.

@@ -199,12 +199,9 @@ func (r *logReader) bounds(ctx context.Context, out *logOut) error {
 		to = to.Add(-time.Second)
 	}
 	if from.IsZero() {
-		for c, err := range r.view.Vault.Commits(ctx, 1) {
-			if err != nil {
-				return err
-			}
-			from = c.Time
-			break
+		var err error
+		if from, err = r.view.Vault.Began(ctx); err != nil {
+			return err
 		}
 		if len(r.imported) > 0 && r.imported[0].TS.Before(from) {
 			from = r.imported[0].TS
