@@ -238,12 +238,16 @@ func (s *suite) restart(when string) func(context.Context) error {
 
 // rest sends no calls for a while, so that the server releases memory that it does not use.
 func (s *suite) rest(ctx context.Context) error {
-	const alone = 45 * time.Second // images and compaction after a load take a while
-	progress("%d notes: the server is left alone for %s", s.result.Notes, alone)
+	return s.leaveAlone(ctx, 45*time.Second) // images and compaction after a load take a while
+}
+
+// leaveAlone sends no calls for a time.
+func (s *suite) leaveAlone(ctx context.Context, d time.Duration) error {
+	progress("%d notes: the server is left alone for %s", s.result.Notes, d)
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-time.After(alone):
+	case <-time.After(d):
 		return nil
 	}
 }
