@@ -275,8 +275,8 @@ func (s *segments) forget() {
 }
 
 // from yields the runs in segments, from the one that contains commit seq to the end of the segment
-// that contains upTo. It reads whole segments, and unpacks their runs with code. It ends with the
-// first error.
+// that contains upTo. It reads each segment in one piece, and unpacks the runs with code. It ends
+// with the first error.
 func (s *segments) from(ctx context.Context, code *codec, seq, upTo uint64) iter.Seq2[*Run, error] {
 	return func(yield func(*Run, error) bool) {
 		for seq = max(seq, 1); seq <= upTo; {
@@ -288,7 +288,10 @@ func (s *segments) from(ctx context.Context, code *codec, seq, upTo uint64) iter
 				yield(nil, err)
 				return
 			}
-			data, err := s.read(ctx, d, d.start, -1)
+			i, _ := d.holding(seq)
+			runs := d.Runs[i:]
+			last := runs[len(runs)-1]
+			data, err := s.read(ctx, d, d.start+runs[0].Off, last.Off+last.Len-runs[0].Off)
 			if errors.Is(err, errRewritten) {
 				continue
 			}
@@ -296,7 +299,7 @@ func (s *segments) from(ctx context.Context, code *codec, seq, upTo uint64) iter
 				yield(nil, err)
 				return
 			}
-			if !d.all(code, data, seq, yield) {
+			if !d.all(code, data, runs, yield) {
 				return
 			}
 			seq = d.Last + 1
@@ -304,17 +307,18 @@ func (s *segments) from(ctx context.Context, code *codec, seq, upTo uint64) iter
 	}
 }
 
-// all yields the runs of the segment from the one that contains commit seq. data is everything
-// after the directory. It returns false if the iteration must stop.
+// all yields consecutive runs of the segment from their data. It returns false if the iteration must
+// stop.
 func (d *directory) all(
-	code *codec, data []byte, seq uint64, yield func(*Run, error) bool,
+	code *codec, data []byte, runs []storedRun, yield func(*Run, error) bool,
 ) bool {
-	first, _ := d.holding(seq)
-	for _, at := range d.Runs[first:] {
-		if at.Off+at.Len > int64(len(data)) {
+	for _, at := range runs {
+		from := at.Off - runs[0].Off
+		end := from + at.Len
+		if end > int64(len(data)) {
 			return yield(nil, brokenSegment(d.First, errors.New("it is cut off")))
 		}
-		r, err := code.readStored(data[at.Off:at.Off+at.Len:at.Off+at.Len], at)
+		r, err := code.readStored(data[from:end:end], at)
 		if err != nil {
 			return yield(nil, brokenSegment(d.First, err))
 		}
