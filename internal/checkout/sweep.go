@@ -58,8 +58,8 @@ func (c *Checkout) sweepAll(ctx context.Context, counts bool) (repo.Sweep, error
 		c.progress.reset()
 	}
 	at := c.upToDate(ctx)
-	s.setRunning(true)
-	defer s.setRunning(false)
+	c.setRunning(s)
+	defer c.setRunning(nil)
 	if err := cmp.Or(s.list(ctx, ""), ctx.Err()); err != nil {
 		return repo.Sweep{}, err
 	}
@@ -71,14 +71,12 @@ func (c *Checkout) sweepAll(ctx context.Context, counts bool) (repo.Sweep, error
 	return s.result(ctx), ctx.Err()
 }
 
-// setRunning begins or ends the time in which the sweep gets the skipped files that others find; see
+// setRunning sets the sweep that gets the skipped files that others find, or nil for none; see
 // recordSkipped.
-func (s *sweep) setRunning(runs bool) {
-	s.c.mu.Lock()
-	defer s.c.mu.Unlock()
-	if s.c.running = nil; runs {
-		s.c.running = s
-	}
+func (c *Checkout) setRunning(s *sweep) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.running = s
 }
 
 // upToDate writes the files that are behind, and returns the index that the folder should have

@@ -240,9 +240,10 @@ func (b *Bucket) Put(
 	return tag, nil
 }
 
-// put writes a file and moves it to its key, and returns its tag. The file is synced before it is moved, and its folder
-// after that, so that after a power loss the key has either its old or its new content. For a
-// condition on a tag, it exchanges the files instead: a rename would replace whatever is there.
+// put writes a file, moves it to its key, and returns its tag. The file is synced before it is moved,
+// and its folder after that, so that after a power loss the key has either its old or its new
+// content. For a condition on a tag, it exchanges the files instead: a rename would replace whatever
+// is there.
 func (b *Bucket) put(key string, data []byte, c blob.Cond) (blob.Tag, error) {
 	s, err := b.stage(data, true)
 	if err != nil {
