@@ -307,6 +307,9 @@ func (d *Draft[S]) Settle(same func(Note) bool) {
 	d.adoptIDs()
 	if d.again {
 		d.commit.Notes = slices.DeleteFunc(d.commit.Notes, same)
+		if len(d.commit.Notes) == 0 {
+			d.commit.Notes = nil // as in a commit that is read from the log
+		}
 		d.places = make(map[string]int, len(d.commit.Notes))
 		for i, n := range d.commit.Notes {
 			d.places[n.Path] = i
