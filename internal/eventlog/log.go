@@ -199,6 +199,9 @@ type Snapshot[S any] struct {
 	head *head[S]
 }
 
+// Weight returns how many bytes the log has up to commit Seq, as it is stored.
+func (s Snapshot[S]) Weight() int64 { return s.head.weight }
+
 // Read returns the state at the end of the log. It costs one Query. If the tail cannot be read it
 // returns UNAVAILABLE, never an old state (log.md §3). It returns ErrNoLog if the log does not
 // exist. For a log that is being erased it returns ErrNoLog or a Snapshot with status Sealed.

@@ -25,21 +25,27 @@ func (v *Vault) Compact(ctx context.Context, f eventlog.Compaction) error {
 
 // goOn replaces a large state by the one decoded from its image, if a good part of it is new. An
 // index that was built commit by commit is scattered over the heap and takes twice as much memory.
-// During the replacement there are two states in memory.
+// During the replacement there are two states in memory. While much is written it does nothing: the
+// log would not take the second state, and the vault is compacted again when it is at rest.
 func (v *Vault) goOn(ctx context.Context, s eventlog.Snapshot[*index.Index], m *eventlog.BuiltImage) error {
 	if s.State.Size() < manySwept {
 		return nil
 	}
 	defer debug.FreeOSMemory() // the replaced state and the image are garbage now
-	if !scattered(s.State, v.onePiece.Load()) {
+	if !v.scattered(s.State) || v.log.Known().Weight()-s.Weight() > calmBytes {
 		return nil
 	}
 	return v.goOnFrom(ctx, s, m)
 }
 
-// scattered reports whether at least a quarter of the bytes of the texts of a state came after
-// commit `behind`.
-func scattered(x *index.Index, behind uint64) bool {
+// calmBytes is how many bytes, as stored, are appended at most while an image is written, or within
+// a tick of a Compactor, if little is written to a vault.
+const calmBytes = 64 << 10
+
+// scattered reports whether at least a quarter of the bytes of the texts of a state are newer than
+// the image that the index in memory was decoded from.
+func (v *Vault) scattered(x *index.Index) bool {
+	behind := v.onePiece.Load()
 	all, later := 0, 0
 	for f := range x.Files() {
 		all += f.Size
@@ -76,6 +82,9 @@ func (v *Vault) goOnFrom(ctx context.Context, s eventlog.Snapshot[*index.Index],
 	if renewed {
 		v.onePiece.Store(s.Seq)
 		found.replace(state)
+		for by := range found {
+			_ = v.rejoin(ctx, by) // a search tells the error
+		}
 	}
 	if s.State.Memories().Len() == 0 {
 		v.memories.unpin()
@@ -110,6 +119,22 @@ func (s imageSearch) replace(x *index.Index) {
 	for by, found := range s {
 		by.replace(Searchable{x, found})
 	}
+}
+
+// rejoin pairs a searcher with the newest known state, so that it does not keep another one in
+// memory.
+func (v *Vault) rejoin(ctx context.Context, by *searcher) error {
+	if err := by.take(ctx); err != nil {
+		return err
+	}
+	defer by.release()
+	now, ok := by.at(v.Known())
+	if !ok {
+		_, err := v.bringForward(ctx, by, v.Known())
+		return err
+	}
+	by.replace(now)
+	return nil
 }
 
 // searchedHead returns the newest known state and its search indexes. If a text cannot be read
@@ -212,9 +237,13 @@ func (k *Compactor) run() {
 	defer often.Stop()
 	defer seldom.Stop()
 	failed, yields := false, 0
+	var rest lull
 	for {
 		select {
 		case <-often.C:
+			if rest.begins(k.vault.log.Known().Weight()) {
+				k.vault.gather()
+			}
 			if yields < mostYields && k.vault.Writing() {
 				yields++
 				continue
@@ -231,6 +260,35 @@ func (k *Compactor) run() {
 			}
 			return
 		}
+	}
+}
+
+// A lull finds out when a vault comes to rest after it was written to.
+type lull struct {
+	weight int64 // bytes of the log at the last tick
+	ticks  int   // since much was appended
+}
+
+// lullTicks is how many ticks a vault must have been at rest, so that a pause between two calls does
+// not count.
+const lullTicks = 5
+
+// begins is called at each tick with the bytes of the log. It reports whether the vault has just
+// come to rest.
+func (r *lull) begins(weight int64) bool {
+	r.ticks++
+	if weight-r.weight > calmBytes {
+		r.ticks = 0
+	}
+	r.weight = weight
+	return r.ticks == lullTicks
+}
+
+// gather makes an image due if the index in memory is large and scattered: the pass that writes the
+// image replaces it.
+func (v *Vault) gather() {
+	if x := v.Known(); x.Size() >= manySwept && v.scattered(x) {
+		v.log.WantImage()
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rookeryhq/rookery/internal/blob"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/repotest"
 )
@@ -51,5 +52,44 @@ func TestKeeperWithoutRoom(t *testing.T) {
 		time.Sleep(10*time.Minute + time.Second/2)
 		require.EqualValues(t, 11, bucket.tries.Load()) // after a second, and each minute
 		k.Close()
+	})
+}
+
+// TestAVaultAtRestIsGathered checks that the index of a large vault is replaced by that of an image
+// once, as soon as the vault is at rest after many of its notes were changed.
+func TestAVaultAtRestIsGathered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShelf(t)
+		large := strings.Repeat("# A heading\n\nA paragraph with [[a-link]].\n\n", 2000)
+		write := func(first, last int, more string) {
+			for i := first; i < last; i++ {
+				change(t, s.vault, edit{fmt.Sprintf("n%d.md", i), large + more})
+			}
+		}
+		write(0, 20, "")
+		require.NoError(t, s.vault.Compact(t.Context(), eventlog.Compaction{All: true}))
+		s.vault = s.open(t)
+		_, err := s.vault.Read(t.Context())
+		require.NoError(t, err)
+		k := s.vault.StartCompactor(repo.CompactorOptions{Log: slog.New(slog.DiscardHandler)})
+		defer k.Close()
+		imageAfter := func(seconds int) uint64 {
+			time.Sleep(time.Duration(seconds)*time.Second + time.Second/2)
+			synctest.Wait()
+			c, err := s.vault.Control(t.Context())
+			require.NoError(t, err)
+			return c.Image.Seq
+		}
+		before := imageAfter(10)
+		write(0, 2, "more")
+		require.Equal(t, before, imageAfter(10), "little is new")
+		write(2, 9, "more")
+		scattered := s.vault.Known()
+		require.Equal(t, before, imageAfter(2), "it may go on")
+		require.Equal(t, scattered.Version(), imageAfter(10))
+		require.NotSame(t, scattered, s.vault.Known())
+		gathered := s.vault.Known()
+		imageAfter(30)
+		require.Same(t, gathered, s.vault.Known())
 	})
 }
