@@ -32,7 +32,7 @@ func (v *Vault) goOn(ctx context.Context, s eventlog.Snapshot[*index.Index], m *
 		return nil
 	}
 	defer debug.FreeOSMemory() // the replaced state and the image are garbage now
-	if !v.scattered(s.State) || v.log.Known().Weight()-s.Weight() > calmBytes {
+	if !v.scattered(s.State, manyNew) || v.log.Known().Weight()-s.Weight() > calmBytes {
 		return nil
 	}
 	return v.goOnFrom(ctx, s, m)
@@ -42,9 +42,16 @@ func (v *Vault) goOn(ctx context.Context, s eventlog.Snapshot[*index.Index], m *
 // a tick of a Compactor, if little is written to a vault.
 const calmBytes = 64 << 10
 
-// scattered reports whether at least a quarter of the bytes of the texts of a state are newer than
-// the image that the index in memory was decoded from.
-func (v *Vault) scattered(x *index.Index) bool {
+// The index in memory is replaced if one part in manyNew of the texts is new; in a vault at rest,
+// where no call waits for the processor, one part in someNew.
+const (
+	manyNew = 4
+	someNew = 8
+)
+
+// scattered reports whether at least one part in some of the bytes of the texts of a state is newer
+// than the image that the index in memory was decoded from.
+func (v *Vault) scattered(x *index.Index, some int) bool {
 	behind := v.onePiece.Load()
 	all, later := 0, 0
 	for f := range x.Files() {
@@ -53,7 +60,7 @@ func (v *Vault) scattered(x *index.Index) bool {
 			later += f.Size
 		}
 	}
-	return later*4 >= all
+	return later*some >= all
 }
 
 // goOnFrom replaces the state of the log and the search indexes by those decoded from the image of
@@ -285,9 +292,10 @@ func (r *lull) begins(weight int64) bool {
 }
 
 // gather makes an image due if the index in memory is large and scattered: the pass that writes the
-// image replaces it.
+// image replaces it. It returns memory first, because that pass is the peak of the process.
 func (v *Vault) gather() {
-	if x := v.Known(); x.Size() >= manySwept && v.scattered(x) {
+	if x := v.Known(); x.Size() >= manySwept && v.scattered(x, someNew) {
+		debug.FreeOSMemory()
 		v.log.WantImage()
 	}
 }
