@@ -26,6 +26,10 @@ func NewParsed(path string, text []byte, doc *markdown.Doc) *Parsed {
 	return &Parsed{f}
 }
 
+// Note returns the note as it is in the text, without what the schema adds. The caller must not
+// change it.
+func (p *Parsed) Note() *Note { return p.file.Note }
+
 // ParseText returns the parsed text of the file at a path; see NewParsed.
 func ParseText(path string, text []byte) *Parsed {
 	if !isNote(path) {

@@ -22,7 +22,8 @@
 // anchors for links in the same note, and files for relative links to other files (link.go). A
 // method resolves the reference in the old note and the old state, computes the id of the object in
 // the new state, and tries spellings until one resolves to it from the new note. edit.go applies
-// all edits of a note at once, and one by one if the result does not parse as intended.
+// all edits of a note at once, and one by one if the result does not parse as intended. For most
+// notes that is not necessary, because the index has the places of all that must change (indexed.go).
 package relink
 
 import (
@@ -194,6 +195,14 @@ func (r *Relinker) Rewrite(id string, text []byte) Result {
 	if !ok || is.Quarantine != nil || hasNoReferences(is, text) {
 		return Result{Text: text}
 	}
+	if res, ok := r.fromIndex(was, is, text); ok {
+		return res
+	}
+	return r.fromText(was, is, text)
+}
+
+// fromText is Rewrite by parsing the text.
+func (r *Relinker) fromText(was, is *index.Note, text []byte) Result {
 	w := &rewriting{Relinker: r, from: was, note: is, text: text, doc: markdown.Parse(text)}
 	w.freeAnchors()
 	w.values()

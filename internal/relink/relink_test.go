@@ -266,6 +266,34 @@ func TestMoveKeepsWhatReferencesLeadTo(t *testing.T) {
 	})
 }
 
+// TestRewritingFromTheIndex checks that a note whose text is not parsed is rewritten as one whose text
+// is, after a move or the rename of a section.
+func TestRewritingFromTheIndex(t *testing.T) {
+	edited := 0
+	rapid.Check(t, func(t *rapid.T) {
+		files := drawVault(t)
+		before, moved := build(files), maps.Clone(files)
+		n := rapid.SampledFrom(slices.Collect(before.Notes(""))).Draw(t, "note")
+		ids := map[string]string{n.ID: "z/new"}
+		if rapid.Bool().Draw(t, "a section") {
+			ids = map[string]string{n.ID + "#part": n.ID + "#piece"}
+			moved[n.Path] = strings.Replace(files[n.Path], "## Part\n", "## Piece\n", 1)
+		} else {
+			moved["z/new.md"] = files[n.Path]
+			delete(moved, n.Path)
+		}
+		r := relink.New(before, build(moved), ids)
+		for _, id := range r.Sources() {
+			want, quick := r.RewriteParsed(id, []byte(moved[id+".md"]))
+			require.Equal(t, want, r.Rewrite(id, []byte(moved[id+".md"])), "%s\n%s", id, moved[id+".md"])
+			if quick && want.Count > 0 {
+				edited++
+			}
+		}
+	})
+	require.Positive(t, edited)
+}
+
 // TestRewriteAll checks that RewriteAll gives the results of Rewrite, in the order of the notes.
 func TestRewriteAll(t *testing.T) {
 	files := map[string]string{"people/freya.md": "# The queen\n", "people/bjorn.md": ""}
