@@ -7,12 +7,15 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 	"weak"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rookeryhq/rookery/internal/blob"
 	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/repo"
@@ -139,6 +142,52 @@ func TestNothingPinsAnOldState(t *testing.T) {
 		return old.Value() == nil
 	}, time.Minute, time.Millisecond)
 	requireAsRead(t, s, "needle")
+}
+
+// A tracked bucket counts the images that were read from it and are not garbage yet.
+type tracked struct {
+	blob.Bucket
+	held atomic.Int64
+}
+
+func (b *tracked) Get(ctx context.Context, key string, off, n int64) ([]byte, blob.Tag, error) {
+	data, tag, err := b.Bucket.Get(ctx, key, off, n)
+	if strings.HasPrefix(key, "image/") && len(data) > 0 {
+		b.held.Add(1)
+		runtime.AddCleanup(&data[0], func(held *atomic.Int64) { held.Add(-1) }, &b.held)
+	}
+	return data, tag, err
+}
+
+// TestNothingPinsAnOldImage checks that the image from which a state was read becomes garbage with the
+// state, although the index and the paths of its notes share its memory.
+func TestNothingPinsAnOldImage(t *testing.T) {
+	s := newShelf(t)
+	s.write(t, 50)
+	require.NoError(t, s.vault.Compact(t.Context(), eventlog.Compaction{All: true}))
+	images := &tracked{Bucket: s.Bucket}
+	s.Bucket = images
+	s.vault = s.open(t)
+	idx, err := s.vault.Read(t.Context())
+	require.NoError(t, err)
+	_, err = s.vault.Searchable(t.Context())
+	require.NoError(t, err)
+	require.EqualValues(t, 2, images.held.Load(), "the state, and the search index")
+	for n := range idx.Notes("") {
+		change(t, s.vault, edit{n.Path, "a thread"})
+	}
+	_, err = s.vault.Searchable(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, s.vault.GoOn(t.Context(), func() {
+		for n := range idx.Notes("") {
+			change(t, s.vault, edit{n.Path, "a needle of " + n.Path})
+		}
+	}))
+	idx = nil
+	require.Eventually(t, func() bool {
+		runtime.GC()
+		return images.held.Load() == 0
+	}, 5*time.Second, time.Millisecond)
 }
 
 // TestGoingOnWhileACallWrites checks that a write that began on a state that is replaced meanwhile
