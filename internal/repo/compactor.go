@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -32,7 +33,10 @@ func (v *Vault) goOn(ctx context.Context, s eventlog.Snapshot[*index.Index], m *
 		return nil
 	}
 	defer debug.FreeOSMemory() // the replaced state and the image are garbage now
-	if !v.scattered(s.State, manyNew) || v.log.Known().Weight()-s.Weight() > calmBytes {
+	if !v.gathered.Swap(false) && !v.scattered(s.State, manyNew) {
+		return nil
+	}
+	if v.log.Known().Weight()-s.Weight() > calmBytes {
 		return nil
 	}
 	return v.goOnFrom(ctx, s, m)
@@ -64,12 +68,12 @@ func (v *Vault) scattered(x *index.Index, some int) bool {
 }
 
 // goOnFrom replaces the state of the log and the search indexes by those decoded from the image of
-// a snapshot. If the state cannot be replaced, the new search indexes stay paired with the old
-// state, so that nothing keeps two states in memory.
+// a snapshot. If the state cannot be replaced, new search indexes with memory of their own are
+// paired with the old state, so that nothing keeps two states or the image in memory.
 func (v *Vault) goOnFrom(ctx context.Context, s eventlog.Snapshot[*index.Index], m *eventlog.BuiltImage) error {
 	// The search indexes come first: then the memory of those before is free when the state is
 	// decoded.
-	found, err := v.searchIn(m)
+	found, err := v.searchIn(m, false)
 	if err != nil {
 		return err
 	}
@@ -89,9 +93,11 @@ func (v *Vault) goOnFrom(ctx context.Context, s eventlog.Snapshot[*index.Index],
 	if renewed {
 		v.onePiece.Store(s.Seq)
 		found.replace(state)
-		for by := range found {
-			_ = v.rejoin(ctx, by) // a search tells the error
-		}
+	} else if found, err = v.searchIn(m, true); err == nil {
+		found.replace(s.State)
+	}
+	for by := range found {
+		_ = v.rejoin(ctx, by) // a search tells the error
 	}
 	if s.State.Memories().Len() == 0 {
 		v.memories.unpin()
@@ -103,13 +109,16 @@ func (v *Vault) goOnFrom(ctx context.Context, s eventlog.Snapshot[*index.Index],
 // imageSearch contains the search indexes of an image, by the searchers that they belong to.
 type imageSearch map[*searcher]*search.Index
 
-// searchIn decodes the search indexes in an image.
-func (v *Vault) searchIn(m *eventlog.BuiltImage) (imageSearch, error) {
+// searchIn decodes the search indexes in an image, or in copies of its sections.
+func (v *Vault) searchIn(m *eventlog.BuiltImage, copies bool) (imageSearch, error) {
 	all := imageSearch{}
 	for name, by := range v.searchers() {
 		data := m.Section(name)
 		if len(data) == 0 {
 			continue
+		}
+		if copies {
+			data = bytes.Clone(data)
 		}
 		x, err := search.ReadImage(data)
 		if err != nil {
@@ -291,11 +300,12 @@ func (r *lull) begins(weight int64) bool {
 	return r.ticks == lullTicks
 }
 
-// gather makes an image due if the index in memory is large and scattered: the pass that writes the
-// image replaces it. It returns memory first, because that pass is the peak of the process.
+// gather makes an image due if the index in memory is large and scattered. The pass that writes the
+// image replaces the index. It returns memory first, because that pass is the peak of the process.
 func (v *Vault) gather() {
 	if x := v.Known(); x.Size() >= manySwept && v.scattered(x, someNew) {
 		debug.FreeOSMemory()
+		v.gathered.Store(true)
 		v.log.WantImage()
 	}
 }

@@ -84,7 +84,7 @@ func TestAVaultAtRestIsGathered(t *testing.T) {
 		before := imageAfter(10)
 		write(0, 1, "more")
 		require.Equal(t, before, imageAfter(10), "little is new")
-		write(1, 5, "more")
+		write(1, 4, "more")
 		scattered := s.vault.Known()
 		require.Equal(t, before, imageAfter(2), "it may go on")
 		require.Equal(t, scattered.Version(), imageAfter(10))

@@ -49,6 +49,7 @@ type Vault struct {
 	control  atomic.Pointer[Control]   // that was read last; nil: none
 	began    atomic.Pointer[time.Time] // of the first commit; nil: not known
 	onePiece atomic.Uint64             // the last commit of a state that was built at once, from an image; 0: none
+	gathered atomic.Bool               // the next image replaces the index in memory; see gather
 }
 
 // VaultOptions are the options of a Vault. All but Listed, Limits, SnapshotCache, MaxNamed and
