@@ -33,10 +33,11 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/parallel"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
@@ -233,15 +234,16 @@ func (r *Relinker) all(n int, one func(r *Relinker, i int) Result) []Result {
 	for len(r.forks) < parts {
 		r.forks = append(r.forks, r.fork())
 	}
-	var group sync.WaitGroup
-	for part, own := range r.forks[:parts] {
-		group.Go(func() {
-			for i := part; i < n; i += parts {
-				results[i] = one(own, i)
+	var next atomic.Int64
+	_ = parallel.ForEach(parts, r.forks[:parts], func(own *Relinker) error {
+		for {
+			i := int(next.Add(1)) - 1
+			if i >= n {
+				return nil
 			}
-		})
-	}
-	group.Wait()
+			results[i] = one(own, i)
+		}
+	})
 	return results
 }
 
