@@ -9,6 +9,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -158,7 +159,10 @@ type waiting struct {
 }
 
 // add adds a name that waits from now on.
-func (q *queue) add(n displacedPath) { q.addAll(waiting{n, time.Now()}) }
+func (q *queue) add(n displacedPath) {
+	n.key = strings.Clone(n.key) // it may share memory with a large object of the caller
+	q.addAll(waiting{n, time.Now()})
+}
 
 // addAll adds names that may have been waiting before.
 func (q *queue) addAll(names ...waiting) {
@@ -175,7 +179,7 @@ func (q *queue) due(before time.Time) (displacedPath, bool) {
 		return displacedPath{}, false
 	}
 	first := q.waiting[0].name
-	q.waiting = q.waiting[1:]
+	q.waiting[0], q.waiting = waiting{}, q.waiting[1:]
 	return first, true
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
@@ -96,6 +97,7 @@ func (c *changes) add(k changeKey, state int, made sized) {
 	if c.erases[k.tenant+"/"+k.part] != state || c.lru.Contains(k) {
 		return
 	}
+	k.path = strings.Clone(k.path) // it may share memory with the image of an index
 	c.lru.Add(k, made)
 	c.held += made.size()
 	for c.held > c.most && c.lru.Len() > 1 {
