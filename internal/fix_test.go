@@ -24,7 +24,6 @@ var ownCommands = map[string]string{
 	"localapp/":               "it starts the server, and examines it for the operator",
 	"tooltest/":               "it has tools for tests, with examples",
 	"fault/fault.go":          "it addresses the operator of the server",
-	"httptool/clientcert.go":  "it is a client, which the command line uses",
 	"httptool/clientfault.go": "it is a client, which the command line uses",
 	"repo/examine.go":         "it examines a vault for the operator",
 	"repo/examine_files.go":   "it examines a vault for the operator",

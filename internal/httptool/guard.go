@@ -3,6 +3,7 @@ package httptool
 import (
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -118,4 +119,134 @@ func loopback(r *http.Request) []string {
 		hosts = append(hosts, "localhost", "127.0.0.1", "[::1]")
 	}
 	return hosts
+}
+
+// The methods and headers that a page of another site may send, and the headers that it may read.
+// Credentials such as cookies are never allowed: a page must send a token.
+var (
+	corsMethods = strings.Join([]string{
+		http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
+		http.MethodDelete,
+	}, ", ")
+	corsSent = strings.Join([]string{
+		"Authorization", "Content-Type", "Accept", "If-Match", "Idempotency-Key", "X-Agent-Id",
+		"X-Session-Id", "X-Readonly", "X-Request-Id", "MCP-Protocol-Version", "Mcp-Method", "Mcp-Name",
+		"Mcp-Param-Vault", "Mcp-Session-Id", "Last-Event-ID", "X-MCP-Toolsets", "X-MCP-Tools",
+		"X-MCP-Readonly",
+	}, ", ")
+	corsRead = strings.Join([]string{
+		"ETag", "X-Request-Id", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset",
+		"Retry-After", "X-Warnings", "WWW-Authenticate",
+	}, ", ")
+)
+
+// corsAge is the number of seconds for which a browser may cache the answer to a preflight request.
+const corsAge = "600"
+
+// checkOrigin checks Origin. It passes requests without an Origin, and those from pages of this
+// server or of Options.Origins. It refuses all others, which a page may send with its visitor's
+// browser, even if the page's own name now resolves to this server. Preflight requests of listed
+// pages are answered here without a token, because a browser sends none with them. The response
+// varies with Origin as soon as there are listed pages.
+func (s *server) checkOrigin(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if len(s.opt.Origins) > 0 {
+			w.Header().Add("Vary", "Origin")
+		}
+		guest := s.isGuest(r)
+		switch {
+		case guest:
+			s.setCORSHeaders(w.Header(), r)
+		case !s.fromUs(r):
+			s.opt.Meter.Refused(access.Origin)
+			s.refuseUnread(w, r, fault.New(fault.PermissionDenied,
+				"the request comes from a page of another origin"))
+			return
+		}
+		if guest && isPreflight(r) {
+			noteOf(r).route = preflight
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// preflight is the route of preflight requests in logs and metrics.
+const preflight = "preflight"
+
+// isGuest reports whether a request comes from a page of a site in Options.Origins.
+func (s *server) isGuest(r *http.Request) bool {
+	origins := r.Header.Values("Origin")
+	return len(origins) == 1 && slices.Contains(s.opt.Origins, origins[0])
+}
+
+// isNoOrigin reports whether a text is not a valid origin (RFC 6454 §6.2).
+func isNoOrigin(text string) bool {
+	u, err := url.Parse(text)
+	return err != nil || u.Host == "" || u.Scheme+"://"+u.Host != text
+}
+
+// isPreflight reports whether a request is a CORS preflight request.
+func isPreflight(r *http.Request) bool {
+	return r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != ""
+}
+
+// setCORSHeaders sets the CORS headers for a listed page: its own origin, and for a preflight
+// request what it may send. Credentials are not among them.
+func (s *server) setCORSHeaders(h http.Header, r *http.Request) {
+	h.Set("Access-Control-Allow-Origin", r.Header.Get("Origin"))
+	if !isPreflight(r) {
+		h.Set("Access-Control-Expose-Headers", corsRead)
+		return
+	}
+	h.Set("Access-Control-Allow-Methods", corsMethods)
+	h.Set("Access-Control-Allow-Headers", corsSent)
+	h.Set("Access-Control-Max-Age", corsAge)
+}
+
+// serveMetadata serves the OAuth metadata of protected resources (RFC 9728): for the whole server,
+// and for each path of a mounted Resource. It needs no token, and pages of every origin may read
+// it, because it is public and a client in a browser needs it before it has a token. This does not
+// allow such a page to call tools; see Options.Origins.
+func (s *server) serveMetadata(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		document := s.metadata(r.URL.Path)
+		if document == nil {
+			next.ServeHTTP(w, r)
+			return
+		}
+		noteOf(r).route = access.WellKnown
+		h := w.Header()
+		h.Set("Access-Control-Allow-Origin", "*")
+		switch {
+		case isPreflight(r):
+			h.Set("Access-Control-Allow-Methods", "GET, HEAD")
+			h.Set("Access-Control-Allow-Headers", "MCP-Protocol-Version")
+			h.Set("Access-Control-Max-Age", corsAge)
+			w.WriteHeader(http.StatusNoContent)
+		case !reads(r.Method):
+			s.notAllowed(w, r, []string{http.MethodGet})
+		default:
+			h.Set("Cache-Control", "public, max-age=300")
+			body(w, http.StatusOK, document)
+		}
+	})
+}
+
+// metadata returns the document at a path, or nil if there is none: for the whole server, or for a
+// path of a mounted Resource. There is none without a public URL and issuers.
+func (s *server) metadata(path string) []byte {
+	at, ok := strings.CutPrefix(path, access.WellKnown)
+	if s.opt.Only != nil || !ok || at != "" && !s.isResource(at) {
+		return nil
+	}
+	return s.opt.Resource.Metadata(at)
+}
+
+// isResource reports whether a path belongs to a mounted Resource.
+func (s *server) isResource(path string) bool {
+	h, _ := s.mountOf(path)
+	resource, ok := h.(Resource)
+	return ok && resource.Serves(path)
 }

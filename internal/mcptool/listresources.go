@@ -1,7 +1,9 @@
 package mcptool
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -125,4 +127,180 @@ func checkEach(tools []*tool.Tool) {
 	if kinds = slices.Compact(kinds); len(kinds) > 1 || slices.Contains(kinds, "") {
 		panic("mcptool: resources are listed for values of one kind, which a tool completes")
 	}
+}
+
+// A Document is a text that is the same for all callers, served as a resource: a description of the
+// server, for example. Doc is its description in the list.
+type Document struct {
+	URI, Name, Title, Doc string
+	MIME                  string
+	Text                  string
+}
+
+// codeNotFound is the error code of a missing resource in protocols before 2026-07-28. Later ones
+// use jsonrpc.CodeInvalidParams.
+const codeNotFound = -32002
+
+// everyURI is a template that matches every resource. The SDK reads only registered resources; find
+// decides which exist.
+const everyURI = "{+uri}"
+
+// A found is the resource that a URI denotes: a document, or one that a tool reads.
+type found struct {
+	document *Document
+	tool     *tool.Tool
+	resource tool.Resource
+	values   map[string]string
+}
+
+// find returns the resource that a URI denotes in this request's view, or nil. Documents come
+// first, then the resources of tools in the order of the view. A URI may be spelled in several
+// ways; see found.canonical.
+func (x *exchange) find(uri string) *found {
+	for i, d := range x.opt.Documents {
+		if d.URI == uri {
+			return &found{document: &x.opt.Documents[i]}
+		}
+	}
+	for _, t := range x.view.offered(x.caller) {
+		for _, r := range t.Resources {
+			if values, ok := r.Match(uri); ok {
+				return &found{tool: t, resource: r, values: values}
+			}
+		}
+	}
+	return nil
+}
+
+// canonical returns the URI in its canonical spelling: that of the document, or the template of the
+// resource with the values filled in. Two spellings that differ in percent-encoding have the same
+// one.
+func (f *found) canonical() string {
+	if f.document != nil {
+		return f.document.URI
+	}
+	return f.resource.Expand(f.values)
+}
+
+// readResource passes a read to the SDK, which requires the canonical URI, and returns the result
+// under the requested URI. A resource that does not exist in this view is an error of the protocol.
+func (x *exchange) readResource(
+	ctx context.Context, r *mcp.ReadResourceRequest, next mcp.MethodHandler, method string,
+) (mcp.Result, error) {
+	is := x.find(r.Params.URI)
+	if is == nil {
+		return nil, x.noResource(r, fault.New(fault.NotFound, "there is no such resource").
+			Fix("list them with resources/list and resources/templates/list"))
+	}
+	plain, params := *r, *r.Params
+	params.URI = is.canonical()
+	plain.Params = &params
+	out, err := next(ctx, method, &plain)
+	if read, ok := out.(*mcp.ReadResourceResult); ok && err == nil {
+		for _, c := range read.Contents {
+			c.URI = r.Params.URI
+		}
+	}
+	return out, err
+}
+
+// read returns the text of a resource. For a resource of a tool it makes a normal call.
+func (x *exchange) read(
+	ctx context.Context, r *mcp.ReadResourceRequest,
+) (*mcp.ReadResourceResult, error) {
+	is := x.find(r.Params.URI)
+	if is == nil {
+		return nil, x.noResource(r, fault.New(fault.NotFound, "there is no such resource"))
+	}
+	text, mime, err := x.textOf(ctx, is)
+	if err != nil {
+		return nil, x.noResource(r, fault.Of(err))
+	}
+	return &mcp.ReadResourceResult{
+		Contents: []*mcp.ResourceContents{{URI: r.Params.URI, MIMEType: mime, Text: text}},
+	}, nil
+}
+
+// textOf returns the text and the media type of a resource. For a resource of a tool, the values in
+// its URI are the arguments of the call.
+func (x *exchange) textOf(ctx context.Context, is *found) (text, mime string, err error) {
+	if d := is.document; d != nil {
+		return d.Text, d.MIME, nil
+	}
+	args := map[string]json.RawMessage{}
+	for name, value := range is.values {
+		if args[name], err = tool.Marshal(value); err != nil {
+			return "", "", err
+		}
+	}
+	text, err = x.dataOf(ctx, is.tool, args, is.resource.Key)
+	return text, is.resource.MIME, err
+}
+
+// dataOf calls a tool and returns the text under a key of its data or, for an empty key, the data
+// as JSON. The error is the fault of the call, or that of data in another form.
+func (x *exchange) dataOf(
+	ctx context.Context, t *tool.Tool, args map[string]json.RawMessage, key string,
+) (string, error) {
+	a := x.do(ctx, tool.Request{Name: t.Name, Args: args})
+	if a.Fault != nil {
+		return "", a.Fault
+	}
+	if key == "" {
+		return string(a.Data), nil
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(a.Data, &members); err != nil {
+		return "", err
+	}
+	var text string
+	return text, json.Unmarshal(members[key], &text)
+}
+
+// noResource returns the protocol's error of a resource that cannot be read: for a missing one, the
+// code that the version of the protocol requires, and the URI in its data.
+func (x *exchange) noResource(r *mcp.ReadResourceRequest, f *fault.Fault) *jsonrpc.Error {
+	code := errorCode(f)
+	_, modern := r.Params.Meta[mcp.MetaKeyProtocolVersion]
+	// An invalid path cannot have a note. In this protocol that is a missing resource.
+	absent := f.Status() == fault.StatusNotFound || f.Code == fault.InvalidPath
+	if absent && !modern {
+		code = codeNotFound
+	}
+	e := x.failed(code, f)
+	if absent {
+		e.Data = withURI(e.Data, r.Params.URI)
+	}
+	return e
+}
+
+// withURI adds the URI of a missing resource to the data of an error, as the protocol requires.
+func withURI(data json.RawMessage, uri string) json.RawMessage {
+	members := map[string]any{}
+	if json.Unmarshal(data, &members) != nil {
+		return data
+	}
+	members["uri"] = uri
+	with, err := tool.Marshal(members)
+	if err != nil {
+		return data
+	}
+	return with
+}
+
+// errorCode returns the protocol's code of a fault: invalid params for an error of the caller,
+// internal error for one of the server, or for a call that may succeed later.
+func errorCode(f *fault.Fault) int64 {
+	switch f.Status() {
+	case fault.StatusRateLimited, fault.StatusUnavailable, fault.StatusInternal:
+		return jsonrpc.CodeInternalError
+	}
+	return jsonrpc.CodeInvalidParams
+}
+
+// failed returns a fault of this request as an error of the protocol.
+func (x *exchange) failed(code int64, f *fault.Fault) *jsonrpc.Error {
+	named := *f
+	named.RequestID = cmp.Or(named.RequestID, x.caller.RequestID)
+	return protocolError(code, &named)
 }

@@ -18,9 +18,9 @@
 // are short because every model reads them: arguments that are rarely used, and members of optional
 // objects, are left out, but accepted.
 //
-// The SDK speaks the protocol. This package authenticates a request (mcptool.go, refusal.go),
+// The SDK speaks the protocol. This package authenticates a request (mcptool.go, header.go),
 // determines its view (view.go), answers lists from the catalogue (listentry.go, prompt.go,
-// listresources.go), and calls tools for the SDK (exchange.go, resource.go, complete.go).
+// listresources.go), and calls tools for the SDK (exchange.go, listresources.go, complete.go).
 // message.go and outcome.go turn refusals of the SDK and of tools into responses with the right
 // status.
 //

@@ -3,8 +3,11 @@ package tool
 import (
 	"context"
 	"encoding/json"
+	"maps"
+	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 )
@@ -82,3 +85,118 @@ func (c *Call) ArgFor(m Meaning) json.RawMessage {
 
 // Dry reports whether the call only shows its plan.
 func (c *Call) Dry() bool { return string(c.ArgFor(MeansDry)) == "true" }
+
+// named returns the names in a list. An entry may contain several names separated by commas, as in
+// a query string.
+func named(list []string) []string {
+	names := strings.Split(strings.Join(list, ","), ",")
+	for i := range names {
+		names[i] = strings.TrimSpace(names[i])
+	}
+	return names
+}
+
+// only returns the JSON of an answer's data with only the given fields of each item of its list or,
+// if it has no list, of the data itself.
+func (t *Tool) only(data json.RawMessage, fields []string) (json.RawMessage, error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(data, &members); err != nil {
+		return nil, err
+	}
+	var items []map[string]json.RawMessage
+	list := t.listIn(members, fields)
+	if list == "" || json.Unmarshal(members[list], &items) != nil {
+		keep(members, fields)
+		return Marshal(members)
+	}
+	for _, item := range items {
+		keep(item, fields)
+	}
+	var err error
+	if members[list], err = Marshal(items); err != nil {
+		return nil, err
+	}
+	return Marshal(members)
+}
+
+// listIn returns the key of the list in the data of an answer: the one that the Spec names, else
+// `items`, else the only list of objects. It returns "" if there is no such list, or if one of the
+// fields is a member of the data itself.
+func (t *Tool) listIn(data map[string]json.RawMessage, fields []string) string {
+	if t.List != "" {
+		return t.List
+	}
+	if _, ok := data[itemsKey]; ok {
+		return itemsKey
+	}
+	var lists []string
+	for name, s := range t.OutputSchema().Properties {
+		if slices.Contains(fields, name) {
+			return ""
+		}
+		if _, ok := data[name]; ok && s.Items != nil && s.Items.Type == "object" {
+			lists = append(lists, name)
+		}
+	}
+	if len(lists) != 1 {
+		return ""
+	}
+	return lists[0]
+}
+
+// itemsKey is the key of a list in the data of an answer, unless the Spec names another (CONTRACT
+// §1).
+const itemsKey = "items"
+
+// keep deletes all members of m except the given fields.
+func keep(m map[string]json.RawMessage, fields []string) {
+	maps.DeleteFunc(m, func(k string, _ json.RawMessage) bool { return !slices.Contains(fields, k) })
+}
+
+// fill decodes arguments into the fields of a struct, to which in points, by their names in JSON.
+// An argument without a field is ignored. The result is that of encoding/json for an object of the
+// arguments, which need not be built and read again for it.
+func fill(args map[string]json.RawMessage, in any) error {
+	v := reflect.ValueOf(in).Elem()
+	fields := fieldsByName(v.Type())
+	for name, raw := range args {
+		at, ok := fields[name]
+		if !ok {
+			continue
+		}
+		if err := json.Unmarshal(raw, v.FieldByIndex(at).Addr().Interface()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// namedFields caches the results of fieldsByName: reflect.Type to map[string][]int.
+var namedFields sync.Map
+
+// fieldsByName returns the index of each field of a struct, and of the structs it embeds, by its
+// name in JSON. A field of the struct itself hides those of embedded ones.
+func fieldsByName(t reflect.Type) map[string][]int {
+	if known, ok := namedFields.Load(t); ok {
+		return known.(map[string][]int)
+	}
+	fields, own := map[string][]int{}, map[string][]int{}
+	for i := range t.NumField() {
+		field := t.Field(i)
+		if embeds(field) {
+			for name, at := range fieldsByName(field.Type) {
+				fields[name] = append([]int{i}, at...)
+			}
+			continue
+		}
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if field.IsExported() && name != "" && name != "-" {
+			own[name] = []int{i}
+		}
+	}
+	for name, at := range own {
+		fields[name] = at
+	}
+	namedFields.Store(t, fields)
+	return fields
+}

@@ -3,9 +3,9 @@
 // keeps: of folders, tags, names of fields, and the values of two fields. No text is read.
 //
 // Every tool begins with tools.see, which returns the vault at one version together with the
-// freshness of its index: whether files of the vault are known to differ from it (freshness.go). An
+// freshness of its index: whether files of the vault are known to differ from it (status.go). An
 // answer that may be out of date has a warning with the call that corrects it. Lists are ranked by
-// the number of notes and cut off (rank.go), and a list that is cut off has a warning with the
+// the number of notes and cut off (facets.go), and a list that is cut off has a warning with the
 // total.
 package orient
 

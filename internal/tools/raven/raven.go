@@ -1,12 +1,12 @@
 // Package raven contains the tools of the raven family: typed objects in Markdown notes, as defined
 // in spec/raven-agent-improvements.md and detailed in reference/raven.md §6.
 //
-// Each tool has a file with its input (xIn), its output (xOut, or an adjective such as moved) and a
-// method of tools that returns the tool. The input of a tool that changes the vault has up to three
-// more methods: legal checks the arguments without the vault, about returns the files that
-// if_version is compared with first, and run drafts the change on a repo.Tx. run may be called
-// several times, and must change nothing but the draft and its output. Batches and raven_validate
-// call the same methods.
+// A file has a tool, or some related ones, each with its input (xIn), its output (xOut, or an
+// adjective such as moved) and a method of tools that returns the tool. The input of a tool that
+// changes the vault has up to three more methods: validate checks the arguments without the vault,
+// targets returns the files that if_version is compared with first, and run drafts the change on a
+// repo.Tx. run may be called several times, and must change nothing but the draft and its output.
+// Batches and raven_validate call the same methods.
 package raven
 
 import (

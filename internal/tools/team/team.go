@@ -18,12 +18,8 @@
 // A caller cannot give more than it has: a role that a token, member or issuer gets must not exceed
 // those of the caller; see within.
 //
-// The files are named after the tools. In addition:
-//
-//   - grant.go: the roles that a call gives
-//   - limits.go: the limits that whoami and usage report
-//   - audit_verify_job.go: the job that verifies histories
-//   - tenant_memories.go: the memories in the export of a tenant
+// The files are named after the tools, or after what several of them change. In addition, grant.go
+// has the roles that a call gives.
 package team
 
 import (
