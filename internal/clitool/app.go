@@ -7,15 +7,15 @@
 //
 // A command line goes through these steps. The tree of commands is built from the tools
 // (commandtree.go, flags.go, help.go). cobra finds the command and its flags. command.go sorts the
-// words and makes the arguments of the call, with flags.go and inputflags.go.
-// ask.go asks the person, if necessary. target.go says which server or data directory is meant, and
-// App.Connect connects to it. run.go makes the call, or many calls for files: import.go with
-// source.go, split.go and splitjson.go, export.go with sink.go. job.go waits for a job.
+// words and makes the arguments of the call, with flags.go and inputflags.go. ask.go asks the
+// person, if necessary. target.go says which server or data directory is meant, and App.Connect
+// connects to it. run.go makes the call, or many calls for files: import.go with source.go,
+// split.go and splitjson.go, export.go with sink.go. run.go also waits for jobs.
 //
 // The answer is printed in one of three forms. For programs it is JSON: the envelope, or only its
-// data. For people print.go, printpeople.go, table.go and humanize.go choose a layout from the shape of the data and from the schema of the tool. A fault
-// is printed by fault.go; formatcall.go writes the calls in its fixes as command lines, and
-// argnames.go names arguments as the line did.
+// data. For people print.go, printpeople.go and table.go choose a layout from the shape of the data
+// and from the schema of the tool. A fault is printed by formatcall.go, which writes the calls in
+// its fixes as command lines; usage.go names arguments as the line did.
 //
 // Everything that a server sends is escaped before it is printed on a terminal (harmless), because
 // a note may contain control sequences.

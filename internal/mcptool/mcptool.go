@@ -19,15 +19,14 @@
 // objects, are left out, but accepted.
 //
 // The SDK speaks the protocol. This package authenticates a request (mcptool.go, header.go),
-// determines its view (view.go), answers lists from the catalogue (listentry.go, prompt.go,
-// listresources.go), and calls tools for the SDK (exchange.go, listresources.go, complete.go).
-// message.go and outcome.go turn refusals of the SDK and of tools into responses with the right
-// status.
+// determines its view (view.go), answers lists from the catalogue (listentry.go, listresources.go),
+// and calls tools for the SDK (exchange.go, listresources.go, complete.go). message.go turns
+// refusals of the SDK and of tools into responses with the right status.
 //
 // A request is refused in two ways. Before its messages are handled, it gets an HTTP status and a
 // JSON-RPC error. After that, a call that fails is a successful response with an envelope, because
-// a model can read only that. There is one exception: a call that a better token would permit
-// makes the whole request 401 or 403 with a challenge, so that the client can ask its user for that
+// a model can read only that. There is one exception: a call that a better token would permit makes
+// the whole request 401 or 403 with a challenge, so that the client can ask its user for that
 // token.
 package mcptool
 

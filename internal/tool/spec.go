@@ -8,21 +8,20 @@
 // # A call
 //
 // A projection calls Catalogue.Do with a Request: the name of a tool and its arguments, each a JSON
-// value (do.go). The call passes through the interceptors, which authorize, limit and audit it
-// (call.go). After them the arguments are checked against the tool's schema (check.go): problems
+// value (catalogue.go). The call passes through the interceptors, which authorize, limit and audit
+// it (call.go). After them the arguments are checked against the tool's schema (check.go): problems
 // are reported only to callers that may make the call. Then defaults are filled in, a page token is
 // resolved, and the function is called with its input, which call.go decodes. Its output becomes an
-// Answer (encode.go), of at most MaxBody bytes as JSON; a list that is larger is
-// requested again with a lower limit. Catalogue.Invoke is the same call with JSON for the arguments
-// and the answer.
+// Answer (encode.go), of at most MaxBody bytes as JSON; a list that is larger is requested again
+// with a lower limit. Catalogue.Invoke is the same call with JSON for the arguments and the answer.
 //
 // # Arguments
 //
 // The fields of the input struct are the arguments, and their tags the rest of the declaration; see
-// New. arg.go derives the JSON Schema of a type and builds that of an argument on first use, limits.go
-// adds bounds, because a process uses few of them. The same schema is
-// published to clients and used for checks, so the two cannot differ (check.go; checknested.go for
-// the members of objects).
+// New. arg.go derives the JSON Schema of a type and builds that of an argument on first use,
+// because a process uses few of them; schema.go adds bounds. The same schema is published to
+// clients and used for checks, so the two cannot differ (check.go; checknested.go for the members
+// of objects).
 //
 // # Pages
 //

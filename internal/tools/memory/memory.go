@@ -17,7 +17,6 @@
 //
 //   - memory.go: views, authors and permissions, and the faults that several tools return
 //   - recallmatch.go: how memory_recall finds memories
-//   - recalltell.go: how it shows them, within its limits on size
 //   - importing.go: the checks of memory_import on single lines, and the same import for tools of
 //     other families
 //

@@ -12,9 +12,11 @@ package raven
 import (
 	"context"
 	"embed"
+	"slices"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/query"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
@@ -143,4 +145,155 @@ func (f tools) viewAt(
 ) (view, error) {
 	v, err := f.ViewAt(ctx, c, name, at)
 	return viewOf(v, c), err
+}
+
+// viewTool returns a tool that calls fn with the state of the vault of the call, at its as_of, and
+// records the version of that state in the meta. An input that embeds detail selects the depth of
+// the state, and an invalid depth is refused before the vault is read. For a timed input, the meta
+// has the time zone and the first day of the week of the vault too.
+func viewTool[In state.Input, Out any, O state.Noted[Out]](
+	f tools, spec tool.Spec, fn func(context.Context, view, In) (Out, error),
+) *tool.Tool {
+	return tool.New(spec, func(ctx context.Context, c auth.Caller, in In) (Out, error) {
+		var none Out
+		depth, err := depthOf(in)
+		if err != nil {
+			return none, err
+		}
+		v, err := f.viewAt(ctx, c, in.VaultName(), in.State())
+		if err != nil {
+			return none, err
+		}
+		v.depth = depth
+		out, err := fn(ctx, v, in)
+		O(&out).Note("version", v.Version())
+		if _, is := any(in).(timed); is {
+			noteTimeZone(O(&out), v.Index)
+		}
+		return out, err
+	})
+}
+
+// depthOf returns the depth that the input of a call selects: that of its detail, or rich if it has
+// none.
+func depthOf(in any) (int, error) {
+	if d, ok := in.(interface{ level() (int, error) }); ok {
+		return d.level()
+	}
+	return rich, nil
+}
+
+// A timed is an input whose arguments contain words such as today, so that the answer depends on
+// the time zone of the vault.
+type timed interface{ timed() }
+
+// A listIn is the input of a tool that lists things in pages: one that embeds tool.Vault, tool.AsOf
+// and tool.Page.
+type listIn interface {
+	state.Input
+	Requested() tool.Page
+}
+
+// A listOut is a pointer to an output with a page of a list. page returns the part for the meta of
+// the page, and the slice for its items.
+type listOut[Out, Item any] interface {
+	state.Noted[Out]
+	page() (*tool.Aside, *[]Item)
+}
+
+// A listing is the list of a call before it is paged. It returns the page that p requests, records
+// the meta of the page in p.Aside, and warns with NO_RESULTS if the whole list is empty.
+type listing[Item any] func(ctx context.Context, p state.Pager) ([]Item, error)
+
+// listTool returns a tool that answers with a page of a list; see viewTool. read returns the list,
+// and fills the members of the output other than its items.
+func listTool[In listIn, Out, Item any, O listOut[Out, Item]](
+	f tools, spec tool.Spec, read func(context.Context, view, In, O) (listing[Item], error),
+) *tool.Tool {
+	return viewTool[In, Out, O](f, spec, func(ctx context.Context, v view, in In) (Out, error) {
+		var out Out
+		list, err := read(ctx, v, in, &out)
+		if err != nil {
+			return out, err
+		}
+		aside, items := O(&out).page()
+		*items, err = list(ctx, pager(aside, in.Requested()))
+		return out, err
+	})
+}
+
+// pager returns the requested page of a list, whose meta and warnings go into a.
+func pager(a *tool.Aside, in tool.Page) state.Pager {
+	return state.Pager{Aside: a, Family: Family, Page: in}
+}
+
+// located returns a list in the order of locations, each item converted by show.
+func located[T, Item any](l state.Listing[T], show func(T) Item) listing[Item] {
+	return func(ctx context.Context, p state.Pager) ([]Item, error) { return state.Page(ctx, p, l, show) }
+}
+
+// whole returns a list that is small enough to be built completely. key returns the key of an item
+// for the page token, which must be unique; the next page begins after the item with the key.
+func whole[Item any](all []Item, key func(Item) string) listing[Item] {
+	return func(_ context.Context, p state.Pager) ([]Item, error) {
+		return state.PageOf(p, all, key, func(last string) (int, bool) {
+			i := slices.IndexFunc(all, func(item Item) bool { return key(item) == last })
+			return i + 1, i >= 0
+		})
+	}
+}
+
+// matching returns the list of what a branch finds in a state, each item converted by show. It is
+// paged as by raven_query. A list tool makes the branch of its arguments.
+func matching[Item any](v view, b query.Branch, show func(query.Item) Item) listing[Item] {
+	return func(ctx context.Context, p state.Pager) ([]Item, error) {
+		after, err := p.Page.After(p.Family)
+		if err != nil {
+			return []Item{}, err
+		}
+		a, err := query.List(query.Query{Branches: []query.Branch{b}},
+			query.State{Index: v.Index, Clock: v.Clock, Canceled: ctx.Err},
+			query.Page{Limit: p.Page.Limit, After: after})
+		if err != nil {
+			return []Item{}, err
+		}
+		items := fitting(p.Aside, a, show)
+		return items, ctx.Err()
+	}
+}
+
+// fitting returns the items of a page of a query, converted by show, as far as they fit into the
+// answer, and records the meta of the page. At least one item is returned if there is one, however
+// large it is, so that each page makes progress.
+func fitting[Item any](out *tool.Aside, a query.Answer, show func(query.Item) Item) []Item {
+	items, mark := []Item{}, ""
+	for _, i := range a.Items {
+		item := show(i)
+		if !out.Fits(item) && len(items) > 0 {
+			break
+		}
+		items = append(items, item)
+	}
+	if n := len(items); n > 0 {
+		mark = a.Mark(a.Items[n-1])
+	}
+	out.Paged(len(items), a.Total, a.More || len(items) < len(a.Items), mark)
+	if a.Total == 0 {
+		out.Warn("NO_RESULTS", "nothing matches", nil)
+	}
+	return items
+}
+
+// noteResource is a note as a resource. Its text is the content that raven_read returns.
+var noteResource = tool.Resource{
+	URI: "rookery://{vault}/notes/{+path}", Name: "notes", Title: "Note",
+	Doc:  "The text of a note or, with #slug, of one of its sections. The path can be given without .md.",
+	MIME: "text/markdown", Key: "content",
+}
+
+// schemaResource is the schema of a vault as a resource, in the form that raven_schema returns.
+var schemaResource = tool.Resource{
+	URI: "rookery://{vault}/schema", Name: "schema", Title: "Schema",
+	Doc:  "The types, traits, saved queries and settings of the vault.",
+	MIME: "application/json", Each: true,
 }
