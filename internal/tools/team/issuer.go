@@ -57,7 +57,7 @@ type issuerOut struct {
 // issuerSet returns the tool that creates or replaces an issuer, which is a rule of the tenant for
 // tokens of an identity provider.
 func (f tools) issuerSet() *tool.Tool {
-	return tool.New(tool.Spec{
+	return changeTool(f, tool.Spec{
 		Name: "team_issuer_set", Family: Family, Title: "Trust an issuer",
 		Role: auth.Admin, Kind: tool.Write, Idempotent: true, Tenant: true,
 		Route:    tool.Route{Method: "PATCH", Path: "/issuers/{name}"},
@@ -68,20 +68,14 @@ func (f tools) issuerSet() *tool.Tool {
 // setIssuer creates or replaces a rule. A rule that is invalid today may have been accepted at the
 // first attempt of the same call, which then gets the recorded answer. PERMISSION_DENIED is
 // returned at once, also for a repeated call: a caller that lost its role gets no earlier answers.
-func (f tools) setIssuer(
-	ctx context.Context, c auth.Caller, in issuerSetIn,
-) (issuerOut, error) {
-	t, call, err := f.mutation(ctx, c, &in.Mutation)
+func (f tools) setIssuer(ctx context.Context, w change, in issuerSetIn) (issuerOut, error) {
+	s, _, err := w.tenant.State(ctx)
 	if err != nil {
 		return issuerOut{}, err
 	}
-	s, _, err := t.State(ctx)
-	if err != nil {
-		return issuerOut{}, err
-	}
-	rule, err := in.rule(c, t.Audience())
+	rule, err := in.rule(w.caller, w.tenant.Audience())
 	if err == nil {
-		err = t.CheckKeys(rule)
+		err = w.tenant.CheckKeys(rule)
 	}
 	switch {
 	case fault.Is(err, fault.PermissionDenied):
@@ -89,13 +83,13 @@ func (f tools) setIssuer(
 	// The rule may have been valid at the first attempt: the public URL and the issuers of the
 	// deployment can change.
 	case err != nil:
-		return refuse[issuerOut](ctx, t, call, err)
+		return refuse[issuerOut](ctx, w, err)
 	}
 	return mutation.ChangeTenant(func(keep func(issuerOut) any) (eventlog.Receipt, error) {
-		return t.SetIssuer(ctx, call, rule, func(i tenant.Issuer, created bool) any {
+		return w.tenant.SetIssuer(ctx, w.call, rule, func(i tenant.Issuer, created bool) any {
 			out := issuerOut{}
 			out.UnknownVaults = unknownVaults(s, i.Roles)
-			out.Action, out.Issuer = out.set(in.DryRun, created, i.Changed, rowOfIssuer(t, i))
+			out.Action, out.Issuer = out.set(in.DryRun, created, i.Changed, rowOfIssuer(w.tenant, i))
 			return keep(out)
 		})
 	})
@@ -355,7 +349,7 @@ type issuerRemoveIn struct {
 
 // issuerRemove returns the tool that removes an issuer.
 func (f tools) issuerRemove() *tool.Tool {
-	return tool.New(tool.Spec{
+	return changeTool(f, tool.Spec{
 		Name: "team_issuer_remove", Family: Family, Title: "Remove an issuer",
 		Role: auth.Admin, Kind: tool.Destroy, Idempotent: true, Tenant: true,
 		Route:    tool.Route{Method: "POST", Path: "/issuers/remove"},
@@ -366,17 +360,11 @@ func (f tools) issuerRemove() *tool.Tool {
 // removeIssuer removes a rule. Tokens of its issuer are no longer accepted by it, although another
 // rule can still accept them. Members that the issuer authenticated stay members. A name without a
 // rule is NOT_FOUND.
-func (f tools) removeIssuer(
-	ctx context.Context, c auth.Caller, in issuerRemoveIn,
-) (issuerOut, error) {
-	t, call, err := f.mutation(ctx, c, &in.Mutation)
-	if err != nil {
-		return issuerOut{}, err
-	}
+func (f tools) removeIssuer(ctx context.Context, w change, in issuerRemoveIn) (issuerOut, error) {
 	return mutation.ChangeTenant(func(keep func(issuerOut) any) (eventlog.Receipt, error) {
-		return t.RemoveIssuer(ctx, call, in.Name, func(i tenant.Issuer) any {
+		return w.tenant.RemoveIssuer(ctx, w.call, in.Name, func(i tenant.Issuer) any {
 			out := issuerOut{}
-			out.Action, out.Issuer = out.removed(in.DryRun, rowOfIssuer(t, i))
+			out.Action, out.Issuer = out.removed(in.DryRun, rowOfIssuer(w.tenant, i))
 			return keep(out)
 		})
 	})

@@ -206,7 +206,7 @@ type jobCancelOut struct {
 // jobCancel returns the tool that cancels a job. Not all kinds of jobs can be cancelled; see
 // job.Stops.
 func (f tools) jobCancel() *tool.Tool {
-	return tool.New(tool.Spec{
+	return changeTool(f, tool.Spec{
 		Name: "team_job_cancel", Family: Family, Title: "Cancel a job",
 		Role: auth.Admin, Kind: tool.Write, Idempotent: true,
 		Route:    tool.Route{Method: "POST", Path: "/jobs/cancel"},
@@ -219,19 +219,13 @@ func (f tools) jobCancel() *tool.Tool {
 //
 // The order matters for a repeated call: a job that no longer exists leads to the recorded answer
 // through refuse, and otherwise to NOT_FOUND.
-func (f tools) cancelJob(
-	ctx context.Context, c auth.Caller, in jobCancelIn,
-) (jobCancelOut, error) {
-	t, call, err := f.mutation(ctx, c, &in.Mutation)
+func (f tools) cancelJob(ctx context.Context, w change, in jobCancelIn) (jobCancelOut, error) {
+	jobs, _, err := f.jobOf(ctx, w.caller, in.ID)
 	if err != nil {
-		return jobCancelOut{}, err
-	}
-	jobs, _, err := f.jobOf(ctx, c, in.ID)
-	if err != nil {
-		return refuse[jobCancelOut](ctx, t, call, err)
+		return refuse[jobCancelOut](ctx, w, err)
 	}
 	return mutation.ChangeTenant(func(keep func(jobCancelOut) any) (eventlog.Receipt, error) {
-		return t.Once(ctx, call, func(ctx context.Context, _ *tenant.State) (any, error) {
+		return w.tenant.Once(ctx, w.call, func(ctx context.Context, _ *tenant.State) (any, error) {
 			it, err := jobs.Cancel(ctx, in.ID, in.DryRun)
 			if err != nil {
 				return nil, err

@@ -76,7 +76,7 @@ func (p *planOut[Row]) removed(dry bool, row *Row) (string, *Row) {
 
 // memberSet returns the tool that creates or replaces a member.
 func (f tools) memberSet() *tool.Tool {
-	return tool.New(tool.Spec{
+	return changeTool(f, tool.Spec{
 		Name: "team_member_set", Family: Family, Title: "Give a person roles",
 		Role: auth.Admin, Kind: tool.Write, Idempotent: true, Tenant: true,
 		Route:    tool.Route{Method: "PATCH", Path: "/members/{subject}"},
@@ -89,26 +89,20 @@ func (f tools) memberSet() *tool.Tool {
 //
 // If the issuer cannot be determined now, a repeated call still gets the recorded answer. The roles
 // are checked before that in any case, against those that the caller has now.
-func (f tools) setMember(
-	ctx context.Context, c auth.Caller, in memberSetIn,
-) (memberOut, error) {
-	t, call, err := f.mutation(ctx, c, &in.Mutation)
+func (f tools) setMember(ctx context.Context, w change, in memberSetIn) (memberOut, error) {
+	s, _, err := w.tenant.State(ctx)
 	if err != nil {
 		return memberOut{}, err
 	}
-	s, _, err := t.State(ctx)
+	m, err := in.member(w.caller)
 	if err != nil {
 		return memberOut{}, err
 	}
-	m, err := in.member(c)
-	if err != nil {
-		return memberOut{}, err
-	}
-	if m.Issuer, err = t.IssuerOf(s, in.Issuer); err != nil {
-		return refuse[memberOut](ctx, t, call, err)
+	if m.Issuer, err = w.tenant.IssuerOf(s, in.Issuer); err != nil {
+		return refuse[memberOut](ctx, w, err)
 	}
 	return mutation.ChangeTenant(func(keep func(memberOut) any) (eventlog.Receipt, error) {
-		return t.SetMember(ctx, call, m, func(m tenant.Member, created bool) any {
+		return w.tenant.SetMember(ctx, w.call, m, func(m tenant.Member, created bool) any {
 			out := memberOut{}
 			out.UnknownVaults = unknownVaults(s, m.Roles)
 			out.Action, out.Member = out.set(in.DryRun, created, m.Changed, rowOfMember(m))
@@ -242,23 +236,23 @@ func (f tools) removeMember(
 	if err := checkRoles(c, map[string]auth.Role{auth.AllVaults: auth.Admin}); err != nil {
 		return memberOut{}, err
 	}
-	t, call, err := f.mutation(ctx, c, &in.Mutation)
+	w, err := f.change(ctx, c, &in.Mutation)
 	if err != nil {
 		return memberOut{}, err
 	}
 	if err := checkSubject(in.Subject); err != nil {
 		return memberOut{}, err
 	}
-	s, _, err := t.State(ctx)
+	s, _, err := w.tenant.State(ctx)
 	if err != nil {
 		return memberOut{}, err
 	}
-	m, err := in.member(t, s)
+	m, err := in.member(w.tenant, s)
 	if err != nil {
-		return refuse[memberOut](ctx, t, call, err)
+		return refuse[memberOut](ctx, w, err)
 	}
 	return mutation.ChangeTenant(func(keep func(memberOut) any) (eventlog.Receipt, error) {
-		return t.RemoveMember(ctx, call, m, func(m tenant.Member) any {
+		return w.tenant.RemoveMember(ctx, w.call, m, func(m tenant.Member) any {
 			out := memberOut{}
 			out.Action, out.Member = out.removed(in.DryRun, rowOfMember(m))
 			return keep(out)

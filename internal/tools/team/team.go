@@ -7,8 +7,8 @@
 // of long work, in a table. The tools here translate arguments, make the checks that depend on the
 // caller, and build answers; they decide nothing about storage.
 //
-// Most tools that change something have the same form. They prepare the call with tools.mutation,
-// validate the arguments, and then run the change with mutation.ChangeTenant. The change gets a
+// Most tools that change something have the same form. changeTool prepares the call; the tool
+// validates the arguments, and then runs the change with mutation.ChangeTenant. The change gets a
 // function that builds the answer, which is stored with the commit: a call that is repeated with
 // the same idempotency key gets that answer again. This has two consequences. The function can run
 // several times, so it must have no effects of its own. And a check that depends on the current
@@ -122,17 +122,42 @@ func versionFor(c auth.Caller, out *tool.Aside, seq uint64) {
 	}
 }
 
-// mutation returns the tenant of a call that changes something, and the call as it is recorded in
-// the log. A malformed if_version is INVALID_PARAMETER.
-func (f tools) mutation(
-	ctx context.Context, c auth.Caller, m *tool.Mutation,
-) (*tenant.Tenant, eventlog.Call, error) {
+// A change is a call that changes something of the tenant of its caller.
+type change struct {
+	caller auth.Caller
+	tenant *tenant.Tenant
+	call   eventlog.Call // as it is recorded in the log
+}
+
+// change returns the change that a call with these arguments makes. A malformed if_version is
+// INVALID_PARAMETER.
+func (f tools) change(ctx context.Context, c auth.Caller, m mutation.Mutation) (change, error) {
 	call, err := mutation.Call(c, m, Family)
 	if err != nil {
-		return nil, call, err
+		return change{}, err
 	}
 	t, err := f.teams.Tenant(ctx, c.Tenant)
-	return t, call, err
+	return change{c, t, call}, err
+}
+
+// changeTool returns a tool that changes something of the tenant of a call with fn.
+func changeTool[In, Out any, M mutationOf[In]](
+	f tools, spec tool.Spec, fn func(context.Context, change, In) (Out, error),
+) *tool.Tool {
+	return tool.New(spec, func(ctx context.Context, c auth.Caller, in In) (Out, error) {
+		w, err := f.change(ctx, c, M(&in))
+		if err != nil {
+			var none Out
+			return none, err
+		}
+		return fn(ctx, w, in)
+	})
+}
+
+// A mutationOf is a pointer to an input that embeds tool.Mutation.
+type mutationOf[In any] interface {
+	*In
+	mutation.Mutation
 }
 
 // refuse refuses a call with the error why because of the current state of the tenant. A repetition
@@ -142,11 +167,9 @@ func (f tools) mutation(
 // A tool uses it after checks of the current state that an earlier attempt of the same call may
 // have passed: the earlier attempt changed the state, or another call did. A check that depends on
 // the arguments alone returns its fault directly.
-func refuse[Out any](
-	ctx context.Context, t *tenant.Tenant, call eventlog.Call, why error,
-) (Out, error) {
+func refuse[Out any](ctx context.Context, w change, why error) (Out, error) {
 	var none Out
-	r, err := t.Refuse(ctx, call, why)
+	r, err := w.tenant.Refuse(ctx, w.call, why)
 	return mutation.Finish(repo.Receipt{Receipt: r}, none, err)
 }
 

@@ -52,7 +52,7 @@ type tokenCreateOut struct {
 
 // tokenCreate returns the tool that creates an API token.
 func (f tools) tokenCreate() *tool.Tool {
-	return tool.New(tool.Spec{
+	return changeTool(f, tool.Spec{
 		Name: "team_token_create", Family: Family, Title: "Create an API token",
 		Flags: map[string]string{"readonly": "token-readonly"},
 		Role:  auth.Admin, Kind: tool.Write, Tenant: true,
@@ -68,27 +68,23 @@ func (f tools) tokenCreate() *tool.Tool {
 // token that the first call created, and not that of the secret generated now. A caller that lost
 // the answer must revoke the token and create another one.
 func (f tools) createToken(
-	ctx context.Context, c auth.Caller, in tokenCreateIn,
+	ctx context.Context, w change, in tokenCreateIn,
 ) (tokenCreateOut, error) {
-	t, call, err := f.mutation(ctx, c, &in.Mutation)
+	s, _, err := w.tenant.State(ctx)
 	if err != nil {
 		return tokenCreateOut{}, err
 	}
-	s, _, err := t.State(ctx)
-	if err != nil {
-		return tokenCreateOut{}, err
-	}
-	made, err := f.tokenOf(c, in, t.Now())
+	made, err := f.tokenOf(w.caller, in, w.tenant.Now())
 	switch {
 	case fault.Is(err, fault.PermissionDenied):
 		return tokenCreateOut{}, err
 	case err != nil: // a call that is invalid now may have been valid at its first attempt
-		return refuse[tokenCreateOut](ctx, t, call, err)
+		return refuse[tokenCreateOut](ctx, w, err)
 	}
-	secret := auth.NewSecret(c.Tenant)
+	secret := auth.NewSecret(w.caller.Tenant)
 	made.ID, made.Digest = secret.ID, secret.Digest()
 	out, err := mutation.ChangeTenant(func(keep func(tokenCreateOut) any) (eventlog.Receipt, error) {
-		return t.CreateToken(ctx, call, made, func(entry tenant.Token) any {
+		return w.tenant.CreateToken(ctx, w.call, made, func(entry tenant.Token) any {
 			row := rowOfToken(entry, entry.Created, time.Time{})
 			out := tokenCreateOut{UnknownVaults: unknownVaults(s, entry.Roles)}
 			if in.DryRun {
@@ -382,7 +378,7 @@ type tokenRevokeOut struct {
 
 // tokenRevoke returns the tool that revokes an API token.
 func (f tools) tokenRevoke() *tool.Tool {
-	return tool.New(tool.Spec{
+	return changeTool(f, tool.Spec{
 		Name: "team_token_revoke", Family: Family, Title: "Revoke an API token",
 		Role: auth.Admin, Kind: tool.Destroy, Idempotent: true, Tenant: true,
 		Route:    tool.Route{Method: "POST", Path: "/tokens/revoke"},
@@ -394,14 +390,10 @@ func (f tools) tokenRevoke() *tool.Tool {
 // revoked is returned with the action unchanged. Other processes accept the token for up to a
 // minute longer; see team.Tenant.RevokeToken.
 func (f tools) revokeToken(
-	ctx context.Context, c auth.Caller, in tokenRevokeIn,
+	ctx context.Context, w change, in tokenRevokeIn,
 ) (tokenRevokeOut, error) {
-	t, call, err := f.mutation(ctx, c, &in.Mutation)
-	if err != nil {
-		return tokenRevokeOut{}, err
-	}
 	return mutation.ChangeTenant(func(keep func(tokenRevokeOut) any) (eventlog.Receipt, error) {
-		return t.RevokeToken(ctx, call, in.ID, func(entry tenant.Token, revoked bool) any {
+		return w.tenant.RevokeToken(ctx, w.call, in.ID, func(entry tenant.Token, revoked bool) any {
 			row := rowOfToken(entry, entry.Revoked, time.Time{})
 			out := tokenRevokeOut{Action: "unchanged", TokenRow: &row}
 			switch {

@@ -243,7 +243,7 @@ func changedOut(e tenant.Entry, changed, dryRun bool, action string) vaultOut {
 
 // vaultCreate returns the tool that creates a vault.
 func (f tools) vaultCreate() *tool.Tool {
-	return tool.New(tool.Spec{
+	return changeTool(f, tool.Spec{
 		Name: "team_vault_create", Family: Family, Title: "Create a vault",
 		Role: auth.Admin, Kind: tool.Write, Subject: "name", Makes: true,
 		Route:    tool.Route{Method: "POST", Path: "/vaults"},
@@ -255,20 +255,14 @@ func (f tools) vaultCreate() *tool.Tool {
 // earlier vault of the name that were changed outside: they stay in the folder, and are not notes.
 // A name in use is a fault, also if that vault is in the trash. The settings are a file of the
 // first commit, so the version of the new vault is 1.
-func (f tools) createVault(
-	ctx context.Context, c auth.Caller, in vaultCreateIn,
-) (vaultOut, error) {
-	t, call, err := f.mutation(ctx, c, &in.Mutation)
-	if err != nil {
-		return vaultOut{}, err
-	}
+func (f tools) createVault(ctx context.Context, w change, in vaultCreateIn) (vaultOut, error) {
 	files, err := in.Config.files()
 	if err != nil {
 		return vaultOut{}, err
 	}
 	return mutation.ChangeTenant(func(keep func(vaultOut) any) (eventlog.Receipt, error) {
 		made := tenant.NewVault{Name: in.Name, Files: files}
-		return t.Create(ctx, call, made, func(e tenant.Entry) any {
+		return w.tenant.Create(ctx, w.call, made, func(e tenant.Entry) any {
 			row := entryRow(e)
 			row.Version = eventlog.Version(1)
 			if in.DryRun {
@@ -308,7 +302,7 @@ type vaultSetIn struct {
 
 // vaultSet returns the tool that changes the settings of a vault.
 func (f tools) vaultSet() *tool.Tool {
-	return tool.New(tool.Spec{
+	return changeTool(f, tool.Spec{
 		Name: "team_vault_set", Family: Family, Title: "Change a vault's settings",
 		Flags: map[string]string{"readonly": "vault-readonly"},
 		Role:  auth.Admin, Kind: tool.Write, Idempotent: true, Subject: "name",
@@ -322,13 +316,7 @@ func (f tools) vaultSet() *tool.Tool {
 //
 // The same tool makes a vault writable again: a vault that is read-only can still be changed by it,
 // because the setting is part of the log of the tenant.
-func (f tools) setVault(
-	ctx context.Context, c auth.Caller, in vaultSetIn,
-) (vaultOut, error) {
-	t, call, err := f.mutation(ctx, c, &in.Mutation)
-	if err != nil {
-		return vaultOut{}, err
-	}
+func (f tools) setVault(ctx context.Context, w change, in vaultSetIn) (vaultOut, error) {
 	if in.ReadOnly == nil && in.Secrets == nil {
 		return vaultOut{}, fault.New(fault.InvalidParameter,
 			"give a setting: readonly or secrets").
@@ -336,7 +324,7 @@ func (f tools) setVault(
 	}
 	setting := tenant.Setting{Name: in.Name, ReadOnly: in.ReadOnly, Secrets: in.Secrets}
 	return mutation.ChangeTenant(func(keep func(vaultOut) any) (eventlog.Receipt, error) {
-		return t.Set(ctx, call, setting, func(e tenant.Entry, changed bool) any {
+		return w.tenant.Set(ctx, w.call, setting, func(e tenant.Entry, changed bool) any {
 			return keep(changedOut(e, changed, in.DryRun, "updated"))
 		})
 	})
@@ -353,7 +341,7 @@ type vaultNameIn struct {
 // vaultDelete returns the tool that moves a vault to the trash. Nothing is destroyed:
 // team_vault_restore takes the vault out again, within team.TrashLife.
 func (f tools) vaultDelete() *tool.Tool {
-	return tool.New(tool.Spec{
+	return changeTool(f, tool.Spec{
 		Name: "team_vault_delete", Family: Family, Title: "Delete a vault",
 		Role: auth.Admin, Kind: tool.Destroy, Subject: "name",
 		Route:    tool.Route{Method: "DELETE", Path: "/vaults/{name}"},
@@ -362,15 +350,9 @@ func (f tools) vaultDelete() *tool.Tool {
 }
 
 // deleteVault moves a vault to the trash, where it keeps its name. An unknown name is NOT_FOUND.
-func (f tools) deleteVault(
-	ctx context.Context, c auth.Caller, in vaultNameIn,
-) (vaultOut, error) {
-	t, call, err := f.mutation(ctx, c, &in.Mutation)
-	if err != nil {
-		return vaultOut{}, err
-	}
+func (f tools) deleteVault(ctx context.Context, w change, in vaultNameIn) (vaultOut, error) {
 	return mutation.ChangeTenant(func(keep func(vaultOut) any) (eventlog.Receipt, error) {
-		return t.Trash(ctx, call, in.Name, func(e tenant.Entry) any {
+		return w.tenant.Trash(ctx, w.call, in.Name, func(e tenant.Entry) any {
 			if in.DryRun {
 				return keep(vaultOut{DryRun: true, WouldDelete: entryRow(e)})
 			}
@@ -381,7 +363,7 @@ func (f tools) deleteVault(
 
 // vaultRestore returns the tool that takes a vault out of the trash.
 func (f tools) vaultRestore() *tool.Tool {
-	return tool.New(tool.Spec{
+	return changeTool(f, tool.Spec{
 		Name: "team_vault_restore", Family: Family, Title: "Restore a vault",
 		Role: auth.Admin, Kind: tool.Write, Idempotent: true, Subject: "name",
 		Route:    tool.Route{Method: "POST", Path: "/vaults/restore"},
@@ -391,15 +373,9 @@ func (f tools) vaultRestore() *tool.Tool {
 
 // restoreVault takes a vault out of the trash. A vault that is not in the trash is returned with
 // the action unchanged.
-func (f tools) restoreVault(
-	ctx context.Context, c auth.Caller, in vaultNameIn,
-) (vaultOut, error) {
-	t, call, err := f.mutation(ctx, c, &in.Mutation)
-	if err != nil {
-		return vaultOut{}, err
-	}
+func (f tools) restoreVault(ctx context.Context, w change, in vaultNameIn) (vaultOut, error) {
 	return mutation.ChangeTenant(func(keep func(vaultOut) any) (eventlog.Receipt, error) {
-		return t.Restore(ctx, call, in.Name, func(e tenant.Entry, changed bool) any {
+		return w.tenant.Restore(ctx, w.call, in.Name, func(e tenant.Entry, changed bool) any {
 			return keep(changedOut(e, changed, in.DryRun, "restored"))
 		})
 	})

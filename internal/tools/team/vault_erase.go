@@ -74,7 +74,7 @@ func confirmed(m *tool.Mutation, said, want string) bool {
 // vaultErase returns the tool that erases a vault with its history. The vault can be active or in
 // the trash. It cannot be undone.
 func (f tools) vaultErase() *tool.Tool {
-	return tool.New(tool.Spec{
+	return changeTool(f, tool.Spec{
 		Name: "team_vault_erase", Family: Family, Title: "Erase a vault",
 		Role: auth.Admin, Kind: tool.Destroy, Idempotent: true, Tenant: true,
 		Route:    tool.Route{Method: "POST", Path: "/vaults/erase"},
@@ -88,18 +88,12 @@ func (f tools) vaultErase() *tool.Tool {
 
 // eraseVault erases a vault with its history. The erasure is a job: while it runs, the output
 // contains only the job. A repeated call gets the same answer, with replayed in the metadata.
-func (f tools) eraseVault(
-	ctx context.Context, c auth.Caller, in vaultEraseIn,
-) (vaultEraseOut, error) {
-	t, call, err := f.mutation(ctx, c, &in.Mutation)
-	if err != nil {
-		return vaultEraseOut{}, err
-	}
+func (f tools) eraseVault(ctx context.Context, w change, in vaultEraseIn) (vaultEraseOut, error) {
 	if !confirmed(&in.Mutation, in.Confirm, in.Name) {
 		return vaultEraseOut{}, fault.New(fault.InvalidParameter, "confirm must be the name of the vault").
 			With("argument", "confirm").Fix("set confirm: %q to erase the vault permanently", in.Name)
 	}
-	done, err := t.Erase(ctx, call, in.Name)
+	done, err := w.tenant.Erase(ctx, w.call, in.Name)
 	if err != nil {
 		return vaultEraseOut{}, err
 	}
