@@ -11,14 +11,14 @@
 // main.go builds the App and lists the commands. connect.go chooses the target of a command line: a
 // server, a data directory or a folder. The tools of a directory are called in this process.
 //
-// serve.go is the local server, with its log in logline.go. mcp.go and mcp_server.go relay MCP from
-// stdin. login.go stores and removes tokens. doctor.go checks a directory, a server or a stack, and
-// asks a server for the caller of a token. backup.go works on a data directory; cloud.go has the
-// commands for a stack in AWS. rum.go converts a database of another program for an import.
+// serve.go is the local server, with its log. mcp.go relays MCP from stdin. login.go stores and
+// removes tokens. doctor.go checks a directory, a server or a stack, and asks a server for the
+// caller of a token. backup.go works on a data directory; cloud.go has the commands for a stack in
+// AWS. rum.go converts a database of another program for an import.
 //
 // The files that begin with ci belong to `rookery ci`, which remembers how builds fail: ci_learn.go
-// runs a command and learns from it, ci_recall.go prints memories, ci_run.go runs the command,
-// ci_token.go gets a token, and ci.go asks Git.
+// runs a command and learns from it, ci_recall.go prints memories, ci_run.go runs the command, and
+// ci.go gets a token and asks Git.
 //
 // # Rules
 //

@@ -6,7 +6,7 @@
 // which an answer is shown depends only on the shape of its JSON.
 //
 // A command line goes through these steps. The tree of commands is built from the tools
-// (commandtree.go, flags.go, help.go). cobra finds the command and its flags. command.go sorts the
+// (command.go, flags.go, help.go). cobra finds the command and its flags. command.go sorts the
 // words and makes the arguments of the call, with flags.go and inputflags.go. ask.go asks the
 // person, if necessary. target.go says which server or data directory is meant, and App.Connect
 // connects to it. run.go makes the call, or many calls for files: import.go with source.go,

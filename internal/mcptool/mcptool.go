@@ -18,10 +18,10 @@
 // are short because every model reads them: arguments that are rarely used, and members of optional
 // objects, are left out, but accepted.
 //
-// The SDK speaks the protocol. This package authenticates a request (mcptool.go, header.go),
-// determines its view (view.go), answers lists from the catalogue (listentry.go, listresources.go),
-// and calls tools for the SDK (exchange.go, listresources.go, complete.go). message.go turns
-// refusals of the SDK and of tools into responses with the right status.
+// The SDK speaks the protocol. This package authenticates a request (mcptool.go, message.go),
+// determines its view (view.go), answers lists from the catalogue (listentry.go, resource.go), and
+// calls tools for the SDK (exchange.go, resource.go). message.go turns refusals of the SDK and of
+// tools into responses with the right status.
 //
 // A request is refused in two ways. Before its messages are handled, it gets an HTTP status and a
 // JSON-RPC error. After that, a call that fails is a successful response with an envelope, because

@@ -25,10 +25,10 @@
 // Nodes that represent others. A node whose text is one transclusion shows the children of its
 // source. Tools that change such a node, or add a child to it, change the source (edit.source).
 //
-// Larger parts: import_merge.go, merge_json.go, merge_patch.go and merge_place.go merge an export;
-// restore.go and restore_section.go restore a snapshot; patch.go and patch_sections.go set
-// properties; copy.go and move_node.go copy and move, structure.go has what they share; tree.go has
-// the pages of lists, and get_subtree.go and get_view.go those of trees.
+// Larger parts: import_merge.go, merge.go and merge_place.go merge an export; restore.go and
+// restore_section.go restore a snapshot; patch.go sets properties; copy.go and move_node.go copy
+// and move, structure.go has what they share; tree.go has the pages of lists, and view.go those of
+// trees.
 //
 // A file has a tool, or some related ones, each with its input (xIn), its output (xOut) and a
 // method of tools that returns it. Numbers of sections count the headings of a note without its
