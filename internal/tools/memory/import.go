@@ -10,7 +10,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/memory"
-	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
@@ -92,9 +91,9 @@ func (f tools) importAll() *tool.Tool {
 			return importOut{}, err
 		}
 		return draft(ctx, f, c, in.Vault.Vault, &in.Mutation,
-			func(_ context.Context, tx *repo.Tx, out *importOut) error {
+			func(_ context.Context, a author, out *importOut) error {
 				out.DryRun = in.DryRun
-				j := newImporter(author{c, in.Vault.Vault, tx}, out, others)
+				j := newImporter(a, out, others)
 				for _, l := range lines {
 					if err := j.addLine(l); err != nil {
 						return err

@@ -7,7 +7,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/memory"
-	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
@@ -44,17 +43,14 @@ func (f tools) link() *tool.Tool {
 		Route:    tool.Route{Method: "POST", Path: "/memories/link"},
 		Commands: []tool.Command{{Words: "memory link", Args: []string{"source_id", "link_type", "target_id"}}},
 	}, func(ctx context.Context, c auth.Caller, in linkIn) (linkOut, error) {
-		return draft(ctx, f, c, in.Vault.Vault, &in.Mutation,
-			func(_ context.Context, tx *repo.Tx, out *linkOut) error {
-				return in.run(author{c, in.Vault.Vault, tx}, out)
-			})
+		return draft(ctx, f, c, in.Vault.Vault, &in.Mutation, in.run)
 	})
 }
 
 // run drafts the link. If it exists, or its inverse does, nothing is changed. A link of a memory to
 // itself is INVALID_QUERY. The links of a memory are one item, so the new list replaces the old
 // one.
-func (in *linkIn) run(a author, out *linkOut) error {
+func (in *linkIn) run(_ context.Context, a author, out *linkOut) error {
 	if in.SourceID == in.TargetID {
 		return fault.Of(selfLink()).With("argument", "target_id")
 	}

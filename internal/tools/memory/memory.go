@@ -121,13 +121,17 @@ func viewTool[In state.Input, Out any, O state.Noted[Out]](
 		})
 }
 
-// draft drafts a change of a vault; see mutation.Draft. fn stages the change in the transaction and
-// fills the output. It can run several times, each time with a new transaction and an empty output.
+// draft drafts a change of a vault; see mutation.Draft. fn stages the change in the transaction of
+// the author and fills the output. It can run several times, each time with a new transaction and an
+// empty output.
 func draft[Out any](
 	ctx context.Context, f tools, c auth.Caller, name string, m *tool.Mutation,
-	fn func(context.Context, *repo.Tx, *Out) error,
+	fn func(context.Context, author, *Out) error,
 ) (Out, error) {
-	return mutation.Draft(ctx, f.Source, mutation.Request{Caller: c, Vault: name, Mutation: m}, fn)
+	w := mutation.Request{Caller: c, Vault: name, Mutation: m}
+	return mutation.Draft(ctx, f.Source, w, func(ctx context.Context, tx *repo.Tx, out *Out) error {
+		return fn(ctx, author{c, name, tx}, out)
+	})
 }
 
 // An author is the caller of a draft, with the vault and the transaction. Its methods answer the
