@@ -2,6 +2,7 @@ package ci
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -271,12 +272,9 @@ func packages(r Run) []Finding {
 
 // isMissing reports whether a package does not exist.
 func isMissing(f Finding) bool {
-	for _, sign := range []string{"404", "ERESOLVE", "ETARGET", "NO_MATCHING_VERSION", "FETCH_404", "Couldn't find"} {
-		if strings.Contains(f.Symbol, sign) || strings.Contains(f.Message, sign) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"404", "ERESOLVE", "ETARGET", "NO_MATCHING_VERSION", "FETCH_404", "Couldn't find"}, func(sign string) bool {
+		return strings.Contains(f.Symbol, sign) || strings.Contains(f.Message, sign)
+	})
 }
 
 var (

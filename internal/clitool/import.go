@@ -214,10 +214,7 @@ func (in *importer) split() ([][]portion, error) {
 			room -= p.size
 		}
 	}
-	if f := fault.Join(in.tool.Family.Several, problems); f != nil {
-		return nil, f
-	}
-	return calls, nil
+	return calls, fault.Join(in.tool.Family.Several, problems).Err()
 }
 
 // leaveOut adds a file with an invalid note name to the skipped files, and reports whether it did.

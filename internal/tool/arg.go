@@ -371,8 +371,7 @@ func narrow(s *jsonschema.Schema, tag reflect.StructTag, required bool) {
 	lowest, highest := bound(tag, "min"), bound(tag, "max")
 	if kind == "string" {
 		if lowest == nil && required && len(s.Enum) == 0 {
-			one := 1.0
-			lowest = &one
+			lowest = new(1.0)
 		}
 		s.MinLength, s.MaxLength = whole(lowest), whole(highest)
 		return
@@ -398,6 +397,5 @@ func whole(f *float64) *int {
 	if f == nil {
 		return nil
 	}
-	n := int(*f)
-	return &n
+	return new(int(*f))
 }

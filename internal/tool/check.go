@@ -150,10 +150,7 @@ func (t *Tool) canonical(args map[string]json.RawMessage) (checked, error) {
 			out.set(a.Name, a.Schema().Default, a.form.made().fallback)
 		}
 	}
-	if f := fault.Join(t.Family.Several, problems); f != nil {
-		return checked{}, f
-	}
-	return out, nil
+	return out, fault.Join(t.Family.Several, problems).Err()
 }
 
 // ReadArgs checks raw as the arguments of a call of this tool and decodes them into in, a pointer

@@ -172,10 +172,7 @@ func (in *importIn) lines() ([]importLine, error) {
 		problems = append(problems, fault.New(fault.BatchTooLarge, "one call imports at most %d lines, not %d",
 			mostImported, len(all)).Fix("split them over several calls"))
 	}
-	if f := fault.Join(Family.Several, problems); f != nil {
-		return nil, f
-	}
-	return all, nil
+	return all, fault.Join(Family.Several, problems).Err()
 }
 
 // lines parses one file: a Markdown file is one memory, and in any other file every line is an

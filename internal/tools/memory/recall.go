@@ -361,8 +361,7 @@ func (r *recallRun) complete(told *memory.Retrieved, m match) {
 	told.Confidence, told.Fuzzy = m.confidence, m.fuzzy
 	told.SupersededBy = r.memories.SupersededBy(m.ID)
 	if r.in.IncludeLinks {
-		shown := r.memories.AllLinks(m.ID)
-		told.Links = &shown
+		told.Links = new(r.memories.AllLinks(m.ID))
 	}
 	if r.in.Explain {
 		told.Explanation = &m.why

@@ -158,8 +158,7 @@ func (in *storeIn) run(ctx context.Context, a author, out *storeOut) error {
 		out.MemoryID, out.StoredAt = id, m.Created
 	}
 	if in.Key != "" {
-		created := true
-		out.Created, out.Times = &created, 1
+		out.Created, out.Times = new(true), 1
 	}
 	return nil
 }
@@ -266,8 +265,7 @@ func (in *storeIn) update(
 			return err
 		}
 	}
-	created := false
-	out.MemoryID, out.StoredAt, out.Created, out.Times = old.ID, m.Updated, &created, m.Times
+	out.MemoryID, out.StoredAt, out.Created, out.Times = old.ID, m.Updated, new(false), m.Times
 	return nil
 }
 

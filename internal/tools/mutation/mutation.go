@@ -382,8 +382,7 @@ func (c *FileChange) differing(old, now []byte) {
 		}
 		text = bytes.TrimSuffix(bytes.TrimSuffix(text, []byte("\n")), []byte("\r"))
 		c.Cut = c.Cut || len(text) > maxDiffering
-		shown := Window(text, min(same-first, len(text)), maxDiffering)
-		return &shown
+		return new(Window(text, min(same-first, len(text)), maxDiffering))
 	}
 	c.OldContent, c.NewContent = block(old), block(now)
 	c.Line = bytes.Count(old[:first], []byte("\n")) + 1

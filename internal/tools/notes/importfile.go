@@ -371,10 +371,7 @@ func vaultFiles(files []convert.File) (all []vaultFile, left []string, err error
 			"notes end in .md").
 			With("argument", "files")
 	}
-	if f := fault.Join(commonCode(problems), problems); f != nil {
-		return nil, nil, f
-	}
-	return all, left, nil
+	return all, left, fault.Join(commonCode(problems), problems).Err()
 }
 
 // markLogged marks the audit logs whose lines are all in the vault's own audit log already. They

@@ -115,8 +115,7 @@ func (d renderer) day(day vault.Date) dateOut {
 		DailyNoteID: path.ID(), DailyPath: string(path),
 	}
 	if n, ok := d.idx.Note(string(path)); ok {
-		note := d.object(n.Object(-1))
-		out.DailyExists, out.DailyNote = true, &note
+		out.DailyExists, out.DailyNote = true, new(d.object(n.Object(-1)))
 	}
 	return out
 }

@@ -148,12 +148,9 @@ func (w window) contains(created, modified time.Time) bool {
 			return false
 		}
 	}
-	for _, test := range w.modified {
-		if !test(modified) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(w.modified, func(test func(time.Time) bool) bool {
+		return !test(modified)
+	})
 }
 
 // mayContain reports whether something in a note can pass. No part of a note is modified later than

@@ -51,8 +51,7 @@ func sourceOf(l index.Link) source {
 func backlinkOf(l index.Link) backlink {
 	b := backlink{source: sourceOf(l), Kind: kindOf(l.Ref, l.To), TargetID: l.To.ID}
 	if l.Ref.Display != "" {
-		display := tool.Beginning(l.Ref.Display, maxListed)
-		b.DisplayText = &display
+		b.DisplayText = new(tool.Beginning(l.Ref.Display, maxListed))
 	}
 	return b
 }

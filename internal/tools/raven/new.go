@@ -165,21 +165,15 @@ func (in newIn) plan(tx *repo.Tx, t *vault.Type) (newNote, error) {
 			problems[i] = p.At(string(path), 1)
 		}
 	}
-	if f := fault.Join(Family.Several, problems); f != nil {
-		return n, f
-	}
-	return n, nil
+	return n, fault.Join(Family.Several, problems).Err()
 }
 
 // hasNameProblem reports whether problems already contain the missing name field. A missing title
 // is the same problem (CONTRACT §2).
 func hasNameProblem(problems []*fault.Fault, name string) bool {
-	for _, p := range problems {
-		if p.Code == fault.MissingRequired && p.Details["field"] == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(problems, func(p *fault.Fault) bool {
+		return p.Code == fault.MissingRequired && p.Details["field"] == name
+	})
 }
 
 // title returns the title of the call or, if it has none, the value of the name field.

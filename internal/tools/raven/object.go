@@ -211,8 +211,7 @@ func headingOf(s *index.Section) *string {
 	if len(s.Title) <= maxListed {
 		return &s.Title
 	}
-	text := tool.Beginning(s.Title, maxListed)
-	return &text
+	return new(tool.Beginning(s.Title, maxListed))
 }
 
 // orNil returns a pointer to a line, or nil for 0, which means the end of the note.

@@ -135,12 +135,9 @@ func (all fieldFilters) condition(idx *index.Index, anyType bool) query.Conditio
 	d := newRenderer(idx, rich)
 	c := query.Condition{Holds: func(i query.Item) bool {
 		t, _ := idx.Schema().Type(i.Object.Type())
-		for _, w := range all {
-			if !w.matches(t, d.field(i.Object, w.name)) {
-				return false
-			}
-		}
-		return true
+		return !slices.ContainsFunc(all, func(w fieldFilter) bool {
+			return !w.matches(t, d.field(i.Object, w.name))
+		})
 	}}
 	if anyType {
 		// How many notes have a field is not known, but they are fewer than all.

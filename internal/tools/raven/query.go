@@ -335,8 +335,7 @@ func sectionOf(o index.Object) section {
 		SubtreeLineEnd: orNil(s.SubtreeEnd), FirstSeen: s.Created, LastModified: s.Modified,
 	}
 	if above, ok := o.Parent(); ok && above.Section != nil {
-		id := above.ID()
-		shown.ParentSectionID = &id
+		shown.ParentSectionID = new(above.ID())
 	}
 	return shown
 }

@@ -151,8 +151,7 @@ func (in querySaveIn) run(ctx context.Context, tx *repo.Tx, out *querySaveOut) e
 	if there && reflect.DeepEqual(queryInfoOf(was), queryInfoOf(q)) {
 		out.Action, now = "unchanged", text
 	}
-	s := queryInfoOf(q)
-	out.Query = &s
+	out.Query = new(queryInfoOf(q))
 	return out.put(ctx, tx, text, now)
 }
 

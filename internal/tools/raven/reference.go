@@ -77,8 +77,7 @@ func (d renderer) reference(r *index.Ref, to index.Resolution) reference {
 		Missing: to.FragmentMissing, TargetLine: to.Line,
 	}
 	if r.Display != "" {
-		display := tool.Beginning(r.Display, maxListed)
-		shown.DisplayText = &display
+		shown.DisplayText = new(tool.Beginning(r.Display, maxListed))
 	}
 	if d.depth == deep {
 		shown.Leading = &Leading{}

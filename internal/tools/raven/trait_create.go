@@ -92,10 +92,7 @@ func (in traitCreateIn) plan(tx *repo.Tx) (markdown.NewTrait, traitParent, error
 	if err != nil {
 		r.problems = append(r.problems, fault.Of(err))
 	}
-	if f := fault.Join(Family.Several, r.problems); f != nil {
-		return line, h, f
-	}
-	return line, h, nil
+	return line, h, fault.Join(Family.Several, r.problems).Err()
 }
 
 // line returns the new line. It records problems in r.
@@ -237,10 +234,7 @@ func (in traitUpdateIn) check(tx *repo.Tx, t *index.Trait) (rewrite, error) {
 	for i, p := range c.problems {
 		c.problems[i] = p.At(t.Note.Path, t.Line)
 	}
-	if f := fault.Join(Family.Several, c.problems); f != nil {
-		return c.rewrite, f
-	}
-	return c.rewrite, nil
+	return c.rewrite, fault.Join(Family.Several, c.problems).Err()
 }
 
 // A traitChecker builds a rewrite from the arguments of a call.

@@ -125,10 +125,7 @@ func (in traitListIn) branch(v view) (query.Branch, error) {
 		return query.Condition{Holds: func(i query.Item) bool { return v.Index.Done(i.Trait) == *in.Done }}, nil
 	})
 	b.Where = query.Where(tests...)
-	if f := fault.Join(Family.Several, problems); f != nil {
-		return b, f
-	}
-	return b, nil
+	return b, fault.Join(Family.Several, problems).Err()
 }
 
 // parentCondition returns the test that a trait is in an object of a type; see parentHasType.

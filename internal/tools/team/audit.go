@@ -344,10 +344,7 @@ func (v *verifyState) tenant(ctx context.Context, t *tenant.Tenant, r *job.Run) 
 		}
 		v.Tenant, v.Changes, v.Refusals = verified, &changes, &refusals
 	}
-	if f := fault.Join(fault.IndexError, v.Problems); f != nil {
-		return f
-	}
-	return nil
+	return fault.Join(fault.IndexError, v.Problems).Err()
 }
 
 // note records err as a problem if it reports a failed verification (INDEX_ERROR or FILE_ERROR). It

@@ -157,10 +157,7 @@ func (in issuerSetIn) check(audience string) error {
 	if f := in.checkAudience(audience); f != nil {
 		problems = append(problems, f)
 	}
-	if f := fault.Join(Family.Several, problems); f != nil {
-		return f
-	}
-	return nil
+	return fault.Join(Family.Several, problems).Err()
 }
 
 // checkAudience returns a fault if the input names another audience than that of the tenant, or if

@@ -97,8 +97,7 @@ func (f tools) createToken(
 		})
 	})
 	if err == nil && out.TokenRow != nil && out.ID == secret.ID {
-		text := secret.Token()
-		out.Token = &text
+		out.Token = new(secret.Token())
 	}
 	return out, err
 }
@@ -353,8 +352,7 @@ func timeOrNil(t time.Time) *string {
 	if t.IsZero() {
 		return nil
 	}
-	text := formatTime(t)
-	return &text
+	return new(formatTime(t))
 }
 
 // A tokenRevokeIn is the input of team_token_revoke. The id is not secret: it is part of the token,

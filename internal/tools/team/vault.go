@@ -118,8 +118,7 @@ func rowOf(ctx context.Context, t *tenant.Tenant, e tenant.Entry) (vaultRow, err
 	case err != nil:
 		return row, err
 	}
-	notes := idx.Totals().Notes
-	row.Version, row.Notes = eventlog.Version(idx.Version()), &notes
+	row.Version, row.Notes = eventlog.Version(idx.Version()), new(idx.Totals().Notes)
 	return row, nil
 }
 

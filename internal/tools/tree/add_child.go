@@ -270,12 +270,9 @@ func (e *edit) folderAt(path string) bool {
 		return true
 	}
 	above, _ := e.tree.Parent(tree.Node{Folder: path})
-	for _, n := range e.tree.Children(above) {
-		if n.Kind() == tree.Folder && vault.Fold(n.Folder) == vault.Fold(path) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(e.tree.Children(above), func(n tree.Node) bool {
+		return n.Kind() == tree.Folder && vault.Fold(n.Folder) == vault.Fold(path)
+	})
 }
 
 // duplicate returns the DUPLICATE_ID fault for a name that the node id has already.

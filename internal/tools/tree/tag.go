@@ -228,12 +228,7 @@ func (w wantedTag) matches(tag string) bool {
 
 // matchesAny reports whether any of the tags matches.
 func (w wantedTag) matchesAny(tags []string) bool {
-	for _, tag := range tags {
-		if w.matches(tag) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(tags, w.matches)
 }
 
 // tagged returns the nodes below top that have a tag, in the order of the tree, and the source of
