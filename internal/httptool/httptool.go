@@ -11,7 +11,7 @@
 //
 // The steps are the functions that New composes; each has a file with its name or subject. route.go
 // finds the tool of a request, args.go its arguments, and answer.go writes the response. Options
-// are what a deployment can set. client.go and clientfault.go are the client, which shares only the
+// are what a deployment can set. client.go is the client, which shares only the
 // names of headers and the size of a body with the server.
 //
 // A response to a call is complete in memory before its first byte is sent, so its status is always

@@ -26,7 +26,7 @@
 // # Pages
 //
 // A tool returns a page token of its own in its Meta. The token in the answer also contains a
-// binding (binding.go): digests of the tool, the vault and the other arguments, so that a token
+// binding (call.go): digests of the tool, the vault and the other arguments, so that a token
 // which is used with another call is an error and not a wrong page.
 package tool
 
