@@ -23,6 +23,7 @@
 package bridge
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -106,9 +107,7 @@ type bridge struct {
 // newBridge returns a bridge that writes to out, with the defaults of the options. It starts
 // nothing.
 func newBridge(o Options, out io.Writer) *bridge {
-	if o.Path == "" {
-		o.Path = Path
-	}
+	o.Path = cmp.Or(o.Path, Path)
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}

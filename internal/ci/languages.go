@@ -1,6 +1,7 @@
 package ci
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strconv"
@@ -262,9 +263,7 @@ func packages(r Run) []Finding {
 		if isMissing(f) {
 			f.Kind, f.Category = KindDependency, categoryDependency
 		}
-		if f.Message == "" {
-			f.Message = "failed"
-		}
+		f.Message = cmp.Or(f.Message, "failed")
 		all = append(all, f)
 	}
 	return all

@@ -1,6 +1,7 @@
 package clitool
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -346,9 +347,7 @@ func finish(c *cobra.Command) {
 	if !c.Runnable() {
 		c.Args, c.RunE = cobra.ArbitraryArgs, runGroup
 	}
-	if c.Short == "" {
-		c.Short = strings.Join(names(c), ", ")
-	}
+	c.Short = cmp.Or(c.Short, strings.Join(names(c), ", "))
 	forward(c)
 	if check := c.Args; check != nil {
 		c.Args = func(c *cobra.Command, args []string) error {

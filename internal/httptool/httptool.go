@@ -11,8 +11,8 @@
 //
 // The steps are the functions that New composes; each has a file with its name or subject. route.go
 // finds the tool of a request, args.go its arguments, and answer.go writes the response. Options
-// are what a deployment can set. client.go is the client, which shares only the
-// names of headers and the size of a body with the server.
+// are what a deployment can set. client.go is the client, which shares only the names of headers
+// and the size of a body with the server.
 //
 // A response to a call is complete in memory before its first byte is sent, so its status is always
 // right, and a slow client keeps no store open.
@@ -308,9 +308,7 @@ func (o Options) filled() Options {
 		o.Authenticate = func(*http.Request) (auth.Caller, error) { return auth.LocalCaller(), nil }
 	}
 	o.Authenticate = access.OneToken(o.Authenticate)
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if o.Peer == nil {
 		o.Peer = func(*http.Request) *fault.Fault { return nil }
 	}

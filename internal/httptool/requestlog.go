@@ -1,6 +1,7 @@
 package httptool
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -119,9 +120,7 @@ func (w *recorder) WriteHeader(status int) {
 
 // Write writes a part of the response. Without an earlier WriteHeader the status is 200.
 func (w *recorder) Write(data []byte) (int, error) {
-	if w.status == 0 {
-		w.status = http.StatusOK
-	}
+	w.status = cmp.Or(w.status, http.StatusOK)
 	return w.ResponseWriter.Write(data)
 }
 

@@ -124,9 +124,7 @@ type endpoint struct {
 // newEndpoint returns an endpoint with defaults for missing options. List entries are built on
 // first use, because a function in the cloud serves few requests before it ends.
 func newEndpoint(cat *tool.Catalogue, o Options) *endpoint {
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if o.Authenticate == nil {
 		o.Authenticate = func(*http.Request) (auth.Caller, error) { return auth.LocalCaller(), nil }
 	}

@@ -183,10 +183,7 @@ func Complete(
 
 // args returns the arguments of the call of the completing tool t.
 func (u CompletionRequest) args(t *Tool) json.RawMessage {
-	limit := u.Limit
-	if limit == 0 {
-		limit = MaxValues
-	}
+	limit := cmp.Or(u.Limit, MaxValues)
 	args := map[string]any{"kind": u.Kind, "prefix": u.Prefix}
 	if a, ok := t.ArgFor(MeansLimit); ok {
 		args[a.Name] = limit

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 
@@ -102,10 +103,7 @@ func (f tools) agentInfo(ctx context.Context, c auth.Caller, in identityIn) (ide
 	if err != nil {
 		return identityOut{}, err
 	}
-	id := in.AgentID
-	if id == "" {
-		id = c.Agent
-	}
+	id := cmp.Or(in.AgentID, c.Agent)
 	_, recorded := v.memories.Agent(id)
 	// An import can add memories without their agent.
 	known := recorded || v.memories.Tally(id).Memories > 0

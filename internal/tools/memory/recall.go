@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -229,9 +230,7 @@ func (r *recallRun) answer(ctx context.Context) (recallOut, error) {
 		out.Confidence = out.Memories[0].Confidence
 	}
 	if r.total == 0 {
-		if out.Strategy == "" {
-			out.Strategy = r.requestedLevel()
-		}
+		out.Strategy = cmp.Or(out.Strategy, r.requestedLevel())
 		out.Warn("NO_RESULTS", "nothing matches", nil)
 	}
 	out.Note("count", len(out.Memories))

@@ -2,6 +2,7 @@ package notes
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"path"
@@ -59,9 +60,7 @@ func (j *importJob) finish(n *convert.Note) *fault.Fault {
 // then those of the call. In a Markdown note the fields of its own take precedence over the
 // provenance: a note that was imported before keeps its first source.
 func (j *importJob) compose(n *convert.Note) (err error) {
-	if n.Date == "" {
-		n.Date = j.today
-	}
+	n.Date = cmp.Or(n.Date, j.today)
 	if n.Text == nil {
 		fields := append(provenance(n), n.Fields...)
 		n.Text, err = markdown.Compose(j.withOwn(fields, nil), strings.TrimRight(n.Body, "\n")+"\n")

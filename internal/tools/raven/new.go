@@ -1,6 +1,7 @@
 package raven
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -295,10 +296,7 @@ func fill(body string, t *vault.Type, n newNote) string {
 // path.
 func (in newIn) templateFile(tx *repo.Tx, t *vault.Type) (vault.Path, error) {
 	s := tx.Index().Schema()
-	id := in.Template
-	if id == "" {
-		id = t.DefaultTemplate
-	}
+	id := cmp.Or(in.Template, t.DefaultTemplate)
 	if id == "" {
 		return vault.ParsePath(strings.TrimSuffix(t.Template, ".md") + ".md")
 	}

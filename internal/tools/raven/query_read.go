@@ -1,6 +1,7 @@
 package raven
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -66,9 +67,7 @@ func (a queryRequest) parse(v view) (parsedQuery, error) {
 	if name != "" && queryName.MatchString(name) && !isRoot(name) {
 		return parsedQuery{}, noQuery(v, name)
 	}
-	if text == "" {
-		text = name
-	}
+	text = cmp.Or(text, name)
 	q, err := query.Parse(text)
 	if err != nil {
 		return parsedQuery{}, err

@@ -253,9 +253,7 @@ func addCommand(all map[string]command, words string, c subcommand) {
 		at.Commands[rest] = c
 		at.Subcommands = append(at.Subcommands, rest)
 	}
-	if at.Description == "" {
-		at.Description = "Commands that begin with " + first
-	}
+	at.Description = cmp.Or(at.Description, "Commands that begin with "+first)
 	all[first] = at
 }
 

@@ -1,6 +1,7 @@
 package team
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 
@@ -111,10 +112,7 @@ func (f tools) listJobs(ctx context.Context, c auth.Caller, in jobListIn) (jobLi
 // of that vault, and an admin of all vaults also sees those of the tenant, which have no vault.
 func visibleTo(c auth.Caller) func(job.Item) bool {
 	return func(it job.Item) bool {
-		where := it.Target.Vault
-		if where == "" {
-			where = auth.AllVaults
-		}
+		where := cmp.Or(it.Target.Vault, auth.AllVaults)
 		return c.Role(where).Allows(auth.Admin)
 	}
 }

@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -214,10 +215,7 @@ func (in addChildIn) toFolder(ctx context.Context, e *edit, parent tree.Node) (i
 	if err != nil {
 		return "", 0, err
 	}
-	name := strings.TrimSuffix(in.FileName, ".md")
-	if name == "" {
-		name = vault.FileName(c.title)
-	}
+	name := cmp.Or(strings.TrimSuffix(in.FileName, ".md"), vault.FileName(c.title))
 	path, err := e.freePath(parent, name, "fileName")
 	if err != nil {
 		return "", 0, err
