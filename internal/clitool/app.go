@@ -10,7 +10,7 @@
 // words and makes the arguments of the call, with flags.go and inputflags.go. ask.go asks the
 // person, if necessary. target.go says which server or data directory is meant, and App.Connect
 // connects to it. run.go makes the call, or many calls for files: import.go with source.go,
-// split.go and splitjson.go, export.go with sink.go. run.go also waits for jobs.
+// split.go, export.go with sink.go. run.go also waits for jobs.
 //
 // The answer is printed in one of three forms. For programs it is JSON: the envelope, or only its
 // data. For people print.go, printpeople.go and table.go choose a layout from the shape of the data

@@ -13,15 +13,15 @@
 // as frontmatter and body. The tools that list or search notes share a filter (filter.go). It
 // decides about most notes from their rows in the index, which are small and adjacent in memory,
 // and reads the others from their cards; no text is read. list.go selects one page of the result
-// with a pageSelector, whose memory does not grow with the vault. search.go ranks by words, and
-// keyword.go finds an exact text: the search index names the candidates, and their texts are read
-// to verify them.
+// with a pageSelector, whose memory does not grow with the vault. search.go ranks by words, and it
+// finds an exact text: the search index names the candidates, and their texts are read to verify
+// them.
 //
 // # Writing
 //
-// write.go creates or changes one note. import.go imports files of other products and of vaults, and
-// memories (importfile.go, with package convert). export.go returns notes as files. All writes are
-// drafts of package mutation, which adds dry runs, expected versions and idempotency.
+// write.go creates or changes one note. import.go imports files of other products and of vaults,
+// and memories (importfile.go, with package convert). export.go returns notes as files. All writes
+// are drafts of package mutation, which adds dry runs, expected versions and idempotency.
 package notes
 
 import (
