@@ -125,8 +125,8 @@ const (
 	facetsSchema  = "knowtation.metadata_facets/v0"
 )
 
-// An outlineIn is the input of notes_outline.
-type outlineIn struct {
+// A noteIn is the input of the tools that take only a note and the state in which they read it.
+type noteIn struct {
 	noteArg
 	tool.AsOf
 }
@@ -165,7 +165,7 @@ func (f tools) outline() *tool.Tool {
 
 // outlineNote returns the headings of the note that the call names. The list is empty if the note
 // has none.
-func (f tools) outlineNote(ctx context.Context, c auth.Caller, in outlineIn) (outlineOut, error) {
+func (f tools) outlineNote(ctx context.Context, c auth.Caller, in noteIn) (outlineOut, error) {
 	out := outlineOut{Schema: outlineSchema, Headings: []heading{}}
 	d, err := f.document(ctx, c, in.noteArg, in.AsOf, &out.Aside)
 	if err != nil {
@@ -239,12 +239,6 @@ func (d document) title() *string {
 	return &name
 }
 
-// A treeIn is the input of notes_document_tree.
-type treeIn struct {
-	noteArg
-	tool.AsOf
-}
-
 // A treeOut is the answer of notes_document_tree, in the form of the schema that it names.
 type treeOut struct {
 	tool.Aside `json:"-"`
@@ -282,7 +276,7 @@ func (f tools) tree() *tool.Tool {
 }
 
 // treeOfNote returns the headings of a note as a tree.
-func (f tools) treeOfNote(ctx context.Context, c auth.Caller, in treeIn) (treeOut, error) {
+func (f tools) treeOfNote(ctx context.Context, c auth.Caller, in noteIn) (treeOut, error) {
 	out := treeOut{Schema: treeSchema, Root: treeRoot{[]*HeadingNode{}}}
 	d, err := f.document(ctx, c, in.noteArg, in.AsOf, &out.Aside)
 	if err != nil {
@@ -318,12 +312,6 @@ const (
 	maxFacetValues = 100 // values of one list
 	maxFacetUnits  = 256 // UTF-16 code units of one value
 )
-
-// A facetsIn is the input of notes_metadata_facets.
-type facetsIn struct {
-	noteArg
-	tool.AsOf
-}
 
 // A facetsOut is the answer of notes_metadata_facets, in the form of the schema that it names.
 type facetsOut struct {
@@ -378,7 +366,7 @@ func (f tools) facets() *tool.Tool {
 }
 
 // facetsOfNote returns the facets of the note that the call names.
-func (f tools) facetsOfNote(ctx context.Context, c auth.Caller, in facetsIn) (facetsOut, error) {
+func (f tools) facetsOfNote(ctx context.Context, c auth.Caller, in noteIn) (facetsOut, error) {
 	out := facetsOut{Schema: facetsSchema}
 	d, err := f.document(ctx, c, in.noteArg, in.AsOf, &out.Aside)
 	if err != nil {

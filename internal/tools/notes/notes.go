@@ -13,7 +13,7 @@
 // as frontmatter and body. The tools that list or search notes share a filter (filter.go). It
 // decides about most notes from their rows in the index, which are small and adjacent in memory,
 // and reads the others from their cards; no text is read. list.go selects one page of the result
-// with a pageSelector, whose memory does not grow with the vault. search.go ranks by words, and it
+// with a pageSelector, whose memory does not grow with the vault. search.go ranks by words, or
 // finds an exact text: the search index names the candidates, and their texts are read to verify
 // them.
 //

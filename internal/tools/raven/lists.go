@@ -252,13 +252,6 @@ func countTypes(
 	return &TypeCounts{types}, err
 }
 
-// An untypedIn is the input of raven_untyped.
-type untypedIn struct {
-	tool.Vault
-	tool.AsOf
-	tool.Page
-}
-
 // untyped returns the tool raven_untyped, which lists the notes that do not declare a type.
 func (f tools) untyped() *tool.Tool {
 	return listTool(f, tool.Spec{
@@ -270,7 +263,7 @@ func (f tools) untyped() *tool.Tool {
 		Empty: []tool.Empty{
 			{Of: "notes without a type"},
 		},
-	}, func(_ context.Context, v view, _ untypedIn, _ *objectListOut) (listing[object], error) {
+	}, func(_ context.Context, v view, _ pageIn, _ *itemsOut[object]) (listing[object], error) {
 		return located(untypedNotes(v.Index), v.renderer().object), nil
 	})
 }

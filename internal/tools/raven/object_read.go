@@ -29,15 +29,6 @@ type objectListIn struct {
 	tool.Page
 }
 
-// An objectListOut is the output of raven_object_list and raven_untyped.
-type objectListOut struct {
-	tool.Aside `json:"-"`
-	Items      []object `json:"items"`
-}
-
-// page implements listOut.
-func (o *objectListOut) page() (*tool.Aside, *[]object) { return &o.Aside, &o.Items }
-
 // objectList returns the tool raven_object_list, which lists objects by type, fields and times.
 func (f tools) objectList() *tool.Tool {
 	return listTool(f, tool.Spec{
@@ -58,7 +49,7 @@ func (f tools) objectList() *tool.Tool {
 //
 // Objects are listed by path and, within a note, by line: the note first, then its sections.
 func listObjects(
-	_ context.Context, v view, in objectListIn, _ *objectListOut,
+	_ context.Context, v view, in objectListIn, _ *itemsOut[object],
 ) (listing[object], error) {
 	b, err := in.branch(v)
 	if err != nil {

@@ -263,22 +263,6 @@ func (o *querySaveOut) put(ctx context.Context, tx *repo.Tx, was, now []byte) er
 	return err
 }
 
-// A queryListIn is the input of raven_query_list.
-type queryListIn struct {
-	tool.Vault
-	tool.AsOf
-	tool.Page
-}
-
-// A queryListOut is the output of raven_query_list.
-type queryListOut struct {
-	tool.Aside `json:"-"`
-	Items      []queryInfo `json:"items"`
-}
-
-// page implements listOut.
-func (o *queryListOut) page() (*tool.Aside, *[]queryInfo) { return &o.Aside, &o.Items }
-
 // queryList returns the tool raven_query_list, which lists the saved queries in the order of
 // raven.yaml.
 func (f tools) queryList() *tool.Tool {
@@ -292,7 +276,7 @@ func (f tools) queryList() *tool.Tool {
 			Of: "saved queries", Tool: "raven_query_save",
 			Args: map[string]string{"name": "overdue", "query": "trait:due .value==past"},
 		}},
-	}, func(ctx context.Context, v view, _ queryListIn, _ *queryListOut) (listing[queryInfo], error) {
+	}, func(ctx context.Context, v view, _ pageIn, _ *itemsOut[queryInfo]) (listing[queryInfo], error) {
 		if err := v.Index.ConfigErr(); err != nil {
 			return nil, err
 		}

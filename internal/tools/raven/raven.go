@@ -196,12 +196,34 @@ type listIn interface {
 	Requested() tool.Page
 }
 
+// A stateIn is the input of a tool that takes only a vault and the state in which it is read.
+type stateIn struct {
+	tool.Vault
+	tool.AsOf
+}
+
+// A pageIn is the input of a tool that lists things in pages, without filters.
+type pageIn struct {
+	tool.Vault
+	tool.AsOf
+	tool.Page
+}
+
 // A listOut is a pointer to an output with a page of a list. page returns the part for the meta of
 // the page, and the slice for its items.
 type listOut[Out, Item any] interface {
 	state.Noted[Out]
 	page() (*tool.Aside, *[]Item)
 }
+
+// An itemsOut is the output of a tool that lists items and returns nothing else.
+type itemsOut[Item any] struct {
+	tool.Aside `json:"-"`
+	Items      []Item `json:"items"`
+}
+
+// page implements listOut.
+func (o *itemsOut[Item]) page() (*tool.Aside, *[]Item) { return &o.Aside, &o.Items }
 
 // A listing is the list of a call before it is paged. It returns the page that p requests, records
 // the meta of the page in p.Aside, and warns with NO_RESULTS if the whole list is empty.

@@ -34,7 +34,7 @@ func (f tools) schemaTraits() *tool.Tool {
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/schema/traits"},
 		Commands: []tool.Command{{Words: "schema traits"}},
-	}, func(s *vault.Schema, _ schemaIn) (schemaTraitsOut, error) {
+	}, func(s *vault.Schema, _ stateIn) (schemaTraitsOut, error) {
 		out := schemaTraitsOut{Traits: []traitRow{}}
 		for _, t := range s.Traits {
 			full := traitOf(s, t)
@@ -104,7 +104,7 @@ func (f tools) schemaValidate() *tool.Tool {
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/schema/validate"},
 		Commands: []tool.Command{{Words: "schema validate"}},
-	}, func(_ context.Context, v view, _ schemaIn) (schemaValidateOut, error) {
+	}, func(_ context.Context, v view, _ stateIn) (schemaValidateOut, error) {
 		s := v.Index.Schema()
 		problems := append(problemsOf(v.Index.SchemaErr()), problemsOf(v.Index.ConfigErr())...)
 		out := schemaValidateOut{Issues: []issue{}}

@@ -14,12 +14,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// A statsIn is the input of raven_stats.
-type statsIn struct {
-	tool.Vault
-	tool.AsOf
-}
-
 // A statsOut is the output of raven_stats. The members about files are absent for a past state.
 //
 // The index keeps the totals, so they cost no walk over the notes. Lists name only the first of
@@ -97,7 +91,7 @@ func (f tools) stats() *tool.Tool {
 		Role: auth.Reader, Kind: tool.Read,
 		Route:    tool.Route{Method: "GET", Path: "/stats"},
 		Commands: []tool.Command{{Words: "stats"}},
-	}, func(ctx context.Context, v view, in statsIn) (statsOut, error) {
+	}, func(ctx context.Context, v view, in stateIn) (statsOut, error) {
 		t := v.Index.Totals()
 		out := statsOut{
 			Files: t.Notes, Objects: t.Notes + t.Sections, Traits: t.Traits, Refs: t.Refs,

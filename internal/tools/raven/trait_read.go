@@ -38,15 +38,6 @@ type traitListIn struct {
 	tool.Page
 }
 
-// A traitListOut is the output of raven_trait_list.
-type traitListOut struct {
-	tool.Aside `json:"-"`
-	Items      []trait `json:"items"`
-}
-
-// page implements listOut.
-func (o *traitListOut) page() (*tool.Aside, *[]trait) { return &o.Aside, &o.Items }
-
 // traitList returns the tool raven_trait_list, which lists traits by type, value, place and times.
 func (f tools) traitList() *tool.Tool {
 	return listTool(f, tool.Spec{
@@ -74,7 +65,7 @@ func (f tools) traitList() *tool.Tool {
 
 // listTraits runs raven_trait_list.
 func listTraits(
-	_ context.Context, v view, in traitListIn, _ *traitListOut,
+	_ context.Context, v view, in traitListIn, _ *itemsOut[trait],
 ) (listing[trait], error) {
 	b, err := in.branch(v)
 	if err != nil {

@@ -30,15 +30,6 @@ type trashListIn struct {
 	tool.Page
 }
 
-// A trashListOut is the output of raven_trash_list, with the last deletion first.
-type trashListOut struct {
-	tool.Aside `json:"-"`
-	Items      []trashItem `json:"items"`
-}
-
-// page implements listOut.
-func (o *trashListOut) page() (*tool.Aside, *[]trashItem) { return &o.Aside, &o.Items }
-
 // A trashItem is a deleted note or section that raven_restore can restore.
 //
 // A file that came into the trash without a deletion that the log has, for example one that
@@ -83,7 +74,7 @@ func (f tools) trashList() *tool.Tool {
 		Commands: []tool.Command{{Words: "trash list", Args: []string{"id?"}}},
 		Columns:  []string{"id", "kind", "deleted_at", "principal", "trash_path"},
 		Empty:    []tool.Empty{{Of: "deleted notes or sections"}},
-	}, func(ctx context.Context, v view, in trashListIn, _ *trashListOut) (listing[trashItem], error) {
+	}, func(ctx context.Context, v view, in trashListIn, _ *itemsOut[trashItem]) (listing[trashItem], error) {
 		files := trashFiles(v.Index, in.ID, state.KeepGoing(ctx))
 		return trashed(v, files), ctx.Err()
 	})

@@ -23,12 +23,6 @@ type jobListIn struct {
 	tool.Page
 }
 
-// A jobListOut is the output of team_job_list: one page of jobs, the newest first.
-type jobListOut struct {
-	tool.Aside `json:"-"`
-	Items      []JobRow `json:"items"`
-}
-
 // A JobRow is a job as the tools return it. Times are RFC 3339, in UTC; those that have not come
 // yet are nil. Error is the reason of a failure or of a wait. Result depends on the kind of the
 // job, and is nil in lists and until the job is done.
@@ -78,10 +72,10 @@ func (f tools) jobList() *tool.Tool {
 	}, f.listJobs)
 }
 
-// listJobs returns one page of the jobs that the caller can see, without their results, which can
-// be large. The page token is the id of the last job of the page.
-func (f tools) listJobs(ctx context.Context, c auth.Caller, in jobListIn) (jobListOut, error) {
-	out := jobListOut{Items: []JobRow{}}
+// listJobs returns one page of the jobs that the caller can see, the newest first, without their
+// results, which can be large. The page token is the id of the last job of the page.
+func (f tools) listJobs(ctx context.Context, c auth.Caller, in jobListIn) (listOut[JobRow], error) {
+	out := listOut[JobRow]{Items: []JobRow{}}
 	t, err := f.teams.Tenant(ctx, c.Tenant)
 	if err != nil {
 		return out, err

@@ -169,8 +169,8 @@ func (r *treeView) addTexts(ctx context.Context, shown tree.Filter, n tree.Node,
 	return nil
 }
 
-// A getPathIn is the input of tree_get_path.
-type getPathIn struct {
+// A oneNodeIn is the input of the tools that take only a node and the state in which they read it.
+type oneNodeIn struct {
 	nodeArg
 	tool.AsOf
 }
@@ -198,7 +198,7 @@ func (f tools) getPath() *tool.Tool {
 	s.Columns = []string{"depth", "nodeId", "name"}
 	s.Route = tool.Route{Method: "GET", Path: "/view/path"}
 	s.Commands = []tool.Command{{Words: "node path", Args: []string{"nodeId"}}}
-	return tool.New(s, func(ctx context.Context, c auth.Caller, in getPathIn) (getPathOut, error) {
+	return tool.New(s, func(ctx context.Context, c auth.Caller, in oneNodeIn) (getPathOut, error) {
 		out := getPathOut{Path: []step{}}
 		r, n, err := f.readNode(ctx, c, nodeRef{in.Vault, in.AsOf, "nodeId", in.NodeID}, &out)
 		if err != nil {

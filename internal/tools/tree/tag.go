@@ -324,12 +324,6 @@ func inlineTags(text []byte, n *index.Note) []nodeTag {
 	return all
 }
 
-// A getTagsIn is the input of tree_get_tags.
-type getTagsIn struct {
-	nodeArg
-	tool.AsOf
-}
-
 // A getTagsOut is the output of tree_get_tags.
 type getTagsOut struct {
 	NodeID string `json:"nodeId"`
@@ -347,7 +341,7 @@ func (f tools) getTags() *tool.Tool {
 	s.Role, s.Kind = auth.Reader, tool.Read
 	s.Route = tool.Route{Method: "GET", Path: "/node-tags/{nodeId}"}
 	s.Commands = []tool.Command{{Words: "node tags", Args: []string{"nodeId"}}}
-	return tool.New(s, func(ctx context.Context, c auth.Caller, in getTagsIn) (getTagsOut, error) {
+	return tool.New(s, func(ctx context.Context, c auth.Caller, in oneNodeIn) (getTagsOut, error) {
 		out := getTagsOut{Tags: []string{}, Inline: []string{}}
 		r, n, err := f.readNode(ctx, c, nodeRef{in.Vault, in.AsOf, "nodeId", in.NodeID}, &out)
 		if err != nil {
