@@ -271,7 +271,8 @@ func packages(r Run) []Finding {
 
 // isMissing reports whether a package does not exist.
 func isMissing(f Finding) bool {
-	return slices.ContainsFunc([]string{"404", "ERESOLVE", "ETARGET", "NO_MATCHING_VERSION", "FETCH_404", "Couldn't find"}, func(sign string) bool {
+	signs := []string{"404", "ERESOLVE", "ETARGET", "NO_MATCHING_VERSION", "FETCH_404", "Couldn't find"}
+	return slices.ContainsFunc(signs, func(sign string) bool {
 		return strings.Contains(f.Symbol, sign) || strings.Contains(f.Message, sign)
 	})
 }
