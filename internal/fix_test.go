@@ -17,18 +17,17 @@ import (
 // ownCommands are the files under internal whose texts may have command lines, and why. In all others
 // a fix is a call, which each projection writes in its own words: no tool knows how it was called.
 var ownCommands = map[string]string{
-	"awsops/":                 "it examines a stack for the operator",
-	"doctor/":                 "its findings are for the operator",
-	"credential/":             "it keeps what a person logged in with",
-	"vaultdir/":               "it refuses a folder when a server starts",
-	"localapp/":               "it starts the server, and examines it for the operator",
-	"tooltest/":               "it has tools for tests, with examples",
-	"fault/fault.go":          "it addresses the operator of the server",
-	"httptool/clientcert.go":  "it is a client, which the command line uses",
-	"httptool/clientfault.go": "it is a client, which the command line uses",
-	"repo/examine.go":         "it examines a vault for the operator",
-	"repo/examine_files.go":   "it examines a vault for the operator",
-	"tools/raven/shell.go":    "it writes create_command, which a document demands",
+	"awsops/":               "it examines a stack for the operator",
+	"doctor/":               "its findings are for the operator",
+	"credential/":           "it keeps what a person logged in with",
+	"vaultdir/":             "it refuses a folder when a server starts",
+	"localapp/":             "it starts the server, and examines it for the operator",
+	"tooltest/":             "it has tools for tests, with examples",
+	"fault/fault.go":        "it addresses the operator of the server",
+	"httptool/client.go":    "it is a client, which the command line uses",
+	"repo/examine.go":       "it examines a vault for the operator",
+	"repo/examine_files.go": "it examines a vault for the operator",
+	"tools/raven/shell.go":  "it writes create_command, which a document demands",
 }
 
 // commandLine is a command of the program in a text.

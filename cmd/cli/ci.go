@@ -4,15 +4,21 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"net"
+	"net/http"
+	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/rookeryhq/rookery/internal/access"
 	"github.com/rookeryhq/rookery/internal/ci"
 	"github.com/rookeryhq/rookery/internal/clitool"
 	"github.com/rookeryhq/rookery/internal/control"
@@ -236,4 +242,194 @@ func (b *builds) summarise(path, text string) {
 	if err != nil {
 		b.say("the summary could not be written")
 	}
+}
+
+// A git runs Git in a checkout; dir is its directory, or empty for the working directory. If there
+// is no Git, or no checkout, results are empty: a memory then has no commit, and nothing fails.
+// Only commands that read are run.
+type git struct{ dir string }
+
+// patientGit is the timeout of one command of Git. A command may be slow in a large repository with
+// cold caches. A build waits for a few commands at most, after its own has ended.
+const patientGit = 5 * time.Second
+
+// ask runs a command of Git and returns its output without blanks around it. The error is an
+// *exec.ExitError if Git ran and failed. Standard error is not shown.
+func (g git) ask(ctx context.Context, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, patientGit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "git", args...) //nolint:gosec // the arguments are ours
+	cmd.Dir = g.dir
+	out, err := cmd.Output()
+	return strings.TrimSpace(string(out)), err
+}
+
+// one returns the output of a command with one line; "" if it fails, or if it is "HEAD", which
+// Git prints for the branch of a detached checkout. CI systems check out in that way.
+func (g git) one(ctx context.Context, args ...string) string {
+	out, err := g.ask(ctx, args...)
+	if err != nil || out == "HEAD" {
+		return ""
+	}
+	return out
+}
+
+// lines returns the lines of a command's output; nil if it fails or prints nothing.
+func (g git) lines(ctx context.Context, args ...string) []string {
+	out, err := g.ask(ctx, args...)
+	if err != nil || out == "" {
+		return nil
+	}
+	return strings.Split(out, "\n")
+}
+
+// root returns the absolute path of the checkout, or "".
+func (g git) root(ctx context.Context) string { return g.one(ctx, "rev-parse", "--show-toplevel") }
+
+// repository returns owner/name of the remote origin, or "". It is made from the last two parts of
+// the URL, and so is the same for the forms https://HOST/owner/name.git and
+// git@HOST:owner/name.git. It contains neither the host nor a password in the URL.
+func (g git) repository(ctx context.Context) string {
+	url := strings.TrimSuffix(g.one(ctx, "remote", "get-url", "origin"), ".git")
+	url = strings.ReplaceAll(url, ":", "/")
+	parts := strings.Split(strings.Trim(url, "/"), "/")
+	if len(parts) < 2 {
+		return ""
+	}
+	return strings.Join(parts[len(parts)-2:], "/")
+}
+
+// changed returns the files that differ between base and HEAD or, if base is empty, those that HEAD
+// changes. Paths are relative to the root of the checkout. The three dots compare with the merge
+// base, so changes of the base branch are not in the list. In a shallow clone the other commit is
+// missing, and the result is nil.
+func (g git) changed(ctx context.Context, base string) []string {
+	if base != "" {
+		return g.lines(ctx, "diff", "--name-only", base+"...HEAD", "--")
+	}
+	return g.lines(ctx, "diff", "--name-only", "HEAD^", "HEAD", "--")
+}
+
+// hasAncestor reports whether a commit is an ancestor of HEAD, and whether that is known. Git exits
+// with 1 if it is not; any other failure, such as a missing commit, leaves it unknown. A shallow
+// clone has too little history for a "no". A commit that begins with a hyphen is refused, because
+// it comes from a memory and Git would read it as an option.
+func (g git) hasAncestor(ctx context.Context, commit string) (is, known bool) {
+	if commit == "" || strings.HasPrefix(commit, "-") {
+		return false, false
+	}
+	_, err := g.ask(ctx, "merge-base", "--is-ancestor", commit, "HEAD")
+	if err == nil {
+		return true, true
+	}
+	var exit *exec.ExitError
+	no := errors.As(err, &exit) && exit.ExitCode() == 1
+	return false, no && g.one(ctx, "rev-parse", "--is-shallow-repository") == "false"
+}
+
+// patientToken is the timeout of a request for a token, and mostToken the largest size of its
+// answer in bytes. A token is about two KiB, so a larger answer is not that of a token service.
+const (
+	patientToken = 5 * time.Second
+	mostToken    = 64 << 10
+)
+
+// idToken returns the token that the CI system issues for the job: ROOKERY_ID_TOKEN, a variable
+// that GitLab can set to such a token, or else one that it requests from GitHub. The token is a JWT
+// with the claims of the job, which the server verifies with the keys of the CI system. So a
+// repository needs no stored secret.
+//
+// It returns "" if neither a tenant nor an audience is set: the job does not use such tokens, and
+// the caller uses the stored token of `rookery login`, if there is one. It returns UNAUTHENTICATED
+// if the workflow has no permission to get a token, with the line that is missing as a fix, and
+// UNAVAILABLE if the request fails.
+//
+// A requested token is masked in the log of the job with GitHub's command ::add-mask::, before
+// anything else can print it.
+func (b *builds) idToken(ctx context.Context, server string) (string, error) {
+	if token := b.env("ROOKERY_ID_TOKEN"); token != "" {
+		return token, nil
+	}
+	at, secret := b.env("ACTIONS_ID_TOKEN_REQUEST_URL"), b.env("ACTIONS_ID_TOKEN_REQUEST_TOKEN")
+	tenant := cmp.Or(b.tenant, b.env("ROOKERY_TENANT"))
+	switch {
+	case tenant == "" && b.audience == "":
+		return "", nil
+	case at == "" || secret == "":
+		return "", fault.New(fault.Unauthenticated, "GitHub does not issue tokens to this job").
+			Fix("add to the workflow: permissions: id-token: write")
+	}
+	audience, err := b.audienceOf(ctx, server, tenant)
+	if err != nil {
+		return "", err
+	}
+	u, err := url.Parse(at)
+	if err != nil || !isPrivate(u) {
+		return "", fault.New(fault.InvalidParameter, "ACTIONS_ID_TOKEN_REQUEST_URL must be an https URL")
+	}
+	query := u.Query()
+	query.Set("audience", audience)
+	u.RawQuery = query.Encode()
+	var answer struct{ Value string }
+	if err := fetch(ctx, u.String(), secret, &answer); err != nil || answer.Value == "" {
+		return "", fault.New(fault.Unavailable, "GitHub issued no token to this job").Because(err)
+	}
+	_, err = fmt.Fprintln(b.app.Err, "::add-mask::"+answer.Value)
+	return answer.Value, err
+}
+
+// audienceOf returns the audience of the token: --audience, or else the resource that the server
+// reports in its OAuth metadata (RFC 9728), followed by /t/ and the tenant. A server accepts only
+// tokens that were issued for it, so a token of another service cannot be used there.
+func (b *builds) audienceOf(ctx context.Context, server, tenant string) (string, error) {
+	if b.audience != "" {
+		return b.audience, nil
+	}
+	var about struct{ Resource string }
+	err := fetch(ctx, strings.TrimSuffix(server, "/")+access.WellKnown, "", &about)
+	if err != nil || about.Resource == "" {
+		return "", fault.New(fault.Unavailable, "the server does not report the audience for "+
+			"tokens").
+			Fix("--audience URL").Because(err)
+	}
+	return strings.TrimSuffix(about.Resource, "/") + "/t/" + tenant, nil
+}
+
+// isPrivate reports whether requests to a URL cannot be read on their way: it has the scheme https,
+// or is http to a loopback address. The secret for the request must not be sent anywhere else. A
+// name such as localhost is not accepted with http, because it could resolve to another machine.
+func isPrivate(u *url.URL) bool {
+	if u.Scheme == "https" {
+		return true
+	}
+	ip := net.ParseIP(u.Hostname())
+	return u.Scheme == "http" && ip != nil && ip.IsLoopback()
+}
+
+// fetch gets JSON, with a bearer token if it is not empty, and decodes at most mostToken bytes of
+// it. It follows no redirects, so the token is sent to this address only. Any status but 200 is an
+// error. Errors are not faults; they are the cause of one.
+func fetch(ctx context.Context, address, bearer string, into any) error {
+	ctx, cancel := context.WithTimeout(ctx, patientToken)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return fmt.Errorf("ask for a token: %w", err)
+	}
+	r.Header.Set("Accept", "application/json")
+	if bearer != "" {
+		r.Header.Set("Authorization", "Bearer "+bearer)
+	}
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse
+	}}
+	answer, err := client.Do(r)
+	if err != nil {
+		return fmt.Errorf("ask for a token: %w", err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("ask for a token: status %d", answer.StatusCode)
+	}
+	return json.NewDecoder(io.LimitReader(answer.Body, mostToken)).Decode(into)
 }

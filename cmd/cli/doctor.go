@@ -3,13 +3,21 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
+	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
+	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/clitool"
 	"github.com/rookeryhq/rookery/internal/doctor"
 	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/httptool"
 	"github.com/rookeryhq/rookery/internal/localapp"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
@@ -145,4 +153,131 @@ func (d *doctorCommand) runCloud(c *cobra.Command) error {
 	return d.app.Finish(c, clitool.Outcome{
 		Data: map[string]any{"checks": found}, Text: doctor.Table(found), Fault: doctor.Fault(found),
 	})
+}
+
+// soon is how long before the expiry of a token there is a warning: a week, so that a person who
+// runs doctor from time to time sees it before the token expires.
+const soon = 7 * 24 * time.Hour
+
+// loginCheck is the name of the check of the server that commands use. Scripts find the finding by
+// this name.
+const loginCheck = "login"
+
+// serverPatience is the timeout of the call of team_whoami.
+const serverPatience = 10 * time.Second
+
+// login returns the finding about the server at an address: whether it answers, and accepts the
+// token that commands would send. It is good if authentication is off, a warning if the token
+// expires soon, and broken with the code of the fault if the call fails.
+func (d *doctorCommand) login(ctx context.Context, t clitool.Target, address string) doctor.Finding {
+	ctx, cancel := context.WithTimeout(ctx, serverPatience)
+	defer cancel()
+	client, err := connector{d.app}.client(ctx, t, address)
+	if err != nil {
+		return doctor.Refused(loginCheck, err)
+	}
+	who, err := whoami(ctx, client)
+	if err != nil {
+		return doctor.Refused(loginCheck, err)
+	}
+	if who.open() {
+		return doctor.Good(loginCheck, address+": authentication is off")
+	}
+	f := doctor.Good(loginCheck,
+		fmt.Sprintf("%s: %s, the token %s", address, who.who(), who.until()))
+	if who.Expires != nil && !who.Expires.IsZero() && time.Until(*who.Expires) < soon {
+		f.Level, f.Fix = doctor.LevelWarning, "rookery login --server "+address+" --token -"
+	}
+	return f
+}
+
+// An account is the caller of a server, as team_whoami reports it: the principal that the token
+// belongs to, its display name, its tenant, its role in each vault, and the id and expiry of the
+// token. The JSON answer of `login` contains it, so the names of its members are part of the
+// interface.
+type account struct {
+	Principal string               `json:"principal"`
+	Name      string               `json:"name,omitempty"`
+	Tenant    string               `json:"tenant"`
+	Roles     map[string]auth.Role `json:"roles"` // by vault
+	TokenID   string               `json:"token_id,omitempty"`
+	Expires   *time.Time           `json:"expires_at,omitempty"` // nil: never
+}
+
+// whoami returns the account of a client's token. It returns UNAVAILABLE if the answer is not that
+// of a Rookery server, and the fault of the call if the server refuses the token.
+//
+// `login` calls it to check a token before it stores it, and `doctor` to check a stored one. The
+// address may be that of any web server, so the answer is not trusted: it must be an envelope, and
+// sound.
+func whoami(ctx context.Context, client *httptool.Client) (account, error) {
+	raw, err := client.Invoke(ctx, "team_whoami", nil)
+	if err != nil {
+		return account{}, err
+	}
+	var answer struct {
+		OK   bool
+		Data account
+	}
+	if json.Unmarshal(raw, &answer) != nil || !answer.OK || !answer.Data.sound() {
+		return account{}, fault.New(fault.Unavailable, "%s does not respond like a Rookery "+
+			"server", client.Base).
+			Fix("check the address of the server")
+	}
+	return answer.Data, nil
+}
+
+// sound reports whether the account is plausible: it has a principal, less than 64 KiB of text, and
+// no control characters. The account is printed on a terminal, so a server must not be able to send
+// control sequences in it.
+func (a account) sound() bool {
+	text := a.Principal + a.Name + a.Tenant + a.TokenID
+	for vault, role := range a.Roles {
+		text += vault + string(role)
+	}
+	return a.Principal != "" && len(text) < 64<<10 && !strings.ContainsFunc(text, unicode.IsControl)
+}
+
+// open reports whether authentication is off on the server: then every caller is the local
+// principal.
+func (a account) open() bool { return a.Principal == auth.Local }
+
+// who returns the name of the caller for messages: the display name with the principal in
+// parentheses, or only the principal, and the tenant if there is one.
+func (a account) who() string {
+	name := cmp.Or(a.Name, a.Principal)
+	if name != a.Principal {
+		name += " (" + a.Principal + ")"
+	}
+	if a.Tenant != "" {
+		name += " of " + a.Tenant
+	}
+	return name
+}
+
+// role returns the roles of the account on one line, such as "editor of notes, admin of all
+// vaults", sorted by vault. An account without a role can log in, but every call to a vault is
+// refused.
+func (a account) role() string {
+	if len(a.Roles) == 0 {
+		return "with no role"
+	}
+	var parts []string
+	for _, vault := range slices.Sorted(maps.Keys(a.Roles)) {
+		of := vault
+		if vault == auth.AllVaults {
+			of = "all vaults"
+		}
+		parts = append(parts, fmt.Sprintf("%s of %s", cmp.Or(a.Roles[vault], "no role"), of))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// until returns a phrase about the expiry of the token, as the end of a sentence that begins with
+// the token: "does not expire" or "expires on 2026-12-01 09:00 UTC".
+func (a account) until() string {
+	if a.Expires == nil || a.Expires.IsZero() {
+		return "does not expire"
+	}
+	return "expires on " + a.Expires.UTC().Format("2006-01-02 15:04 UTC")
 }

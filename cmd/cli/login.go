@@ -2,10 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"github.com/rookeryhq/rookery/internal/clitool"
 	"github.com/rookeryhq/rookery/internal/credential"
@@ -169,4 +173,198 @@ func (l *login) text(server credential.Server, in credential.Place, who account)
 		}
 	}
 	return b.String()
+}
+
+// A logout is the command that removes stored tokens, and the default server with them. It does not
+// call the server: a token that was copied elsewhere remains valid until it expires or is revoked.
+type logout struct {
+	app *clitool.App
+	all bool
+}
+
+func (l *logout) command() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "logout",
+		Short: "Remove the stored token for a server",
+		Long: "Remove the stored token for a server: the server of --server or ROOKERY_SERVER, " +
+			"else the one that\ncommands go to. If commands went there, they go to the local " +
+			"data directory again.\n\nThe token itself remains valid until it expires. To " +
+			"revoke a lost token, use rookery token revoke.",
+		Example: "rookery logout\nrookery logout --server https://memory.example.test\n" +
+			"rookery logout --all",
+		Args: cobra.NoArgs,
+		RunE: l.run,
+
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	clitool.Uses(c, "server", "json", "bare", "envelope")
+	c.Flags().BoolVar(&l.all, "all", false, "remove the stored tokens for all servers")
+	return c
+}
+
+// run removes the tokens, and prints the servers that had one. It succeeds if there was none, so
+// that it can be repeated.
+func (l *logout) run(c *cobra.Command, _ []string) error {
+	store, err := connector{l.app}.credentials()
+	if err != nil {
+		return err
+	}
+	servers, err := l.servers(c, store)
+	if err != nil {
+		return err
+	}
+	gone, err := forget(c.Context(), store, servers)
+	if err != nil {
+		return err
+	}
+	return l.app.Finish(c, clitool.Outcome{
+		Data: map[string]any{"servers": gone}, Text: forgotten(gone),
+	})
+}
+
+// servers returns the servers whose tokens must be removed: all that have a stored token for --all,
+// the one that --server or ROOKERY_SERVER names, or else the default server. It returns NOT_FOUND
+// if none of these selects a server. --all and --server together are refused, because the person
+// may believe that only one is removed.
+func (l *logout) servers(c *cobra.Command, store credential.Store) ([]credential.Origin, error) {
+	t, err := l.app.Target(c)
+	if err != nil {
+		return nil, err
+	}
+	if l.all {
+		if c.Root().PersistentFlags().Changed("server") {
+			return nil, fault.New(fault.InvalidParameter, "--all and --server exclude each other").
+				Fix("leave one of them out")
+		}
+		return store.Servers()
+	}
+	server, ok, err := credential.Server{}, t.Server != "", error(nil)
+	if ok {
+		server, err = credential.ParseServer(t.Server)
+	} else {
+		server, ok, err = store.Usual()
+	}
+	if err == nil && !ok {
+		err = fault.New(fault.NotFound, "commands go to no server").
+			Fix("name one: rookery logout --server URL").Fix("rookery logout --all")
+	}
+	return []credential.Origin{server.Origin}, err
+}
+
+// forget removes the tokens of these servers, and returns the servers that had one or were the
+// default, never nil. It continues after an error, such as a locked keyring, so that one server
+// does not keep the tokens of the others; the errors are joined. A server whose token could not be
+// removed keeps its place as the default.
+func forget(
+	ctx context.Context, store credential.Store, servers []credential.Origin,
+) ([]credential.Origin, error) {
+	gone, failed := []credential.Origin{}, error(nil)
+	for _, o := range servers {
+		was, err := store.Remove(ctx, o)
+		if err != nil {
+			failed = errors.Join(failed, err)
+			continue
+		}
+		usual, err := store.ForgetUsual(ctx, o)
+		failed = errors.Join(failed, err)
+		if was || usual {
+			gone = append(gone, o)
+		}
+	}
+	return gone, failed
+}
+
+// forgotten returns the text for people: a line for each server, or a line that there was no token.
+func forgotten(gone []credential.Origin) string {
+	if len(gone) == 0 {
+		return "There was no stored token.\n"
+	}
+	var b strings.Builder
+	for _, o := range gone {
+		fmt.Fprintf(&b, "Logged out of %s.\n", o)
+	}
+	return b.String()
+}
+
+// maxToken is the largest size of a token in bytes. A larger one does not fit into a header. Input
+// is read to a few bytes more, so that a longer text is refused and not cut.
+const maxToken = 16 << 10
+
+// fromStdin is the value of --token that selects standard input. It is also the default, because a
+// token on the command line is visible to other users of the machine.
+const fromStdin = "-"
+
+// readToken returns the token that a user gives: as text, from standard input, or typed on a
+// terminal that does not show it. Blanks around it are removed. It returns UNAVAILABLE if the
+// program is interrupted, FILE_ERROR if the input cannot be read, and INVALID_PARAMETER for a text
+// that cannot be a token. Errors contain no part of the token.
+func readToken(
+	ctx context.Context, app *clitool.App, given string, server credential.Server,
+) (string, error) {
+	text := []byte(given)
+	var err error
+	switch f, ok := app.In.(*os.File); {
+	case given != fromStdin:
+	case ok && term.IsTerminal(int(f.Fd())):
+		text, err = typed(ctx, app, f, server)
+	default:
+		text, err = io.ReadAll(io.LimitReader(app.In, maxToken+2))
+	}
+	switch {
+	case ctx.Err() != nil:
+		return "", fault.New(fault.Unavailable, "interrupted").Because(ctx.Err())
+	case err != nil:
+		return "", fault.New(fault.FileError, "the token cannot be read").Because(err)
+	}
+	return checkToken(strings.TrimSpace(string(text)), server)
+}
+
+// checkToken refuses a text that cannot be a token, because it would not fit into the header of a
+// call: it must be printable ASCII without spaces. The usual reason is a file with other content,
+// or with two lines. The fix is a command line that reads the token from a file.
+func checkToken(token string, server credential.Server) (string, error) {
+	pipe := "rookery login --server " + server.URL + " --token - < FILE"
+	if token == "" {
+		return "", fault.New(fault.InvalidParameter, "no token was given").Fix("%s", pipe)
+	}
+	odd := func(r rune) bool { return r <= ' ' || r > '~' }
+	if len(token) > maxToken || strings.ContainsFunc(token, odd) {
+		return "", fault.New(fault.InvalidParameter, "the input is not a token: a token is "+
+			"printable ASCII without spaces, at most %d characters", maxToken).Fix("%s", pipe)
+	}
+	return token, nil
+}
+
+// typed asks for a token on a terminal, which does not show it. If the program is interrupted
+// meanwhile, it restores the terminal: term.ReadPassword has turned echo off and does not return on
+// a signal, so without this the shell would stay without echo. The goroutine that reads remains
+// until the process ends.
+func typed(
+	ctx context.Context, app *clitool.App, terminal *os.File, server credential.Server,
+) ([]byte, error) {
+	fd := int(terminal.Fd())
+	before, err := term.GetState(fd)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := fmt.Fprintf(app.Err, "Token for %s (hidden): ", server.URL); err != nil {
+		return nil, err
+	}
+	type answer struct {
+		text []byte
+		err  error
+	}
+	read := make(chan answer, 1)
+	go func() {
+		text, err := term.ReadPassword(fd)
+		read <- answer{text, err}
+	}()
+	var got answer
+	select {
+	case got = <-read:
+	case <-ctx.Done():
+		got.err = errors.Join(ctx.Err(), term.Restore(fd, before))
+	}
+	_, _ = fmt.Fprintln(app.Err) // ends the line of the question
+	return got.text, got.err
 }

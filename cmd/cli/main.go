@@ -8,19 +8,17 @@
 //
 // # Files
 //
-// main.go builds the App and lists the commands. connect.go and remote.go choose the target of a
-// command line: a server, a data directory or a folder; invoke.go calls the tools of a directory in
-// this process. account.go asks a server for the caller of a token.
+// main.go builds the App and lists the commands. connect.go chooses the target of a command line: a
+// server, a data directory or a folder. The tools of a directory are called in this process.
 //
-// serve.go is the local server, with its log in logline.go. mcp.go and mcp_server.go relay MCP from
-// stdin. login.go, logout.go and token.go store and remove tokens. doctor.go and doctor_login.go
-// check a directory, a server or a stack. backup.go, rebuild.go and path.go work on a data
-// directory; cloud.go has the commands for a stack in AWS. rum.go converts a database of another
-// program for an import.
+// serve.go is the local server, with its log. mcp.go relays MCP from stdin. login.go stores and
+// removes tokens. doctor.go checks a directory, a server or a stack, and asks a server for the
+// caller of a token. backup.go works on a data directory; cloud.go has the commands for a stack in
+// AWS. rum.go converts a database of another program for an import.
 //
 // The files that begin with ci belong to `rookery ci`, which remembers how builds fail: ci_learn.go
-// runs a command and learns from it, ci_recall.go prints memories, ci_run.go runs the command,
-// ci_token.go gets a token, and ci_git.go asks Git.
+// runs a command and learns from it, ci_recall.go prints memories, ci_run.go runs the command, and
+// ci.go gets a token and asks Git.
 //
 // # Rules
 //
@@ -31,12 +29,15 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"runtime/debug"
 	"syscall"
 
+	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"github.com/rookeryhq/rookery/internal/clitool"
@@ -133,4 +134,28 @@ func version() string {
 		}
 	}
 	return v
+}
+
+// versionLine returns the version of the program, its platform and the version of Go, without a
+// line feed. A report of a bug should contain it.
+func versionLine() string {
+	return fmt.Sprintf("rookery %s %s/%s %s", version(), runtime.GOOS, runtime.GOARCH,
+		runtime.Version())
+}
+
+// versionCommand returns the command `version`. It does the same as the flag --version, and uses
+// none of the global flags: its output is one line of text also with --json.
+func versionCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version",
+		Example: "  rookery version",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintln(c.OutOrStdout(), versionLine())
+			return err
+		},
+	}
+	clitool.Uses(c)
+	return c
 }

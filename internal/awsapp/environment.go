@@ -53,10 +53,7 @@ func ReadEnvironment(env func(string) string) (Environment, error) {
 	r.Server = server
 	r.check()
 	r.read()
-	if f := fault.Join(fault.InvalidParameter, r.problems); f != nil {
-		return r.Environment, f
-	}
-	return r.Environment, nil
+	return r.Environment, fault.Join(fault.InvalidParameter, r.problems).Err()
 }
 
 // An environmentReader reads an Environment and collects the problems with it.

@@ -9,10 +9,10 @@
 //
 // One goroutine reads lines (stream.go); a second parses each and starts its answer (relay and take
 // in this file), so that messages are answered concurrently. The answer of a message is a request
-// to the server (relay.go) whose response is converted to lines (answer.go). A client that cancels
-// a request ends the HTTP request of its message. The bridge reads only the parts of a message that
-// it needs (message.go): ids, the method, and the tools that it calls. Everything else is for the
-// server to check.
+// to the server (stream.go) whose response is converted to lines (message.go). A client that
+// cancels a request ends the HTTP request of its message. The bridge reads only the parts of a
+// message that it needs (message.go): ids, the method, and the tools that it calls. Everything else
+// is for the server to check.
 //
 // # When a server is lost
 //
@@ -23,6 +23,7 @@
 package bridge
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -106,9 +107,7 @@ type bridge struct {
 // newBridge returns a bridge that writes to out, with the defaults of the options. It starts
 // nothing.
 func newBridge(o Options, out io.Writer) *bridge {
-	if o.Path == "" {
-		o.Path = Path
-	}
+	o.Path = cmp.Or(o.Path, Path)
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}

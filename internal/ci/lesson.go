@@ -55,10 +55,8 @@ type Store struct {
 func (f Failure) Store() Store {
 	first := f.redacted(f.Findings[0])
 	print := f.Print()
-	goal := f.Redactor.Redact(f.Goal)
-	if goal == "" {
-		goal = cut("CI "+cmp.Or(f.Name, "command")+": "+first.Title(), mostTitle)
-	}
+	title := cut("CI "+cmp.Or(f.Name, "command")+": "+first.Title(), mostTitle)
+	goal := cmp.Or(f.Redactor.Redact(f.Goal), title)
 	return Store{
 		Intent: memory.Intent{Goal: goal, TaskType: "investigation", Context: f.Redactor.Redact(f.context())},
 		Outcome: memory.Outcome{

@@ -6,18 +6,16 @@
 // which an answer is shown depends only on the shape of its JSON.
 //
 // A command line goes through these steps. The tree of commands is built from the tools
-// (commandtree.go, flags.go, help.go). cobra finds the command and its flags. command.go sorts the
-// words and makes the arguments of the call, with flags.go, inputflags.go, stdin.go and nested.go.
-// ask.go asks the person, if necessary. target.go says which server or data directory is meant, and
-// App.Connect connects to it. run.go makes the call, or many calls for files: import.go with
-// source.go, split.go and splitjson.go, export.go with sink.go and singlefile.go. job.go waits for
-// a job.
+// (command.go, flags.go, help.go). cobra finds the command and its flags. command.go sorts the
+// words and makes the arguments of the call, with flags.go and inputflags.go. ask.go asks the
+// person, if necessary. target.go says which server or data directory is meant, and App.Connect
+// connects to it. run.go makes the call, or many calls for files: import.go with source.go,
+// split.go, export.go with sink.go. run.go also waits for jobs.
 //
 // The answer is printed in one of three forms. For programs it is JSON: the envelope, or only its
-// data. For people print.go, printpeople.go, table.go, cell.go, treelayout.go, diff.go and
-// humanize.go choose a layout from the shape of the data and from the schema of the tool. A fault
-// is printed by fault.go; formatcall.go writes the calls in its fixes as command lines, and
-// argnames.go names arguments as the line did.
+// data. For people print.go, printpeople.go and table.go choose a layout from the shape of the data
+// and from the schema of the tool. A fault is printed by formatcall.go, which writes the calls in
+// its fixes as command lines; usage.go names arguments as the line did.
 //
 // Everything that a server sends is escaped before it is printed on a terminal (harmless), because
 // a note may contain control sequences.
@@ -50,6 +48,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
 	"github.com/rookeryhq/rookery/internal/fault"
@@ -268,4 +267,121 @@ func (a *App) wait(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return fault.New(fault.Unavailable, "interrupted").Because(ctx.Err())
 	}
+}
+
+// An Outcome is the result of a command that calls no tool. Data must be set if a program may read
+// the answer; Text may be empty. On a terminal, control characters in Text are escaped. A Fault may
+// come with Data and Text, such as the findings of a check that has failed.
+type Outcome struct {
+	Data  any          // data of the answer, for programs
+	Text  string       // shown to people instead of Data
+	Fault *fault.Fault // nil: the command succeeded
+}
+
+// Finish prints the result of an Extra command in the form of a tool's answer: an envelope, the
+// bare data, or text. A failure includes the data in its envelope and is printed at the end of Run,
+// which derives the exit code from it. RunE must return the result of Finish.
+func (a *App) Finish(c *cobra.Command, o Outcome) error {
+	f, err := formFor(c)
+	if err != nil {
+		return err
+	}
+	raw, err := tool.Marshal(o.Data)
+	if err != nil {
+		return fmt.Errorf("write the answer: %w", err)
+	}
+	data, err := decode(raw)
+	if err != nil {
+		return fmt.Errorf("write the answer: %w", err)
+	}
+	p, ans := a.printer(f), &answer{ok: o.Fault == nil, data: data, fault: o.Fault}
+	if f == forPeople {
+		p.printf("%s", o.Text)
+		ans.data = value{kind: nullKind}
+	}
+	switch {
+	case o.Fault != nil:
+		return &failure{fault: o.Fault, answer: ans, form: f}
+	case f == forPeople:
+		return nil
+	}
+	return p.success(ans, "")
+}
+
+// lineEvery is the interval of progress lines if Err is not a terminal.
+const lineEvery = 3 * time.Second
+
+// Reading returns a function that shows the progress of reading a folder: as a bar or, if Err is
+// not a terminal, as a line from time to time. The function must not be called concurrently. After
+// done has reached total, it may be called for another folder.
+func (a *App) Reading() func(done, total int) {
+	r := &reading{app: a}
+	if a.Progress {
+		return r.draw
+	}
+	return r.say
+}
+
+// A reading is the progress of a folder that is being read.
+type reading struct {
+	app  *App
+	bar  *progressbar.ProgressBar // nil: no bar is shown
+	last time.Time                // when the last line was written; zero: none was
+}
+
+// draw shows a bar, and removes it when all files are read. Errors are ignored, because the reading
+// does not depend on them. The total of the first call is that of the bar.
+func (r *reading) draw(done, total int) {
+	if r.bar == nil {
+		r.bar = progressbar.NewOptions(total,
+			progressbar.OptionSetWriter(r.app.Err),
+			progressbar.OptionSetDescription("reading the folder"),
+			progressbar.OptionShowCount(),
+			progressbar.OptionClearOnFinish(),
+		)
+	}
+	_ = r.bar.Set(done)
+	if done >= total {
+		r.bar = nil
+	}
+}
+
+// say writes a line if the last one was written lineEvery ago, and a final line if there was one
+// before. So a folder that is read at once produces no output, and a log that stores Err gets few
+// lines. Errors are ignored.
+func (r *reading) say(done, total int) {
+	now := time.Now()
+	if done < total && now.Sub(r.last) < lineEvery || done >= total && r.last.IsZero() {
+		return
+	}
+	r.last = now
+	if done >= total {
+		r.last = time.Time{}
+	}
+	_, _ = fmt.Fprintf(r.app.Err, "reading the folder: %d of %d files\n", done, total)
+}
+
+// tokenFlag is the flag for a token, which all commands and login have.
+const tokenFlag = "token"
+
+// warnToken warns about a token on the command line, before every command. "-" reads it from
+// standard input, and is no token. A command with a flag of its own of that name, such as login, is
+// checked too.
+func (a *App) warnToken(c *cobra.Command, _ []string) {
+	f := c.Flags().Lookup(tokenFlag)
+	if f == nil || !f.Changed {
+		return
+	}
+	if text := f.Value.String(); text != "" && text != "-" {
+		a.WarnToken()
+	}
+}
+
+// WarnToken prints a warning about a token on the command line: other users of the machine can see
+// it in the list of processes, and the shell stores it in its history.
+func (a *App) WarnToken() {
+	p := a.printer(forPeople)
+	p.line("warning: ", yellow, "a token on the command line is visible in the process list, "+
+		"and stays in the history of the shell")
+	p.fixes([]string{"set ROOKERY_TOKEN, or log in with the token on standard input (--token -)"})
 }

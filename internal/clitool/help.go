@@ -1,6 +1,7 @@
 package clitool
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"regexp"
@@ -107,10 +108,7 @@ func columns(lines [][2]string) string {
 // each command would otherwise explain the same dozen.
 func (a *App) help(cmd *cobra.Command, _ []string) {
 	w := cmd.OutOrStdout()
-	about := cmd.Long
-	if about == "" {
-		about = cmd.Short
-	}
+	about := cmp.Or(cmd.Long, cmd.Short)
 	fmt.Fprintf(w, "%s\n", strings.TrimSpace(about))
 	block(w, "Usage", usageLines(cmd))
 	block(w, "Arguments", cmd.Annotations[argumentsKey])

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -184,4 +185,107 @@ func (v value) inline() string {
 		return v.text
 	}
 	return strings.Join(parts, ", ")
+}
+
+// diffs prints objects with diffs: the columns of each on one line, and its diff below. An object
+// without a diff has only its line, and an empty line separates two objects:
+//
+//	v42  2026-11-26  freya  people/bjorn.md
+//	@@ -3,1 +3,1 @@
+//	-Paint the north wall
+//	+Paint the south wall
+func (p *printer) diffs(columns []string, items []value) {
+	for i, item := range items {
+		if i > 0 {
+			p.printf("\n")
+		}
+		var head []string
+		for _, name := range columns {
+			if text := textOf(item.get(name)); text != "" {
+				head = append(head, text)
+			}
+		}
+		p.coloured(yellow, strings.Join(head, "  "))
+		for line := range strings.Lines(item.get(p.diff).text) {
+			p.coloured(colourOf(line), strings.TrimSuffix(line, "\n"))
+		}
+	}
+}
+
+// coloured prints a line in a colour, if colours are used, and escapes it on a terminal. An empty
+// colour is none.
+func (p *printer) coloured(colour, line string) {
+	if p.terminal {
+		line = escapeControls(strings.TrimSuffix(line, "\r"))
+	}
+	if colour != "" {
+		line = p.paint(colour, line)
+	}
+	_, _ = io.WriteString(p.out, line+"\n") // an error of Out cannot be reported anywhere else
+}
+
+// colourOf returns the colour of a line of a diff, as in git: red for removed lines, green for
+// added ones, cyan for positions, and none for the lines around them.
+func colourOf(line string) string {
+	switch {
+	case strings.HasPrefix(line, "@@"):
+		return cyan
+	case strings.HasPrefix(line, "-"):
+		return red
+	case strings.HasPrefix(line, "+"):
+		return green
+	}
+	return ""
+}
+
+// branches returns the name of the list that makes an object a tree: all of its items have a list
+// with the same name. It returns "" if there is none. The children of headings in an outline, and
+// folders in a vault, have this shape. The levels below are not checked; an item whose list is
+// empty is a leaf.
+func (v value) branches() string {
+	i := slices.IndexFunc(v.members, func(m member) bool {
+		return m.isRows() && !slices.ContainsFunc(m.items, func(item value) bool {
+			return item.get(m.name).kind != listKind
+		})
+	})
+	if i < 0 {
+		return ""
+	}
+	return v.members[i].name
+}
+
+// outline prints a tree: a line for each node that has values, with its children indented below:
+//
+//	daily  notes 12
+//	2026  notes 12
+//	people  notes 3
+//
+// branches is the name of the list of children.
+func (p *printer) outline(v value, branches, indent string) {
+	if line := v.node(branches); line != "" {
+		p.printf("%s%s\n", indent, line)
+		indent += "  "
+	}
+	for _, item := range v.get(branches).items {
+		p.outline(item, branches, indent)
+	}
+}
+
+// node formats a node of a tree on one line: its first text, then the names and values of its other
+// members. A root without a name is a dot. It returns "" for a node without values.
+func (v value) node(branches string) string {
+	var first string
+	var others []string
+	for i, m := range v.members {
+		switch {
+		case m.name == branches:
+		case i == 0 && m.kind == textKind && m.text == "":
+			first = "." // a root without a name
+		case i == 0 && m.kind == textKind:
+			first = m.inline()
+		case !m.isEmpty():
+			others = append(others, m.title()+" "+m.inline())
+		}
+	}
+	return strings.TrimSpace(first + "  " + strings.Join(others, ", "))
 }

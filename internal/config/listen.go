@@ -51,10 +51,7 @@ func (c Config) Check(hasTokens bool) error {
 		problems = append(problems, refusal("the public URL of the server is not configured").
 			Fix("public_url: https://notes.example.com"))
 	}
-	if f := fault.Join(fault.InvalidParameter, problems); f != nil {
-		return f
-	}
-	return nil
+	return fault.Join(fault.InvalidParameter, problems).Err()
 }
 
 // refusal returns the fault of a listener that is not on loopback.

@@ -54,6 +54,14 @@ func (f *Fault) Error() string { return string(f.Code) + ": " + f.Message }
 // Unwrap returns the internal cause, or nil if there is none.
 func (f *Fault) Unwrap() error { return f.cause }
 
+// Err returns the fault as an error, which is nil for a nil fault; see Join.
+func (f *Fault) Err() error {
+	if f == nil {
+		return nil
+	}
+	return f
+}
+
 // Status returns the class of the fault's code.
 func (f *Fault) Status() Status { return f.Code.Status() }
 

@@ -1,14 +1,22 @@
 package httptool
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"html"
 	"math"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
+
+	"github.com/klauspost/compress/gzhttp"
+	"github.com/klauspost/compress/gzip"
 
 	"github.com/rookeryhq/rookery/internal/access"
 	"github.com/rookeryhq/rookery/internal/fault"
@@ -180,4 +188,83 @@ func ascii(w tool.Warning) string {
 		}
 	}
 	return b.String()
+}
+
+// A page is a text that is the same for all callers. It is built and compressed once, on the first
+// request, also by concurrent ones. An error is kept too.
+type page func() (static, error)
+
+// A static is the text of a page, plain and compressed with gzip.
+type static struct{ plain, zipped []byte }
+
+// newPage returns a page with the text that a function returns.
+func newPage(text func() ([]byte, error)) page {
+	return sync.OnceValues(func() (static, error) {
+		plain, err := text()
+		if err != nil {
+			return static{}, err
+		}
+		var zipped bytes.Buffer
+		z, err := gzip.NewWriterLevel(&zipped, gzip.BestCompression)
+		if err != nil {
+			return static{}, err
+		}
+		if _, err := z.Write(plain); err != nil {
+			return static{}, err
+		}
+		if err := z.Close(); err != nil {
+			return static{}, err
+		}
+		return static{plain, zipped.Bytes()}, nil
+	})
+}
+
+// write writes a page with a media type. It relies on the gzhttp wrapper, which detects whether the
+// client accepts gzip and does not compress a response that is already compressed. So a page is
+// compressed once, and better than a response could be.
+func (p static) write(w http.ResponseWriter, mediaType string) {
+	w.Header().Set("Content-Type", mediaType)
+	text := p.plain
+	if _, takes := w.(*gzhttp.GzipResponseWriter); takes {
+		w.Header().Set("Content-Encoding", "gzip")
+		text = p.zipped
+	}
+	_, _ = w.Write(text) // on an error the client has disconnected
+}
+
+// VersionMark is the text in Options.Docs that is replaced by the version of the program.
+const VersionMark = "<!--version-->"
+
+// docs returns the handler of the page that describes all tools. Its Content-Security-Policy allows
+// only the one style and the one script in the page, by their digests, and no other resources. The
+// digests are those of text, so the version must not be within either.
+func (s *server) docs(text []byte) http.HandlerFunc {
+	policy := fmt.Sprintf("default-src 'none'; style-src '%s'; script-src '%s'; base-uri 'none'; "+
+		"form-action 'none'; frame-ancestors 'none'", digestOf(text, "style"), digestOf(text, "script"))
+	page := newPage(func() ([]byte, error) {
+		version := ""
+		if s.opt.Version != "" {
+			version = "Version " + html.EscapeString(s.opt.Version) + ". "
+		}
+		return bytes.Replace(text, []byte(VersionMark), []byte(version), 1), nil
+	})
+	return func(w http.ResponseWriter, r *http.Request) {
+		text, err := page()
+		if err != nil {
+			s.refuse(w, r, fault.Of(err))
+			return
+		}
+		w.Header().Set("Content-Security-Policy", policy)
+		text.write(w, "text/html; charset=utf-8")
+	}
+}
+
+// digestOf returns the digest of the first element with a name, in the form of a
+// Content-Security-Policy. Without such an element it is the digest of the empty text, which allows
+// nothing.
+func digestOf(page []byte, element string) string {
+	_, rest, _ := bytes.Cut(page, []byte("<"+element+">"))
+	inner, _, _ := bytes.Cut(rest, []byte("</"+element+">"))
+	digest := sha256.Sum256(inner)
+	return "sha256-" + base64.StdEncoding.EncodeToString(digest[:])
 }

@@ -18,16 +18,15 @@
 // are short because every model reads them: arguments that are rarely used, and members of optional
 // objects, are left out, but accepted.
 //
-// The SDK speaks the protocol. This package authenticates a request (mcptool.go, refusal.go),
-// determines its view (view.go), answers lists from the catalogue (listentry.go, prompt.go,
-// listresources.go), and calls tools for the SDK (exchange.go, resource.go, complete.go).
-// message.go and outcome.go turn refusals of the SDK and of tools into responses with the right
-// status.
+// The SDK speaks the protocol. This package authenticates a request (mcptool.go, message.go),
+// determines its view (view.go), answers lists from the catalogue (listentry.go, resource.go), and
+// calls tools for the SDK (exchange.go, resource.go). message.go turns refusals of the SDK and of
+// tools into responses with the right status.
 //
 // A request is refused in two ways. Before its messages are handled, it gets an HTTP status and a
 // JSON-RPC error. After that, a call that fails is a successful response with an envelope, because
-// a model can read only that. There is one exception: a call that a better token would permit
-// makes the whole request 401 or 403 with a challenge, so that the client can ask its user for that
+// a model can read only that. There is one exception: a call that a better token would permit makes
+// the whole request 401 or 403 with a challenge, so that the client can ask its user for that
 // token.
 package mcptool
 
@@ -125,9 +124,7 @@ type endpoint struct {
 // newEndpoint returns an endpoint with defaults for missing options. List entries are built on
 // first use, because a function in the cloud serves few requests before it ends.
 func newEndpoint(cat *tool.Catalogue, o Options) *endpoint {
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if o.Authenticate == nil {
 		o.Authenticate = func(*http.Request) (auth.Caller, error) { return auth.LocalCaller(), nil }
 	}

@@ -33,10 +33,7 @@ func Check(q Query, w Env) error {
 		c.branch(b)
 	}
 	c.keys(q)
-	if f := fault.Join(fault.ValidationFailed, c.problems); f != nil {
-		return f
-	}
-	return nil
+	return fault.Join(fault.ValidationFailed, c.problems).Err()
 }
 
 // A checker collects the problems of a query.

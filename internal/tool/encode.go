@@ -1,9 +1,12 @@
 package tool
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
@@ -138,3 +141,273 @@ func (c *Catalogue) oversized(ctx context.Context, run *running, a *Answer, n in
 // maxMessage is the number of bytes of a fault's message that remain when the other parts of the
 // fault are too large for an answer.
 const maxMessage = 1 << 10
+
+// An Answer is the result of one call. Its JSON has at most MaxBody bytes, also after quoting as a
+// JSON string. Its fields must not be changed. The zero value is a success without data.
+type Answer struct {
+	Data     json.RawMessage // JSON of the tool's output; nil: there is none
+	Warnings []Warning       // at most maxWarnings
+	Meta     Meta
+	Fault    *fault.Fault // nil: the call succeeded
+
+	family *Family         // of the tool; nil: no tool was called
+	bare   bool            // the caller asked for the data without the envelope
+	text   json.RawMessage // see JSON; nil: it is not encoded yet
+}
+
+// JSON returns the answer in the form that the caller asked for: the envelope, or the bare form if
+// the arguments have envelope: false.
+func (a *Answer) JSON() json.RawMessage {
+	if a.text == nil {
+		if err := a.encode(); err != nil {
+			panic(err) // the catalogue has encoded it before
+		}
+	}
+	return a.text
+}
+
+// Result returns the answer as Invoke does: its JSON, and its fault as the error.
+func (a *Answer) Result() (json.RawMessage, error) {
+	if a.Fault != nil {
+		return a.JSON(), a.Fault
+	}
+	return a.JSON(), nil
+}
+
+// Bare returns the data without the envelope or, if the call failed, the fault in the form of the
+// tool's family.
+func (a *Answer) Bare() (json.RawMessage, error) {
+	if a.Fault != nil {
+		return Marshal(a.family.BareFault(a.Fault))
+	}
+	return a.Data, nil
+}
+
+// encode sets the text of the answer. The data is inserted as it is, because it is JSON already and
+// may be large.
+func (a *Answer) encode() (err error) {
+	if a.bare {
+		a.text, err = a.Bare()
+		return err
+	}
+	e := envelope{
+		OK: a.Fault == nil, Error: failedIn(a.family, a.Fault), Warnings: a.Warnings, Meta: a.Meta,
+	}
+	if e.Warnings == nil {
+		e.Warnings = []Warning{}
+	}
+	if a.text, err = Marshal(e); err == nil && a.Data != nil {
+		i := bytes.IndexByte(a.text, ',') // after ok
+		a.text = slices.Concat(a.text[:i], []byte(`,"data":`), a.Data, a.text[i:])
+	}
+	return err
+}
+
+// Refusal returns the answer of a call that a projection refuses before it reaches a tool. family
+// is that of the requested tool, or nil if the tool is unknown.
+func Refusal(f *fault.Fault, family *Family) json.RawMessage {
+	return (&Answer{Fault: f, family: family}).JSON()
+}
+
+// maxWarnings is the maximum number of warnings in one answer (CONTRACT §1).
+const maxWarnings = 100
+
+// An envelope is the JSON form of every answer (CONTRACT §1), without its data, which follows ok.
+type envelope struct {
+	OK       bool      `json:"ok"`
+	Error    *failed   `json:"error,omitempty"`
+	Warnings []Warning `json:"warnings"`
+	Meta     Meta      `json:"meta,omitempty"`
+}
+
+// A failed is the `error` of an envelope.
+type failed struct {
+	fault *fault.Fault
+	also  map[string]any // further members, added by the family
+}
+
+// MarshalJSON writes the members of the fault first, then the others by name.
+func (f *failed) MarshalJSON() ([]byte, error) {
+	data, err := Marshal(f.fault)
+	if err != nil || len(f.also) == 0 {
+		return data, err
+	}
+	rest, err := Marshal(f.also)
+	if err != nil {
+		return nil, err
+	}
+	return append(append(data[:len(data)-1], ','), rest[1:]...), nil
+}
+
+// failedIn returns the `error` of an envelope, or nil if f is nil. family may be nil.
+func failedIn(family *Family, f *fault.Fault) *failed {
+	if f == nil {
+		return nil
+	}
+	e := &failed{fault: f}
+	if family != nil && family.Also != nil {
+		e.also = family.Also(f)
+	}
+	return e
+}
+
+// truncated returns at most maxWarnings warnings. If there are more, the last one reports that.
+func truncated(all []Warning) []Warning {
+	n := len(all)
+	if n <= maxWarnings {
+		return all
+	}
+	return append(all[:maxWarnings-1:maxWarnings-1], Warning{
+		Code:    "WARNINGS_TRUNCATED",
+		Message: fmt.Sprintf("only the first %d of %d warnings are listed", maxWarnings-1, n),
+		Fields:  map[string]any{"total": n},
+	})
+}
+
+// Aside is embedded in the output of every tool, with the tag `json:"-"`. It contains the parts of
+// an answer outside its data: warnings and meta. An Aside belongs to one call and is not safe for
+// concurrent use.
+type Aside struct {
+	Warnings []Warning
+	Meta     Meta
+
+	// Failed is the fault of a call that failed in part: its other effects, and this answer, are
+	// committed, and the answer has Failed as its error. Nil: the call did not fail in part.
+	Failed *fault.Fault
+
+	taken int // bytes of JSON of the items that Fits has accepted
+}
+
+// Warn adds a warning. fields are its keys other than code and message.
+func (a *Aside) Warn(code, message string, fields map[string]any) {
+	a.Warnings = append(a.Warnings, Warning{code, message, fields})
+}
+
+// Note sets one key of the meta.
+func (a *Aside) Note(key string, value any) {
+	if a.Meta == nil {
+		a.Meta = Meta{}
+	}
+	a.Meta[key] = value
+}
+
+// Failure returns the fault of a call that failed in part, or nil.
+func (a *Aside) Failure() *fault.Fault { return a.Failed }
+
+// aside returns the Aside embedded in an output.
+func (a *Aside) aside() *Aside { return a }
+
+// hasAside is implemented by a pointer to every output that embeds an Aside.
+type hasAside interface{ aside() *Aside }
+
+// A Partial is an output whose data may contain failures of single items. Partly reports whether
+// the data and meta are still valid if the call as a whole fails.
+type Partial interface{ Partly() bool }
+
+// Meta is the `meta` of an envelope: version, count, total, has_more, next_page_token and others.
+type Meta map[string]any
+
+// An Object is a JSON object in an answer whose keys are not known beforehand. Its members keep
+// their order.
+type Object json.RawMessage
+
+// MarshalJSON returns the JSON unchanged, or null for nil.
+func (o Object) MarshalJSON() ([]byte, error) { return json.RawMessage(o).MarshalJSON() }
+
+// A Warning is one entry of an envelope's `warnings`. Fields are encoded beside code and message.
+type Warning struct {
+	Code    string
+	Message string
+	Fields  map[string]any
+}
+
+// MarshalJSON writes code and message first, then the fields by name.
+func (w Warning) MarshalJSON() ([]byte, error) {
+	head, err := Marshal(struct {
+		Code    string `json:"code"`
+		Message string `json:"message"`
+	}{w.Code, w.Message})
+	if err != nil || len(w.Fields) == 0 {
+		return head, err
+	}
+	rest, err := Marshal(w.Fields)
+	if err != nil {
+		return nil, err
+	}
+	return append(append(head[:len(head)-1], ','), rest[1:]...), nil
+}
+
+// UnmarshalJSON decodes the form that MarshalJSON writes.
+func (w *Warning) UnmarshalJSON(data []byte) error {
+	all := map[string]any{}
+	if err := json.Unmarshal(data, &all); err != nil {
+		return err
+	}
+	w.Code, _ = all["code"].(string)
+	w.Message, _ = all["message"].(string)
+	delete(all, "code")
+	delete(all, "message")
+	w.Fields = nil
+	if len(all) > 0 {
+		w.Fields = all
+	}
+	return nil
+}
+
+// A Reply is the result of one call before it is put in an envelope.
+type Reply struct {
+	Data     any
+	Warnings []Warning
+	Meta     Meta
+
+	Partial bool // data and meta are valid even if the call failed
+	Wrote   bool // the call failed in part; its other effects are committed
+
+	inner bool // the data may contain failures with fixes
+}
+
+// Marshal returns the JSON of a value in the form used for all answers: compact, with <, > and &
+// not escaped.
+func Marshal(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// A replay is an answer as it is stored with its commit, for calls repeated with the same
+// idempotency key.
+type replay struct {
+	Data     any       `json:"data"`
+	Warnings []Warning `json:"warnings,omitempty"`
+	Meta     Meta      `json:"meta,omitempty"`
+
+	Failed *fault.Fault `json:"failed,omitempty"` // see Aside.Failed
+}
+
+// EncodeReplay returns the value to store for an output, from which DecodeReplay restores it. out
+// is a pointer to the output.
+func EncodeReplay(out any) any {
+	k := replay{Data: out}
+	if a, ok := out.(hasAside); ok {
+		k.Warnings, k.Meta, k.Failed = a.aside().Warnings, a.aside().Meta, a.aside().Failed
+	}
+	return k
+}
+
+// DecodeReplay decodes a stored answer into out, a pointer to an output, and sets `replayed` in its
+// meta.
+func DecodeReplay(data json.RawMessage, out any) error {
+	k := replay{Data: out}
+	if err := json.Unmarshal(data, &k); err != nil {
+		return fmt.Errorf("read a kept answer: %w", err)
+	}
+	if a, ok := out.(hasAside); ok {
+		a.aside().Warnings, a.aside().Meta, a.aside().Failed = k.Warnings, k.Meta, k.Failed
+		a.aside().Note("replayed", true)
+	}
+	return nil
+}

@@ -4,7 +4,14 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // Vault is embedded in the input of every tool that works on one vault.
@@ -175,4 +182,133 @@ func (f *Fields) add(name string, value Text) {
 	default:
 		(*f)[name] = []any{before, value}
 	}
+}
+
+// A Structure is an argument that is a JSON object or list. The tool itself checks its contents.
+type Structure json.RawMessage
+
+// UnmarshalJSON stores the JSON in its compact form.
+func (s *Structure) UnmarshalJSON(data []byte) error { return keepJSON(s, data) }
+
+// JSON is an argument of any JSON type. The tool itself checks its value.
+type JSON json.RawMessage
+
+// UnmarshalJSON stores the JSON in its compact form.
+func (j *JSON) UnmarshalJSON(data []byte) error { return keepJSON(j, data) }
+
+// keepJSON stores data in *in, without whitespace between its tokens.
+func keepJSON[T ~[]byte](in *T, data []byte) error {
+	*in = T(compact(data))
+	return nil
+}
+
+// MarshalJSON returns the JSON unchanged.
+func (j JSON) MarshalJSON() ([]byte, error) { return json.RawMessage(j).MarshalJSON() }
+
+// Inputs are values for the arguments of a saved item. Their JSON is an object by name, stored in
+// Named, or a list of texts, stored in Texts: each is name=value, or the value of the next argument
+// in order.
+type Inputs struct {
+	Named map[string]string
+	Texts []string
+}
+
+// UnmarshalJSON reads either form. Numbers and booleans become their JSON text.
+func (i *Inputs) UnmarshalJSON(data []byte) error {
+	if json.Unmarshal(data, &i.Texts) == nil {
+		return nil
+	}
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(data, &object); err != nil {
+		return fmt.Errorf("neither an object nor a list of texts: %w", err)
+	}
+	i.Named = map[string]string{}
+	for name, raw := range object {
+		var text string
+		if json.Unmarshal(raw, &text) != nil {
+			text = string(raw)
+		}
+		i.Named[name] = text
+	}
+	return nil
+}
+
+// IsEmpty reports whether no value is given.
+func (i Inputs) IsEmpty() bool { return len(i.Named)+len(i.Texts) == 0 }
+
+// Schemas of the types of this file. Structure and JSON have no schema for their contents, only
+// bounds.
+var (
+	structureSchema = &jsonschema.Schema{
+		Types: []string{"object", "array"}, MaxItems: new(MaxEntries), MaxProperties: new(MaxEntries),
+		PropertyNames: &jsonschema.Schema{MaxLength: new(MaxName)},
+		Items: &jsonschema.Schema{
+			Type: "object", MaxProperties: new(MaxEntries), PropertyNames: &jsonschema.Schema{MaxLength: new(MaxName)},
+		},
+	}
+	jsonSchema = &jsonschema.Schema{
+		Types:     []string{"object", "array", "string", "number", "boolean", "null"},
+		MaxLength: new(MaxText), MaxItems: structureSchema.MaxItems, MaxProperties: structureSchema.MaxProperties,
+		PropertyNames: structureSchema.PropertyNames,
+		Items: &jsonschema.Schema{
+			Types:     []string{"object", "string", "number", "boolean"},
+			MaxLength: new(MaxText), MaxProperties: new(MaxEntries), PropertyNames: structureSchema.PropertyNames,
+		},
+	}
+	inputsSchema = &jsonschema.Schema{
+		Types: []string{"object", "array"}, MaxItems: new(MaxEntries), MaxProperties: new(MaxEntries),
+		PropertyNames: &jsonschema.Schema{MaxLength: new(MaxName)},
+		AdditionalProperties: &jsonschema.Schema{
+			Types: []string{"string", "number", "boolean"}, MaxLength: new(MaxQuery),
+		},
+		Items: &jsonschema.Schema{Type: "string", MaxLength: new(MaxQuery)},
+	}
+)
+
+// An Instant is an argument that is a point in time: a number of seconds or milliseconds since
+// 1970, or a text in the format of RFC 3339. The zero value means that it is not given.
+type Instant struct{ text string }
+
+// maxInstant is the maximum length of an Instant as text, in characters.
+const maxInstant = 64
+
+// firstMilliseconds is the smallest number that an Instant reads as milliseconds rather than
+// seconds. As seconds it is in the year 5138, as milliseconds in March 1973.
+const firstMilliseconds = 1e11
+
+// UnmarshalJSON stores a number or a text. Milliseconds interprets it.
+func (i *Instant) UnmarshalJSON(data []byte) error {
+	if strings.HasPrefix(string(data), `"`) {
+		return json.Unmarshal(data, &i.text)
+	}
+	i.text = string(data)
+	return nil
+}
+
+// MarshalJSON returns the value as a JSON string.
+func (i Instant) MarshalJSON() ([]byte, error) { return json.Marshal(i.text) }
+
+// IsZero reports whether the argument is not given.
+func (i Instant) IsZero() bool { return i.text == "" }
+
+// Milliseconds returns the time in milliseconds since 1970, or 0 if the argument is not given. For
+// an invalid value it returns a fault with the family's Malformed code; arg is the argument's name
+// in it.
+func (i Instant) Milliseconds(f *Family, arg string) (int64, error) {
+	if i.IsZero() {
+		return 0, nil
+	}
+	n, err := strconv.ParseFloat(i.text, 64)
+	if err == nil && json.Valid([]byte(i.text)) && n >= 0 && n < math.MaxInt64/2 {
+		if n < firstMilliseconds {
+			n *= 1000
+		}
+		return int64(n), nil
+	}
+	t, err := time.Parse(time.RFC3339Nano, i.text)
+	if err != nil {
+		return 0, fault.New(f.Malformed, "argument %q must be a time: seconds or milliseconds since 1970, or a text "+
+			"such as 2026-03-02T08:00:00Z", arg).With("argument", arg)
+	}
+	return t.UnixMilli(), nil
 }

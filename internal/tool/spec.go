@@ -8,26 +8,25 @@
 // # A call
 //
 // A projection calls Catalogue.Do with a Request: the name of a tool and its arguments, each a JSON
-// value (do.go). The call passes through the interceptors, which authorize, limit and audit it
-// (call.go). After them the arguments are checked against the tool's schema (check.go): problems
+// value (catalogue.go). The call passes through the interceptors, which authorize, limit and audit
+// it (call.go). After them the arguments are checked against the tool's schema (check.go): problems
 // are reported only to callers that may make the call. Then defaults are filled in, a page token is
-// resolved, and the function is called with its input, which fill.go decodes. Its output becomes an
-// Answer (answer.go, encode.go), of at most MaxBody bytes as JSON; a list that is larger is
-// requested again with a lower limit. Catalogue.Invoke is the same call with JSON for the arguments
-// and the answer.
+// resolved, and the function is called with its input, which call.go decodes. Its output becomes an
+// Answer (encode.go), of at most MaxBody bytes as JSON; a list that is larger is requested again
+// with a lower limit. Catalogue.Invoke is the same call with JSON for the arguments and the answer.
 //
 // # Arguments
 //
 // The fields of the input struct are the arguments, and their tags the rest of the declaration; see
-// New. arg.go derives the JSON Schema of a type, limits.go adds bounds, and argschema.go builds the
-// schema of an argument on first use, because a process uses few of them. The same schema is
-// published to clients and used for checks, so the two cannot differ (check.go; checknested.go for
-// the members of objects).
+// New. arg.go derives the JSON Schema of a type and builds that of an argument on first use,
+// because a process uses few of them; schema.go adds bounds. The same schema is published to
+// clients and used for checks, so the two cannot differ (check.go; checknested.go for the members
+// of objects).
 //
 // # Pages
 //
 // A tool returns a page token of its own in its Meta. The token in the answer also contains a
-// binding (binding.go): digests of the tool, the vault and the other arguments, so that a token
+// binding (call.go): digests of the tool, the vault and the other arguments, so that a token
 // which is used with another call is an error and not a wrong page.
 package tool
 
@@ -391,4 +390,59 @@ func (s *Spec) PathArg() string {
 		return ""
 	}
 	return s.Route.Path[i+2 : len(s.Route.Path)-1]
+}
+
+// A Prose is a tool's Doc, parsed. The text is Markdown: a first paragraph that summarizes the
+// tool, then sections under "## " headings. The section Example has fenced blocks: `sh` for command
+// lines, `json` for inputs and answers.
+type Prose struct {
+	Summary  string   // the first paragraph, on one line
+	Text     string   // the whole Doc
+	Commands []string // the command lines of all `sh` blocks
+}
+
+// Prose parses the Doc.
+func (s *Spec) Prose() Prose {
+	text := strings.TrimSpace(s.Doc)
+	first, _, _ := strings.Cut(text, "\n\n")
+	return Prose{
+		Summary:  strings.Join(strings.Fields(first), " "),
+		Text:     text,
+		Commands: fenced(text, "sh"),
+	}
+}
+
+// List returns the items of the bullet list in a section, without their markers; nil if there is no
+// such heading.
+func (p Prose) List(heading string) []string {
+	_, rest, found := strings.Cut(p.Text, "\n## "+heading+"\n")
+	if !found {
+		return nil
+	}
+	section, _, _ := strings.Cut(rest, "\n## ")
+	var items []string
+	for line := range strings.Lines(section) {
+		if item, ok := strings.CutPrefix(strings.TrimSpace(line), "- "); ok {
+			items = append(items, item)
+		}
+	}
+	return items
+}
+
+// fenced returns the non-empty lines of the fenced blocks of one language.
+func fenced(text, lang string) []string {
+	var lines []string
+	inside := false
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		switch {
+		case inside && strings.HasPrefix(line, "```"):
+			inside = false
+		case inside && line != "":
+			lines = append(lines, line)
+		case line == "```"+lang:
+			inside = true
+		}
+	}
+	return lines
 }

@@ -51,10 +51,7 @@ func (r *reader) note(problem *fault.Fault) {
 // err returns the problems of the file as one SCHEMA_ERROR, or nil. The nil is untyped, so callers
 // can compare it.
 func (r *reader) err() error {
-	if f := fault.Join(fault.SchemaError, r.problems); f != nil {
-		return f
-	}
-	return nil
+	return fault.Join(fault.SchemaError, r.problems).Err()
 }
 
 // listInBraces matches an unquoted list type within braces, as in `{ type: string[] }`, which YAML

@@ -8,7 +8,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/memory"
-	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
@@ -124,8 +123,8 @@ func (f tools) createChapter() *tool.Tool {
 		}
 		window := memory.Filter{Since: since, Before: before}
 		return draft(ctx, f, c, in.Vault.Vault, &in.Mutation,
-			func(_ context.Context, tx *repo.Tx, out *createChapterOut) error {
-				return in.run(author{c, in.Vault.Vault, tx}, window, out)
+			func(_ context.Context, a author, out *createChapterOut) error {
+				return in.run(a, window, out)
 			})
 	})
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/job"
 	"github.com/rookeryhq/rookery/internal/memory"
-	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
 )
@@ -81,32 +80,29 @@ func (f tools) deleteMemory() *tool.Tool {
 			return f.erase(ctx, c, in)
 		}
 		return draft(ctx, f, c, in.Vault.Vault, &in.Mutation,
-			func(_ context.Context, tx *repo.Tx, out *deletedOut) error {
-				a := author{c, in.Vault.Vault, tx}
+			func(_ context.Context, a author, out *deletedOut) error {
 				old, ok := a.index().Card(in.MemoryID)
 				if !ok {
 					return nil
 				}
-				if err := a.checkOwner(old.Agent); err != nil {
-					return err
-				}
-				return remove(tx, out, memory.KindMemory, memory.KindLinks)(old.ID)
+				return out.remove(a, old.Agent, old.ID, memory.KindMemory, memory.KindLinks)
 			})
 	})
 }
 
-// remove returns a function that stages the removal of the items of an id, one for each of the
-// kinds. It is called when the item exists and the caller is allowed to change it.
-func remove(tx *repo.Tx, out *deletedOut, kinds ...string) func(id string) error {
-	return func(id string) error {
-		for _, kind := range kinds {
-			if err := tx.RemoveItem(kind, id); err != nil {
-				return err
-			}
-		}
-		out.Deleted, out.DryRun = true, tx.DryRun()
-		return nil
+// remove stages the removal of the items of an id, one for each of the kinds, if the author can
+// change the items of their agent; see author.checkOwner.
+func (o *deletedOut) remove(a author, agent, id string, kinds ...string) error {
+	if err := a.checkOwner(agent); err != nil {
+		return err
 	}
+	for _, kind := range kinds {
+		if err := a.tx.RemoveItem(kind, id); err != nil {
+			return err
+		}
+	}
+	o.Deleted, o.DryRun = true, a.tx.DryRun()
+	return nil
 }
 
 // erase destroys a memory with its history. It also destroys the chapters that were ever made from
@@ -148,16 +144,12 @@ func (f tools) deleteChapter() *tool.Tool {
 		Commands: []tool.Command{{Words: "chapter delete", Args: []string{"chapter_id"}}},
 	}, func(ctx context.Context, c auth.Caller, in deleteChapterIn) (deletedOut, error) {
 		return draft(ctx, f, c, in.Vault.Vault, &in.Mutation,
-			func(_ context.Context, tx *repo.Tx, out *deletedOut) error {
-				a := author{c, in.Vault.Vault, tx}
+			func(_ context.Context, a author, out *deletedOut) error {
 				k, ok := a.index().Chapter(in.ChapterID)
 				if !ok {
 					return nil
 				}
-				if err := a.checkOwner(k.Value.Agent); err != nil {
-					return err
-				}
-				return remove(tx, out, memory.KindChapter)(k.ID)
+				return out.remove(a, k.Value.Agent, k.ID, memory.KindChapter)
 			})
 	})
 }
@@ -171,16 +163,12 @@ func (f tools) deleteWisdom() *tool.Tool {
 		Commands: []tool.Command{{Words: "wisdom delete", Args: []string{"wisdom_id"}}},
 	}, func(ctx context.Context, c auth.Caller, in deleteWisdomIn) (deletedOut, error) {
 		return draft(ctx, f, c, in.Vault.Vault, &in.Mutation,
-			func(_ context.Context, tx *repo.Tx, out *deletedOut) error {
-				a := author{c, in.Vault.Vault, tx}
+			func(_ context.Context, a author, out *deletedOut) error {
 				k, ok := a.index().Wisdom(in.WisdomID)
 				if !ok {
 					return nil
 				}
-				if err := a.checkOwner(k.Value.Agent); err != nil {
-					return err
-				}
-				return remove(tx, out, memory.KindWisdom)(k.ID)
+				return out.remove(a, k.Value.Agent, k.ID, memory.KindWisdom)
 			})
 	})
 }

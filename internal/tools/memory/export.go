@@ -273,8 +273,7 @@ func (e *exporter) memory(ctx context.Context, c *memory.Card) (exportFile, int,
 		}
 		return file, size, err
 	}
-	links := e.memories.Links(c.ID).Links
-	text, err := memory.Markdown(c.ID, m, &links)
+	text, err := memory.Markdown(c.ID, m, new(e.memories.Links(c.ID).Links))
 	if err != nil {
 		return exportFile{}, 0, err
 	}

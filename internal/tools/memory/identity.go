@@ -1,13 +1,13 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/memory"
-	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
@@ -86,13 +86,13 @@ func (f tools) runIdentity(ctx context.Context, c auth.Caller, in identityIn) (i
 			"as_of can only be used with info: the past cannot be changed").
 			With("argument", "as_of")
 	case in.Action == actResume:
-		return draft(ctx, f, c, in.Vault.Vault, &in.Mutation, in.resume(c))
+		return draft(ctx, f, c, in.Vault.Vault, &in.Mutation, in.resume)
 	}
 	id, err := f.newAgent(ctx, c, in)
 	if err != nil {
 		return identityOut{}, err
 	}
-	return draft(ctx, f, c, in.Vault.Vault, &in.Mutation, in.register(c, id))
+	return draft(ctx, f, c, in.Vault.Vault, &in.Mutation, in.register(id))
 }
 
 // agentInfo returns the description of an agent, by default of the one with which the caller acts.
@@ -103,10 +103,7 @@ func (f tools) agentInfo(ctx context.Context, c auth.Caller, in identityIn) (ide
 	if err != nil {
 		return identityOut{}, err
 	}
-	id := in.AgentID
-	if id == "" {
-		id = c.Agent
-	}
+	id := cmp.Or(in.AgentID, c.Agent)
 	_, recorded := v.memories.Agent(id)
 	// An import can add memories without their agent.
 	known := recorded || v.memories.Tally(id).Memories > 0
@@ -167,22 +164,21 @@ func (f tools) newAgent(ctx context.Context, c auth.Caller, in identityIn) (stri
 
 // register returns a function that drafts the record of a new agent. The new agent is not the agent
 // of this call: the caller passes its id in later calls. Its first session counts as one.
-func (in identityIn) register(c auth.Caller, id string) func(context.Context, *repo.Tx, *identityOut) error {
-	return func(_ context.Context, tx *repo.Tx, out *identityOut) error {
-		a := author{c, in.Vault.Vault, tx}
+func (in identityIn) register(id string) func(context.Context, author, *identityOut) error {
+	return func(_ context.Context, a author, out *identityOut) error {
 		if err := in.checkParent(a); err != nil {
 			return err
 		}
 		now := a.now()
-		err := tx.PutItem(memory.KindAgent, id, memory.Agent{
-			V: memory.Format, Type: in.Type, Parent: in.ParentID, Principal: c.Principal, Created: now,
+		err := a.tx.PutItem(memory.KindAgent, id, memory.Agent{
+			V: memory.Format, Type: in.Type, Parent: in.ParentID, Principal: a.Principal, Created: now,
 			Sessions: 1, Active: now, Specialization: in.Specialization,
 			Capabilities: withoutDuplicates(in.Capabilities),
 		})
 		if err != nil {
 			return err
 		}
-		*out = agentOf(tx.Index().Memories(), id)
+		*out = agentOf(a.tx.Index().Memories(), id)
 		out.DryRun = in.DryRun
 		return nil
 	}
@@ -211,24 +207,21 @@ func (in identityIn) checkParent(a author) error {
 	return nil
 }
 
-// resume returns a function that drafts a new session of an existing agent: its session count grows
-// by one, and its time of activity is now.
-func (in identityIn) resume(c auth.Caller) func(context.Context, *repo.Tx, *identityOut) error {
-	return func(_ context.Context, tx *repo.Tx, out *identityOut) error {
-		a := author{c, in.Vault.Vault, tx}
-		k, err := in.resumed(a)
-		if err != nil {
-			return err
-		}
-		now := k.Value
-		now.Sessions, now.Active = now.Sessions+1, a.now()
-		if err := tx.PutItem(memory.KindAgent, k.ID, now); err != nil {
-			return err
-		}
-		*out = agentOf(tx.Index().Memories(), k.ID)
-		out.DryRun = in.DryRun
-		return nil
+// resume drafts a new session of an existing agent: its session count grows by one, and its time of
+// activity is now.
+func (in identityIn) resume(_ context.Context, a author, out *identityOut) error {
+	k, err := in.resumed(a)
+	if err != nil {
+		return err
 	}
+	now := k.Value
+	now.Sessions, now.Active = now.Sessions+1, a.now()
+	if err := a.tx.PutItem(memory.KindAgent, k.ID, now); err != nil {
+		return err
+	}
+	*out = agentOf(a.tx.Index().Memories(), k.ID)
+	out.DryRun = in.DryRun
+	return nil
 }
 
 // resumed returns the agent to resume: the one that the call names or, without a name, the

@@ -17,9 +17,8 @@
 //
 //   - memory.go: views, authors and permissions, and the faults that several tools return
 //   - recallmatch.go: how memory_recall finds memories
-//   - recalltell.go: how it shows them, within its limits on size
-//   - importing.go: the checks of memory_import on single lines
-//   - importer.go: the same import for tools of other families
+//   - importing.go: the checks of memory_import on single lines, and the same import for tools of
+//     other families
 //
 // Ids of memories, chapters and wisdom are derived from the call, so that each run of a draft uses
 // the same ids. Ids of agents are random, because they must be claimed before the commit; see
@@ -35,7 +34,10 @@ package memory
 import (
 	"context"
 	"embed"
+	"iter"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/fault"
@@ -119,13 +121,17 @@ func viewTool[In state.Input, Out any, O state.Noted[Out]](
 		})
 }
 
-// draft drafts a change of a vault; see mutation.Draft. fn stages the change in the transaction and
-// fills the output. It can run several times, each time with a new transaction and an empty output.
+// draft drafts a change of a vault; see mutation.Draft. fn stages the change in the transaction of
+// the author and fills the output. It can run several times, each time with a new transaction and an
+// empty output.
 func draft[Out any](
 	ctx context.Context, f tools, c auth.Caller, name string, m *tool.Mutation,
-	fn func(context.Context, *repo.Tx, *Out) error,
+	fn func(context.Context, author, *Out) error,
 ) (Out, error) {
-	return mutation.Draft(ctx, f.Source, mutation.Request{Caller: c, Vault: name, Mutation: m}, fn)
+	w := mutation.Request{Caller: c, Vault: name, Mutation: m}
+	return mutation.Draft(ctx, f.Source, w, func(ctx context.Context, tx *repo.Tx, out *Out) error {
+		return fn(ctx, author{c, name, tx}, out)
+	})
 }
 
 // An author is the caller of a draft, with the vault and the transaction. Its methods answer the
@@ -257,4 +263,120 @@ func withoutDuplicates(texts []string) []string {
 		}
 	}
 	return all
+}
+
+// The kinds of values that can be completed. The tag `complete` of an argument names one.
+const (
+	kindMemory  = "memory"
+	kindAgent   = "agent"
+	kindChapter = "chapter"
+	kindWisdom  = "wisdom"
+)
+
+// A completeIn is the input of the tool that completes ids. Kind is one of the kinds above.
+type completeIn struct {
+	tool.Vault
+	// the kind of suggestions
+	Kind string `json:"kind" enum:"memory,agent,chapter,wisdom"`
+	tool.CompletionIn
+}
+
+// complete returns the tool that completes the ids of memories, agents, chapters and wisdom.
+func (f tools) complete() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "memory_complete", Short: "complete", Family: Family, Title: "Complete an id of a memory",
+		Role: auth.Reader, Kind: tool.Read,
+		Route:     tool.Route{Method: "GET", Path: "/memory-complete"},
+		Commands:  []tool.Command{{Words: "complete memory", Args: []string{"kind", "prefix?"}}},
+		Completes: []string{kindMemory, kindAgent, kindChapter, kindWisdom},
+	}, f.completeID)
+}
+
+// completeID lists the ids that begin with the typed prefix, sorted, at the newest version of the
+// vault.
+func (f tools) completeID(ctx context.Context, c auth.Caller, in completeIn) (tool.Values, error) {
+	return f.Complete(ctx, c, in.Vault.Vault, in.CompletionIn, func(v state.View) iter.Seq2[string, string] {
+		return idsOfKind(v.Index.Memories(), in.Kind)
+	})
+}
+
+// idsOfKind yields the ids of a kind, in order, each with a short description: the goal of a
+// memory, the specialization of an agent, the title of a chapter, the summary of wisdom. It yields
+// nothing for another kind. An agent without a record is not listed.
+func idsOfKind(x *memory.Index, kind string) iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		switch kind {
+		case kindMemory:
+			for c := range x.Cards("") {
+				if !yield(c.ID, c.Goal) {
+					return
+				}
+			}
+		case kindAgent:
+			pairs(yield, x.Agents(), func(a *memory.Agent) string { return a.Specialization })
+		case kindChapter:
+			pairs(yield, x.Chapters(), func(c *memory.Chapter) string { return c.Title })
+		case kindWisdom:
+			pairs(yield, x.AllWisdom(), func(w *memory.Wisdom) string { return w.Summary })
+		}
+	}
+}
+
+// pairs yields the id of each value, with its description from about, until yield returns false.
+func pairs[T any](yield func(string, string) bool, all iter.Seq[*memory.Item[T]], about func(*T) string) {
+	for k := range all {
+		if !yield(k.ID, about(&k.Value)) {
+			return
+		}
+	}
+}
+
+// afterFailureText is the text of the prompt, with the names in braces as its parameters.
+//
+//go:embed prompt_after_failure.text.md
+var afterFailureText string
+
+// An afterFailureIn is the input of the prompt. File is the file for which the work failed; it is
+// optional.
+type afterFailureIn struct {
+	tool.Vault
+	// the file for which the work failed
+	File string `json:"file,omitempty" size:"id"`
+}
+
+// A promptOut is the output of the prompt: the text for the model.
+type promptOut struct {
+	tool.Aside `json:"-"`
+	// the instructions, for a model
+	Text string `json:"text"`
+}
+
+// afterFailure returns the prompt that asks a model to recall earlier work after a failure. It
+// reads no memories: it only contains the call with which the model does so, by file or, without a
+// file, by words. It opens the vault, so that a name with no vault is NOT_FOUND here and not in the
+// call that the model makes.
+func (f tools) afterFailure() *tool.Tool {
+	return tool.New(tool.Spec{
+		Name: "memory_prompt_after_failure", Short: "after_failure", Family: Family, Title: "Learn from a failure",
+		Role: auth.Reader, Kind: tool.Read, Prompt: true,
+		Route:    tool.Route{Method: "GET", Path: "/memory-prompts/after-failure"},
+		Commands: []tool.Command{{Words: "prompt after-failure", Args: []string{"file?"}}},
+		Uses:     []string{"memory_recall", "memory_store"},
+	}, func(ctx context.Context, c auth.Caller, in afterFailureIn) (promptOut, error) {
+		v, err := f.View(ctx, c, in.Vault.Vault)
+		if err != nil {
+			return promptOut{}, err
+		}
+		what, ask := "your task", `"query": "what you did"`
+		hint := ", with the goal and the message of the error as `query`"
+		if in.File != "" {
+			file := strconv.Quote(in.File)
+			what, ask, hint = file, `"file": `+file, ""
+		}
+		out := promptOut{Text: strings.NewReplacer(
+			"{vault}", strconv.Quote(in.Vault.Vault), "{what}", what, "{ask}", ask, "{hint}", hint,
+		).Replace(afterFailureText)}
+		out.Note("version", v.Version())
+		return out, nil
+	})
 }

@@ -69,9 +69,7 @@ func (r *recallRun) add(m match) {
 	if !slices.Contains(r.used, m.level) {
 		r.used = append(r.used, m.level)
 	}
-	if m.why.Fit == "" {
-		m.why.Fit = ruled
-	}
+	m.why.Fit = cmp.Or(m.why.Fit, ruled)
 	m.why.Level = m.level
 	r.found = append(r.found, m)
 }

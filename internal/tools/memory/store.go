@@ -7,7 +7,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/memory"
-	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
@@ -97,10 +96,7 @@ func (f tools) store() *tool.Tool {
 		Commands: []tool.Command{{Words: "memory store"}},
 		Nested:   append(slices.Clone(partFlags), fileFlag),
 	}, func(ctx context.Context, c auth.Caller, in storeIn) (storeOut, error) {
-		return draft(ctx, f, c, in.Vault.Vault, &in.Mutation,
-			func(ctx context.Context, tx *repo.Tx, out *storeOut) error {
-				return in.run(ctx, author{c, in.Vault.Vault, tx}, out)
-			})
+		return draft(ctx, f, c, in.Vault.Vault, &in.Mutation, in.run)
 	})
 }
 
@@ -162,8 +158,7 @@ func (in *storeIn) run(ctx context.Context, a author, out *storeOut) error {
 		out.MemoryID, out.StoredAt = id, m.Created
 	}
 	if in.Key != "" {
-		created := true
-		out.Created, out.Times = &created, 1
+		out.Created, out.Times = new(true), 1
 	}
 	return nil
 }
@@ -270,8 +265,7 @@ func (in *storeIn) update(
 			return err
 		}
 	}
-	created := false
-	out.MemoryID, out.StoredAt, out.Created, out.Times = old.ID, m.Updated, &created, m.Times
+	out.MemoryID, out.StoredAt, out.Created, out.Times = old.ID, m.Updated, new(false), m.Times
 	return nil
 }
 

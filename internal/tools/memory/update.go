@@ -9,7 +9,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/memory"
-	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
@@ -162,10 +161,7 @@ func (f tools) update() *tool.Tool {
 		Commands: []tool.Command{{Words: "memory update", Args: []string{"memory_id"}}},
 		Nested:   partFlags,
 	}, func(ctx context.Context, c auth.Caller, in updateIn) (updateOut, error) {
-		return draft(ctx, f, c, in.Vault.Vault, &in.Mutation,
-			func(ctx context.Context, tx *repo.Tx, out *updateOut) error {
-				return in.run(ctx, author{c, in.Vault.Vault, tx}, out)
-			})
+		return draft(ctx, f, c, in.Vault.Vault, &in.Mutation, in.run)
 	})
 }
 

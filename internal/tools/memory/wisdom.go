@@ -9,7 +9,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/memory"
-	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
@@ -85,16 +84,13 @@ func (f tools) synthesize() *tool.Tool {
 		Route:    tool.Route{Method: "POST", Path: "/wisdom"},
 		Commands: []tool.Command{{Words: "wisdom synthesize", Args: []string{"chapter_ids..."}}},
 	}, func(ctx context.Context, c auth.Caller, in synthesizeIn) (synthesizeOut, error) {
-		return draft(ctx, f, c, in.Vault.Vault, &in.Mutation,
-			func(_ context.Context, tx *repo.Tx, out *synthesizeOut) error {
-				return in.run(author{c, in.Vault.Vault, tx}, out)
-			})
+		return draft(ctx, f, c, in.Vault.Vault, &in.Mutation, in.run)
 	})
 }
 
 // run drafts the wisdom. It returns INVALID_QUERY if there are fewer chapters than min_chapters,
 // and PERMISSION_DENIED if the caller's agent belongs to another principal.
-func (in *synthesizeIn) run(a author, out *synthesizeOut) error {
+func (in *synthesizeIn) run(_ context.Context, a author, out *synthesizeOut) error {
 	if err := a.checkAgent(); err != nil {
 		return err
 	}

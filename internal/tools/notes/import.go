@@ -210,10 +210,7 @@ func (in *importIn) files() ([]convert.File, error) {
 		}
 		all = append(all, some...)
 	}
-	if f := fault.Join(commonCode(problems), problems); f != nil {
-		return nil, f
-	}
-	return all, nil
+	return all, fault.Join(commonCode(problems), problems).Err()
 }
 
 // open returns the file of an entry or, if it is an archive, the files in it. Hidden files of an

@@ -140,10 +140,7 @@ func (in editIn) replacements() ([]replacement, error) {
 		}
 		problems = append(problems, f)
 	}
-	if f := fault.Join(Family.Several, problems); f != nil {
-		return nil, f
-	}
-	return swaps, nil
+	return swaps, fault.Join(Family.Several, problems).Err()
 }
 
 // run drafts the replacements.
@@ -210,10 +207,7 @@ func (in editIn) replace(text []byte, swaps []replacement, p index.Object) ([]by
 		one.Index, text = i, next
 		made = append(made, one)
 	}
-	if f := fault.Join(Family.Several, problems); f != nil {
-		return nil, nil, f
-	}
-	return text, made, nil
+	return text, made, fault.Join(Family.Several, problems).Err()
 }
 
 // searchable returns the number of replacements, from the first on, that together search at most

@@ -413,9 +413,7 @@ func (r *revision) add(s subject, e event) {
 	// The event is about the subject itself.
 	case e.ID == s.id && (e.Entity == "trait") == s.trait:
 		r.eventDetails = e.details()
-		if r.Op == "" {
-			r.Op = e.Op
-		}
+		r.Op = cmp.Or(r.Op, e.Op)
 	// The note of the section was moved.
 	case s.slug != "" && e.Changes["id"] != nil && s.id == e.ID+"#"+s.slug:
 		r.eventDetails = e.details()
@@ -424,9 +422,7 @@ func (r *revision) add(s subject, e event) {
 	// The event is about something outside the subject.
 	case s.trait, s.slug != "" && e.Parent != s.id:
 	default:
-		if r.Op == "" {
-			r.Op = "update"
-		}
+		r.Op = cmp.Or(r.Op, "update")
 		if r.InsideTotal++; len(r.Inside) < maxInside {
 			r.Inside = append(r.Inside, partEvent{e.Op, e.Entity, e.ID, e.details()})
 		}

@@ -7,10 +7,12 @@ import (
 	"iter"
 	"strings"
 
+	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
 	"github.com/rookeryhq/rookery/internal/tools/state"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // A source is the object that contains a reference, and the location of the reference
@@ -49,8 +51,7 @@ func sourceOf(l index.Link) source {
 func backlinkOf(l index.Link) backlink {
 	b := backlink{source: sourceOf(l), Kind: kindOf(l.Ref, l.To), TargetID: l.To.ID}
 	if l.Ref.Display != "" {
-		display := tool.Beginning(l.Ref.Display, maxListed)
-		b.DisplayText = &display
+		b.DisplayText = new(tool.Beginning(l.Ref.Display, maxListed))
 	}
 	return b
 }
@@ -173,4 +174,184 @@ const maxQuote = 500
 func excerpt(line []byte, column int) string {
 	first, last := mutation.WindowAt(line, column, maxQuote)
 	return mutation.Ellipsis(strings.Trim(string(line[first:last]), " \t\r\ufeff"), first > 0, last < len(line))
+}
+
+// A backlinksIn is the input of raven_backlinks.
+type backlinksIn struct {
+	tool.Vault
+	// an id, a name or an alias: people/freya, freya, daily/2026-03-02#standup; or a day:
+	// 2026-03-02, today
+	Target string `json:"target" complete:"id" alias:"reference,id,object_id"`
+	tool.AsOf
+	tool.Page
+}
+
+// A backlinksOut is the output of raven_backlinks. Target is the id of the object or, for a day,
+// the id of its daily note, which may not exist.
+type backlinksOut struct {
+	tool.Aside `json:"-"`
+	// the id of the target
+	Target string `json:"target"`
+	// one for each reference
+	Items []quotedBacklink `json:"items"`
+}
+
+// page implements listOut.
+func (o *backlinksOut) page() (*tool.Aside, *[]quotedBacklink) { return &o.Aside, &o.Items }
+
+// backlinks returns the tool raven_backlinks, which lists the references to an object or a day.
+func (f tools) backlinks() *tool.Tool {
+	return listTool(f, tool.Spec{
+		Name: "raven_backlinks", Family: Family, Title: "List backlinks",
+		Role: auth.Reader, Kind: tool.Read,
+		Route:    tool.Route{Method: "GET", Path: "/backlinks"},
+		Commands: []tool.Command{{Words: "backlinks", Args: []string{"target"}}},
+		Columns:  []string{"source_id", "line", "content"},
+		Empty: []tool.Empty{
+			{Of: "references to {target}"},
+		},
+	}, listBacklinks)
+}
+
+// listBacklinks runs raven_backlinks on one state of the vault.
+//
+// The texts of the notes on the page are prefetched before the lines are quoted, so that a page
+// costs one round trip to the store and not one for each note.
+func listBacklinks(
+	ctx context.Context, v view, in backlinksIn, out *backlinksOut,
+) (_ listing[quotedBacklink], err error) {
+	if out.Target, err = locateTarget(v.Index, in.Target, v.Clock); err != nil {
+		return nil, err
+	}
+	list := v.renderer().backlinks(out.Target)
+	v.Prefetch(ctx, sources(in.Page, list))
+	return quoted(v, list, func(l index.Link, line string) quotedBacklink {
+		return quotedBacklink{backlinkOf(l), line}
+	}), nil
+}
+
+// An outlinksIn is the input of raven_outlinks.
+type outlinksIn struct {
+	tool.Vault
+	// the object whose references are listed: an id, a name or an alias
+	Target string `json:"target" complete:"id" alias:"reference,id,object_id"`
+	tool.AsOf
+	tool.Page
+}
+
+// An outlinksOut is the output of raven_outlinks. The references in the sections of a note are
+// among those of the note.
+type outlinksOut struct {
+	tool.Aside `json:"-"`
+	// the id of the object
+	Source string `json:"source"`
+	// one for each reference
+	Items []outlink `json:"items"`
+}
+
+// page implements listOut.
+func (o *outlinksOut) page() (*tool.Aside, *[]outlink) { return &o.Aside, &o.Items }
+
+// An outlink is a reference as a property of its source.
+type outlink struct {
+	source
+	reference
+	// the line, or the part of a long line around the reference
+	Content string `json:"content"`
+}
+
+// outlinks returns the tool raven_outlinks, which lists the references in an object.
+func (f tools) outlinks() *tool.Tool {
+	return listTool(f, tool.Spec{
+		Name: "raven_outlinks", Family: Family, Title: "List outlinks",
+		Role: auth.Reader, Kind: tool.Read,
+		Route:    tool.Route{Method: "GET", Path: "/outlinks"},
+		Commands: []tool.Command{{Words: "outlinks", Args: []string{"target"}}},
+		Columns:  []string{"source_id", "line", "target_raw", "target_id", "content"},
+		Empty: []tool.Empty{
+			{Of: "references in {target}"},
+		},
+	}, listOutlinks)
+}
+
+// listOutlinks runs raven_outlinks on one state of the vault.
+//
+// All references are in one note, so its text is read once.
+func listOutlinks(
+	_ context.Context, v view, in outlinksIn, out *outlinksOut,
+) (listing[outlink], error) {
+	o, err := locate(v.Index, in.Target, v.Clock)
+	if err != nil {
+		return nil, err
+	}
+	out.Source = o.ID()
+	d := v.renderer()
+	return quoted(v, d.outlinks(o), func(l index.Link, line string) outlink {
+		return outlink{sourceOf(l), d.reference(l.Ref, l.To), line}
+	}), nil
+}
+
+// A resolveIn is the input of raven_resolve.
+type resolveIn struct {
+	tool.Vault
+	// the text between the brackets: people/freya, freya, an alias, 2026-03-02; or today, tomorrow,
+	// yesterday
+	Reference string `json:"reference" complete:"id" alias:"target,id"`
+	tool.AsOf
+}
+
+// A resolveOut has one of three forms (raven.md §6.8): the target, several candidates, or neither.
+//
+// A reference that does not resolve is no error: the tool exists to find that out.
+type resolveOut struct {
+	tool.Aside `json:"-"`
+	Resolved   bool `json:"resolved"`
+	*Found
+	*Candidates
+}
+
+// Found is the target of a reference. For a day without a note, ID is that of the daily note it
+// would have.
+type Found struct {
+	ID   string `json:"id"`
+	Type string `json:"type"`
+	// null for a day without a note
+	FilePath *string `json:"file_path"`
+	// kind of the match: id, path, short_name, name_field, title, alias, suffix, date, section,
+	// keyword
+	MatchSource string `json:"match_source"`
+}
+
+// Candidates are the possible targets of an ambiguous reference.
+type Candidates struct {
+	Ambiguous bool `json:"ambiguous"`
+	// ids of the candidates, at most 200
+	Matches []string `json:"matches"`
+}
+
+// resolve returns the tool raven_resolve, which finds the target of a reference.
+func (f tools) resolve() *tool.Tool {
+	return viewTool(f, tool.Spec{
+		Name: "raven_resolve", Family: Family, Title: "Resolve a reference",
+		Role: auth.Reader, Kind: tool.Read,
+		Route:    tool.Route{Method: "GET", Path: "/resolve"},
+		Commands: []tool.Command{{Words: "resolve", Args: []string{"reference"}}},
+	}, func(_ context.Context, v view, in resolveIn) (resolveOut, error) {
+		return resolved(v.Index.ResolveArg(in.Reference, v.Clock)), nil
+	})
+}
+
+// resolved returns a resolution as the answer shows it.
+func resolved(to index.Resolution) resolveOut {
+	switch {
+	case len(to.Matches) > 0:
+		return resolveOut{Candidates: &Candidates{true, firstOf(to.Matches, maxCandidates)}}
+	case to.ID == "":
+		return resolveOut{}
+	}
+	found := &Found{ID: to.ID, Type: vault.Daily, MatchSource: to.Source}
+	if n := to.Object.Note; n != nil {
+		found.Type, found.FilePath = to.Object.Type(), &n.Path
+	}
+	return resolveOut{Resolved: true, Found: found}
 }

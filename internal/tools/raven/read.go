@@ -1,6 +1,7 @@
 package raven
 
 import (
+	"cmp"
 	"context"
 	"regexp"
 	"strconv"
@@ -175,10 +176,7 @@ func spanOf(lines string, s *index.Section, n int) ([]int, error) {
 		return nil, nil
 	}
 	if lines == "" {
-		end := s.SubtreeEnd
-		if end == 0 {
-			end = n
-		}
+		end := cmp.Or(s.SubtreeEnd, n)
 		return []int{s.Line, max(end, s.Line)}, nil
 	}
 	m := lineRange.FindStringSubmatch(lines)

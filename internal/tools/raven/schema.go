@@ -10,12 +10,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// A schemaIn is the input of the tools that show or check the whole schema.
-type schemaIn struct {
-	tool.Vault
-	tool.AsOf
-}
-
 // A schemaOut is the output of raven_schema.
 //
 // It describes what a client needs to write valid notes in one answer. The built-in types and the
@@ -130,7 +124,7 @@ func schemaTool[In state.Input, Out any, O state.Noted[Out]](
 
 // fullSchema returns the schema and the configuration. It returns an error if one of them is
 // invalid.
-func fullSchema(_ context.Context, v view, _ schemaIn) (schemaOut, error) {
+func fullSchema(_ context.Context, v view, _ stateIn) (schemaOut, error) {
 	s, err := state.Schema(v.Index)
 	if err != nil {
 		return schemaOut{}, err
@@ -284,7 +278,7 @@ func (f tools) schemaTypes() *tool.Tool {
 		Columns: []string{
 			"name", "builtin", "default_path", "required_fields", "traits", "fields",
 		},
-	}, func(s *vault.Schema, _ schemaIn) (schemaTypesOut, error) {
+	}, func(s *vault.Schema, _ stateIn) (schemaTypesOut, error) {
 		out := schemaTypesOut{Types: []typeRow{}}
 		for _, t := range s.Types {
 			out.Types = append(out.Types, typeRow{

@@ -373,8 +373,7 @@ func (e *schemaEdit) addType(in definitionIn) error {
 		if err := newName(kindField, in.NameField); err != nil {
 			return fault.Of(err).With("argument", "name_field")
 		}
-		yes := true
-		fields[in.NameField] = fieldDefinition{Type: nonEmpty("string"), Required: &yes}
+		fields[in.NameField] = fieldDefinition{Type: nonEmpty("string"), Required: new(true)}
 	}
 	if err := nameFieldFits(in.NameField, fields, nil); err != nil {
 		return err

@@ -327,10 +327,7 @@ func (e *schemaEdit) result(c vault.Clock) (*vault.Schema, error) {
 			problems = append(problems, f)
 		}
 	}
-	if f := fault.Join(Family.Several, problems); f != nil {
-		return nil, f
-	}
-	return is, nil
+	return is, fault.Join(Family.Several, problems).Err()
 }
 
 // put checks the effects on the vault, stages the edited text, and completes the output.

@@ -3,6 +3,7 @@ package raven
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/rookeryhq/rookery/internal/fault"
@@ -94,12 +95,7 @@ func typeImpact(idx *index.Index, was, is *vault.Type, c vault.Clock) []*fault.F
 
 // fieldIn reports whether the type itself defines a field.
 func fieldIn(t *vault.Type, name string) bool {
-	for _, f := range t.Fields {
-		if f.Name == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.Fields, func(f *vault.Field) bool { return f.Name == name })
 }
 
 // hasTrait reports whether a type has a trait that the schema defines.

@@ -1,10 +1,19 @@
 package raven
 
 import (
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
+	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/markdown"
+	"github.com/rookeryhq/rookery/internal/query"
 	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery/internal/tools/mutation"
+	"github.com/rookeryhq/rookery/internal/tools/state"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // A trait is a trait as an answer shows it (raven.md §6.3). At depth 0 only Within is set,
@@ -163,4 +172,345 @@ func (l *lineCache) add(t *index.Trait) {
 		two[1] = t
 	}
 	l.first[t.Type] = two
+}
+
+// valueCondition returns the test of traits for a requested value: traits with exactly this value
+// or, for dates and times, those whose day is in the requested time (raven.md §6.10). A list
+// matches if one of its elements does.
+func valueCondition(v view, def *vault.Trait, text string) (query.Condition, error) {
+	if def.IsTime() {
+		return timeCondition(v, def, text)
+	}
+	one := elementOf(def)
+	want, err := valueText(one, text, v.Clock)
+	if err != nil {
+		return query.Condition{}, fault.Of(err).With("argument", "value")
+	}
+	if one.Type == def.Type {
+		return inSet(v.Index.TraitsWith(def.Name, want)), nil
+	}
+	if to := v.Index.Resolve(want); one.IsRef() && to.ID != "" {
+		want = to.ID // TraitValue has the ids of targets
+	}
+	return withElement(v.Index, def, func(e any) bool { return index.ValueText(e) == want }), nil
+}
+
+// taskCondition returns the test of checkboxes for a value. A value that no task has is
+// INVALID_VALUE.
+func taskCondition(idx *index.Index, value string) (query.Condition, error) {
+	if _, ok := index.TaskMark(value); !ok {
+		return query.Condition{}, noTaskValue()
+	}
+	return inSet(idx.Tasks(value)), nil
+}
+
+// inSet returns the test that a trait is in a set.
+func inSet(set index.TraitSet) query.Condition {
+	return query.Condition{Says: set.Has, Notes: set.Notes, Most: set.Count(), Count: set.Count}
+}
+
+// noTaskValue returns the fault of a value that a task cannot have.
+func noTaskValue() *fault.Fault {
+	return fault.New(fault.InvalidValue, "the value of a task is one of: %s",
+		strings.Join(index.TaskValues(), ", ")).With("argument", "value").With("allowed", index.TaskValues())
+}
+
+// elementOf returns the definition of a single value of a trait, without bounds, which do not
+// matter for a search.
+func elementOf(def *vault.Trait) *vault.Field {
+	one := def.Field
+	one.Type = strings.TrimSuffix(one.Type, "[]")
+	one.Min, one.Max = nil, nil
+	return &one
+}
+
+// valueText returns a typed value in the form in which the index stores it. A value that the trait
+// cannot have is INVALID_VALUE.
+func valueText(one *vault.Field, text string, c vault.Clock) (string, error) {
+	if one.Type == "string" || one.Type == "url" {
+		return text, nil
+	}
+	read, err := one.Read(vault.Text(text), c)
+	return index.ValueText(read), err
+}
+
+// withElement returns the test that a trait has a list with an element for which holds returns
+// true. It tests equal values only once.
+func withElement(idx *index.Index, def *vault.Trait, holds func(any) bool) query.Condition {
+	tried := map[*index.TraitValue]bool{}
+	return query.Condition{Says: func(s *index.TraitValue) bool {
+		if s.Type != def.Name {
+			return false
+		}
+		found, known := tried[s]
+		if !known {
+			value, _ := idx.ValueOf(s)
+			list, _ := value.([]any)
+			found = slices.ContainsFunc(list, holds)
+			tried[s] = found
+		}
+		return found
+	}}
+}
+
+// timeCondition returns the test of dates and times whose day is in a period.
+func timeCondition(v view, def *vault.Trait, text string) (query.Condition, error) {
+	i, err := vault.ParseTime(text, v.Clock)
+	if err != nil {
+		return query.Condition{}, fault.Of(err).With("argument", "value")
+	}
+	zone := state.Local(v.Clock).Location()
+	covered := func(value any) bool {
+		day, ok := vault.DayOf(value)
+		return ok && i.Covers(day, zone)
+	}
+	if strings.HasSuffix(def.Type, "[]") {
+		return withElement(v.Index, def, covered), nil
+	}
+	from, to := daysOf(i, zone)
+	return inSet(v.Index.TraitsBetween(def.Name, from, to, func(value string) bool { return covered(value) })), nil
+}
+
+// afterDay, appended to a day, sorts after all times of that day.
+const afterDay = "~"
+
+// daysOf returns the first and last values, as texts, whose days are in a period. An empty text
+// means no limit.
+//
+// The texts bound the values in the sorted index of values; the values between them are still
+// tested.
+func daysOf(i vault.Interval, zone *time.Location) (from, to string) {
+	if !i.From.IsZero() {
+		from = string(vault.DateOf(i.From.In(zone)))
+	}
+	switch {
+	case i.Instant():
+		to = from + afterDay
+	case !i.To.IsZero():
+		to = string(vault.DateOf(i.To.In(zone).Add(-time.Nanosecond))) + afterDay
+	}
+	return from, to
+}
+
+// A traitReader reads values for traits, and collects the problems.
+type traitReader struct {
+	idx    *index.Index
+	schema *vault.Schema
+	clock  vault.Clock
+	// problems are the problems of all values that were read so far.
+	problems []*fault.Fault
+}
+
+// read returns the value for the trait with a name.
+func (r *traitReader) read(name string, v any) any {
+	def, ok := r.schema.Trait(name)
+	if !ok {
+		r.problems = append(r.problems, r.schema.NoTrait(name))
+		return nil
+	}
+	return r.readAs(&def.Field, v)
+}
+
+// readAs returns the value as the definition reads it. A missing value is allowed if there is a
+// default, or if the trait has a meaning without a value.
+//
+// A reference becomes the full id of its target. The result is meaningless if a problem was
+// recorded.
+func (r *traitReader) readAs(def *vault.Field, v any) any {
+	read, err := def.Read(v, r.clock)
+	switch b, isBool := read.(bool); {
+	case err != nil:
+		r.problems = append(r.problems, fault.Of(err))
+	case read == nil && !allowsNoValue(def):
+		r.problems = append(r.problems, fault.New(fault.MissingRequired,
+			"Trait '%s' needs a value: it has no default", def.Name).With("field", def.Name))
+	case isBool && def.Type != "bool":
+		return strconv.FormatBool(b) // a value of an enum, which must be written out
+	default:
+		if f := mutation.WrongTarget(r.idx, def, read); f != nil {
+			r.problems = append(r.problems, f)
+		}
+	}
+	return mutation.ByID(r.idx, def, read)
+}
+
+// allowsNoValue reports whether a trait has a meaning without a written value.
+func allowsNoValue(def *vault.Field) bool { return def.Type == "bool" || def.HasDefault }
+
+// statusTrait is the trait with the progress of a line.
+const statusTrait = "status"
+
+// A taskFields contains the dates of a task.
+type taskFields struct {
+	Due       string `json:"due,omitempty"`
+	Scheduled string `json:"scheduled,omitempty"`
+	Start     string `json:"start,omitempty"`
+	DoneOn    string `json:"done_on,omitempty"`
+	// a plugin creates the next task when this one is done
+	Recurring bool `json:"recurring,omitempty"`
+}
+
+// taskFieldsOf returns the dates on the line of a trait, or nil if there are none.
+func taskFieldsOf(t *index.Trait) *taskFields {
+	f := t.TaskFields()
+	if f == (markdown.TaskFields{}) {
+		return nil
+	}
+	return &taskFields{f.Due, f.Scheduled, f.Start, f.DoneOn, f.Recurs}
+}
+
+// done reports whether the line of a trait is done. It returns nil if nothing on the line states
+// this.
+func (d renderer) done(t *index.Trait) *bool {
+	done, known := d.idx.DoneKnown(t)
+	if !known {
+		return nil
+	}
+	return &done
+}
+
+// checkboxOf returns the checkbox on the line of a trait, which is itself a trait, or nil.
+func checkboxOf(t *index.Trait) *index.Trait {
+	for _, other := range t.Note.Annotations {
+		if other.Task && other.Line == t.Line {
+			return other
+		}
+	}
+	return nil
+}
+
+// countTasks returns the number of checkboxes in a note.
+func countTasks(n *index.Note) int {
+	count := 0
+	for _, t := range n.Annotations {
+		if t.Task {
+			count++
+		}
+	}
+	return count
+}
+
+// tasksIn returns the number of checkboxes in a text.
+func tasksIn(text []byte) int { return len(markdown.Parse(text).Tasks) }
+
+// tick removes from fields the values that set the checkbox of the line, and sets the mark of the
+// rewrite from them. These are value, task and status for a task, and status for another trait if
+// the schema does not have a trait with that name.
+//
+// A line can have a checkbox and a status annotation. Where both exist and the call sets the
+// status, both are updated, so that they do not contradict each other. A word that no mark stands
+// for is a problem.
+func (c *traitChecker) tick(fields map[string]any) {
+	t := c.rewrite.trait
+	if t.Checkbox == "" {
+		return
+	}
+	_, hasStatus := c.schema.Trait(statusTrait)
+	names := []string{"value", index.TaskType, statusTrait}
+	if !t.Task {
+		names = []string{statusTrait}
+		if hasStatus {
+			return
+		}
+	}
+	for _, name := range names {
+		v, given := fields[name]
+		if !given {
+			continue
+		}
+		delete(fields, name)
+		mark, ok := index.TaskMark(wordOf(v))
+		if !ok {
+			c.problems = append(c.problems, noTaskValue().With("argument", "set").With("field", name))
+			continue
+		}
+		c.rewrite.mark = mark
+		if name == statusTrait && hasStatus && slices.ContainsFunc(t.Siblings(), isStatus) {
+			fields[name] = v // also update the annotation on the same line
+		}
+	}
+}
+
+// wordOf returns a value as a word: a text, or done and todo for true and false. It returns "" for
+// other types.
+func wordOf(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case vault.Text:
+		return string(v)
+	case bool:
+		if v {
+			return index.TaskDone
+		}
+		return index.TaskTodo
+	}
+	return ""
+}
+
+// isStatus reports whether a trait is a status.
+func isStatus(t *index.Trait) bool { return t.Type == statusTrait }
+
+// applyTask sets the checkbox of the line. If the trait is the checkbox, it also changes the
+// annotations on the line. The mark is changed first. A task that becomes done can get a date,
+// today. The line is parsed again after each step, because the positions in it have changed.
+func (w rewrite) applyTask(text []byte) ([]byte, error) {
+	line := w.trait.Line
+	if w.mark != "" {
+		task, err := taskAt(text, line)
+		if err != nil {
+			return nil, err
+		}
+		if text, err = markdown.SetTask(text, task, w.mark, w.today); err != nil {
+			return nil, err
+		}
+	}
+	if !w.trait.Task {
+		return text, nil
+	}
+	set := w.set
+	for len(set) > 0 {
+		// A line without annotations gets its first one from AnnotateTask; SetTrait then adds the
+		// others.
+		own, ok := annotationIn(text, line)
+		if ok {
+			var err error
+			if text, err = markdown.SetTrait(text, own, set); err != nil {
+				return nil, err
+			}
+			break
+		}
+		task, err := taskAt(text, line)
+		if err != nil {
+			return nil, err
+		}
+		if text, err = markdown.AnnotateTask(text, task, set[0]); err != nil {
+			return nil, err
+		}
+		set = set[1:]
+	}
+	if len(w.unset) == 0 {
+		return text, nil
+	}
+	return markdown.RemoveTraits(text, line, w.unset)
+}
+
+// taskAt returns the task in a line of a text, or NOT_FOUND.
+func taskAt(text []byte, line int) (markdown.Task, error) {
+	for _, t := range markdown.Parse(text).Tasks {
+		if t.Line == line {
+			return t, nil
+		}
+	}
+	return markdown.Task{}, fault.New(fault.NotFound, "the line has no checkbox").With("line", line)
+}
+
+// annotationIn returns the first annotation in a line of a text, or false.
+func annotationIn(text []byte, line int) (markdown.Trait, bool) {
+	for _, t := range markdown.Parse(text).Traits {
+		if t.Line == line {
+			return t, true
+		}
+	}
+	return markdown.Trait{}, false
 }

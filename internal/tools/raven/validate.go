@@ -1,16 +1,21 @@
 package raven
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"maps"
 	"strings"
 
 	"github.com/rookeryhq/rookery/internal/auth"
 	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/markdown"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/tool"
 	"github.com/rookeryhq/rookery/internal/tools/mutation"
+	"github.com/rookeryhq/rookery/internal/tools/state"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // A validateIn is the input of raven_validate.
@@ -215,4 +220,269 @@ func problemJSON(f *fault.Fault) json.RawMessage {
 		return data
 	}
 	return append(append(data[:len(data)-1:len(data)-1], ','), more[1:]...)
+}
+
+// A normalStep is an operation of a batch in its normalized form.
+type normalStep struct {
+	Index  int    `json:"index"`
+	Op     string `json:"op"`
+	Entity string `json:"entity"`
+	Data   any    `json:"data"`
+}
+
+// A normalSteps is a batch in its normalized form.
+type normalSteps struct {
+	Operations []normalStep `json:"operations"`
+}
+
+// tryBatch tries a batch. It continues after an operation that fails.
+//
+// The operations run one after the other in one draft, so that each is checked against the results
+// of those before it. The options of the batch are checked, but have no effect here.
+func (f tools) tryBatch(
+	ctx context.Context, tx *repo.Tx, raw json.RawMessage, out *validateOut,
+) error {
+	var in batchIn
+	b := &batch{}
+	err := f.batchTool.ReadArgs(raw, func(tool.Arg) bool { return false }, &in)
+	if err == nil {
+		err = b.choose(&in)
+	}
+	if err == nil {
+		err = countOperations(len(in.Operations))
+	}
+	if err != nil {
+		out.addProblem(fault.Of(err))
+		return nil
+	}
+	normal := normalSteps{[]normalStep{}}
+	for i, o := range in.Operations {
+		one, err := f.tryOperation(ctx, tx, o)
+		if err != nil {
+			return err
+		}
+		out.merge(i, one)
+		normal.Operations = append(normal.Operations, normalStep{i, o.Op, o.entity(f.kinds), one.Normalized})
+	}
+	out.Normalized = normal
+	return nil
+}
+
+// tryOperation tries one operation.
+func (f tools) tryOperation(
+	ctx context.Context, tx *repo.Tx, in operationIn,
+) (*validateOut, error) {
+	out := &validateOut{}
+	s, err := in.step(f.kinds)
+	if err != nil {
+		out.addProblem(fault.Of(err))
+		return out, nil
+	}
+	if err := s.check(ctx, tx, out); err != nil {
+		return nil, err
+	}
+	if out.Normalized == nil {
+		out.Normalized = in.Data
+	}
+	return out, nil
+}
+
+// merge adds the problems and warnings of operation number i.
+func (o *validateOut) merge(i int, one *validateOut) {
+	for _, f := range one.faults {
+		o.faults = append(o.faults, f.With("index", i))
+	}
+	for _, w := range one.Warnings {
+		fields := map[string]any{"index": i}
+		maps.Copy(fields, w.Fields)
+		o.Warn(w.Code, w.Message, fields)
+	}
+}
+
+// A noteInput is a note to check.
+type noteInput struct {
+	Path *string `json:"path"`
+	Text *string `json:"text"`
+}
+
+// A normalNote is the result of parsing the text of a note.
+type normalNote struct {
+	Path   string         `json:"path"`
+	Type   string         `json:"type"`
+	Fields map[string]any `json:"fields"`
+}
+
+// tryNote adds the problems that a note would have after it is written.
+//
+// The note is written to the draft and checked as raven_check does, without the problems that
+// concern other notes. The path may be that of an existing note, which the text would replace.
+func (f tools) tryNote(
+	ctx context.Context, tx *repo.Tx, raw json.RawMessage, out *validateOut,
+) error {
+	var in noteInput
+	strict := json.NewDecoder(bytes.NewReader(raw))
+	strict.DisallowUnknownFields()
+	if strict.Decode(&in) != nil || in.Path == nil || in.Text == nil {
+		out.addProblem(fault.New(fault.InvalidValue, "the input must be an object with path and text, both strings").
+			With("argument", "input"))
+		return nil
+	}
+	path, err := vault.NotePath(*in.Path)
+	if err != nil {
+		out.addProblem(fault.Of(err))
+		return nil
+	}
+	if err := tx.Try(func() error { return tx.Put(ctx, path, []byte(*in.Text)) }); err != nil {
+		return out.addError(ctx, err)
+	}
+	n, ok := tx.Index().Note(string(path))
+	if !ok {
+		out.addProblem(fault.New(fault.InvalidPath, "%s is not a valid path of a note", path))
+		return nil
+	}
+	if err := tx.Index().SchemaErr(); err != nil && n.Quarantine == nil {
+		out.addProblem(fault.Of(err))
+		return nil
+	}
+	c := noteCheck{
+		idx: tx.Index(), refs: tx.Index().Resolver(), note: n, clock: state.Clock(tx.Index(), tx.Now()),
+		found: out.found(), going: state.KeepGoing(ctx),
+	}
+	c.run()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	out.Normalized = normalNote{string(path), n.Type, n.Values()}
+	return nil
+}
+
+// found returns a function that adds the findings of a note. It adds each spelling of a reference,
+// and each undefined trait, only once.
+//
+// A text with the same broken reference in many lines would otherwise fill the answer.
+func (o *validateOut) found() func(finding) {
+	told := map[string]bool{}
+	return func(f finding) {
+		once := f.trait
+		if ref, ok := f.fault.Details["ref"].(string); ok {
+			once = ref
+		}
+		if key := f.code + " " + once; once != "" && (f.fault.Details["ref"] != nil || f.code == "undefined_trait") {
+			if told[key] {
+				return
+			}
+			told[key] = true
+		}
+		if f.more != nil {
+			f.fault = f.more(f.fault)
+		}
+		if f.warning {
+			o.odd = append(o.odd, f.fault)
+		} else {
+			o.addProblem(f.fault)
+		}
+	}
+}
+
+// A normalObject is a new object as raven_new would write it.
+type normalObject struct {
+	Type    string         `json:"type"`
+	Path    string         `json:"path"`
+	Fields  map[string]any `json:"fields"`
+	Content string         `json:"content,omitempty"`
+}
+
+// A normalChange is a change of fields, or of the traits on a line, as it would be written.
+//
+// The values are those after parsing: dates in their standard form, numbers as numbers, references
+// as full ids.
+type normalChange struct {
+	ID    string         `json:"id"`
+	Set   map[string]any `json:"set"`
+	Unset []string       `json:"unset"`
+}
+
+// A normalTrait is a new trait as raven_trait_create would write it.
+type normalTrait struct {
+	TraitType string         `json:"trait_type"`
+	Value     any            `json:"value"`
+	ParentID  string         `json:"parent_id"`
+	Content   string         `json:"content"`
+	Others    map[string]any `json:"other_traits,omitempty"`
+}
+
+// normal returns the change in the form in which it would be written.
+//
+// raven_validate shows it, so that a caller sees how its arguments are read before anything is
+// written. The content is that of the call; a template is not rendered.
+func (in newIn) normal(tx *repo.Tx) (any, error) {
+	t, err := noteType(tx, in.Type)
+	if err != nil {
+		return nil, err
+	}
+	n, err := in.plan(tx, t)
+	if err != nil {
+		return nil, err
+	}
+	return normalObject{t.Name, n.path.ID(), n.fields, in.Content}, nil
+}
+
+// normal returns the change in the form in which it would be written.
+func (in setIn) normal(tx *repo.Tx) (any, error) {
+	o, err := settable(tx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	_, checked, err := in.check(tx, o)
+	if err != nil {
+		return nil, err
+	}
+	return normalChange{o.ID(), checked.Fields, append([]string{}, in.Unset...)}, nil
+}
+
+// normal returns the change in the form in which it would be written.
+func (in traitCreateIn) normal(tx *repo.Tx) (any, error) {
+	line, h, err := in.plan(tx)
+	if err != nil {
+		return nil, err
+	}
+	n := normalTrait{
+		TraitType: line.Name, Value: line.Value, Content: strings.TrimSpace(line.Content),
+		Others: fieldMap(line.Others),
+	}
+	if h.day != "" {
+		n.ParentID = tx.Index().Config().DailyPath(h.day).ID()
+	} else {
+		n.ParentID = h.object.ID()
+	}
+	return n, nil
+}
+
+// normal returns the change in the form in which it would be written.
+//
+// The trait itself is listed as value, under the name of the argument that sets it.
+func (in traitUpdateIn) normal(tx *repo.Tx) (any, error) {
+	t, err := ownTrait(tx.Index(), in.ID)
+	if err != nil {
+		return nil, err
+	}
+	w, err := in.check(tx, t)
+	if err != nil {
+		return nil, err
+	}
+	set := fieldMap(w.set)
+	if v, ok := set[t.Type]; ok {
+		delete(set, t.Type)
+		set["value"] = v
+	}
+	return normalChange{t.ID, set, append([]string{}, w.unset...)}, nil
+}
+
+// fieldMap returns fields as a map from name to value.
+func fieldMap(fields []markdown.Field) map[string]any {
+	all := map[string]any{}
+	for _, f := range fields {
+		all[f.Key] = f.Value
+	}
+	return all
 }

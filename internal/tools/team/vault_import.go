@@ -129,10 +129,7 @@ func (in *vaultImportIn) files() ([]importFile, error) {
 		seen[vault.Fold(string(f.path))] = string(f.path)
 		files = append(files, f)
 	}
-	if f := fault.Join(Family.Several, problems); f != nil {
-		return nil, f
-	}
-	return files, nil
+	return files, fault.Join(Family.Several, problems).Err()
 }
 
 // check validates the path, the encoding, the size and the version of a file. It reads nothing from

@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -214,10 +215,7 @@ func (in addChildIn) toFolder(ctx context.Context, e *edit, parent tree.Node) (i
 	if err != nil {
 		return "", 0, err
 	}
-	name := strings.TrimSuffix(in.FileName, ".md")
-	if name == "" {
-		name = vault.FileName(c.title)
-	}
+	name := cmp.Or(strings.TrimSuffix(in.FileName, ".md"), vault.FileName(c.title))
 	path, err := e.freePath(parent, name, "fileName")
 	if err != nil {
 		return "", 0, err
@@ -270,12 +268,9 @@ func (e *edit) folderAt(path string) bool {
 		return true
 	}
 	above, _ := e.tree.Parent(tree.Node{Folder: path})
-	for _, n := range e.tree.Children(above) {
-		if n.Kind() == tree.Folder && vault.Fold(n.Folder) == vault.Fold(path) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(e.tree.Children(above), func(n tree.Node) bool {
+		return n.Kind() == tree.Folder && vault.Fold(n.Folder) == vault.Fold(path)
+	})
 }
 
 // duplicate returns the DUPLICATE_ID fault for a name that the node id has already.
