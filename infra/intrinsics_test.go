@@ -1,4 +1,4 @@
-package infra
+package infra_test
 
 import (
 	"fmt"
@@ -288,7 +288,7 @@ func (t *Template) Statements(role string) ([]Statement, error) {
 		return err
 	}
 	for _, p := range list(r.Properties["Policies"]) {
-		if err := add(at(p, "PolicyDocument")); err != nil {
+		if err := add(valueAt(p, "PolicyDocument")); err != nil {
 			return nil, err
 		}
 	}
@@ -306,7 +306,7 @@ func (t *Template) Statements(role string) ([]Statement, error) {
 // StatementsOf are those of a policy document that Parse evaluated.
 func StatementsOf(document any) ([]Statement, error) {
 	var all []Statement
-	for _, raw := range list(at(document, "Statement")) {
+	for _, raw := range list(valueAt(document, "Statement")) {
 		fields, _ := raw.(map[string]any)
 		s := Statement{Conditions: conditionsOf(nil)}
 		for key, value := range fields {
@@ -345,8 +345,8 @@ func conditionsOf(condition any) map[string]map[string][]string {
 	return all
 }
 
-// at is a value below a mapping; nil if there is none.
-func at(v any, path ...string) any {
+// valueAt is a value below a mapping; nil if there is none.
+func valueAt(v any, path ...string) any {
 	for _, key := range path {
 		m, _ := v.(map[string]any)
 		v = m[key]

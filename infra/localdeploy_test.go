@@ -1,7 +1,4 @@
-// Package localdeploy deploys the template of the product to LocalStack, whose functions are
-// processes of this machine: stores, queues, event source mappings, roles and functions, with a
-// gateway in front of them. It is for tests and drills; no function links it.
-package localdeploy
+package infra_test
 
 import (
 	"archive/zip"
@@ -31,7 +28,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
-// Options are the settings of a deployment. All are required except Parameters.
+// Options are the settings of a deployment of the template to LocalStack, whose functions are processes
+// of this machine: stores, queues, event source mappings, roles and functions, with a gateway in front
+// of them. All are required except Parameters.
 type Options struct {
 	AWS        aws.Config        // of LocalStack
 	Name       string            // of the stack
@@ -230,14 +229,14 @@ func (s *Stack) settle(ctx context.Context) error {
 	}
 }
 
-// A function is a function of the stack, which the gateway invokes.
-type function struct {
+// A stackFunction is a function of the stack, which the gateway invokes.
+type stackFunction struct {
 	of   *Stack
 	name string
 }
 
 // Invoke implements lambdahost.Invoker.
-func (f function) Invoke(ctx context.Context, event []byte) ([]byte, error) {
+func (f stackFunction) Invoke(ctx context.Context, event []byte) ([]byte, error) {
 	out, err := f.of.functions.Invoke(ctx, &lambda.InvokeInput{FunctionName: &f.name, Payload: event})
 	if err != nil {
 		return nil, err
@@ -254,9 +253,9 @@ func (s *Stack) gateway() (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	of := func(name string) (function, bool) {
+	of := func(name string) (stackFunction, bool) {
 		id := s.Resources[strings.ToUpper(name[:1])+name[1:]+"Function"]
-		return function{s, id}, id != ""
+		return stackFunction{s, id}, id != ""
 	}
 	whole, ok := of("mcp")
 	if !ok {
@@ -279,7 +278,7 @@ func (s *Stack) Token(ctx context.Context, tenant string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	answer, err := function{s, s.Resources["McpFunction"]}.Invoke(ctx, event)
+	answer, err := stackFunction{s, s.Resources["McpFunction"]}.Invoke(ctx, event)
 	if err != nil {
 		return "", fmt.Errorf("make a token: %w", err)
 	}
