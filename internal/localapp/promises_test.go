@@ -1,8 +1,8 @@
-package tooltest
+package localapp_test
 
-// A Promise is one tool that the documents and CONTRACT §4 name, with its own arguments; those
+// A promise is one tool that the documents and CONTRACT §4 name, with its own arguments; those
 // that every tool, every page or every mutation has are not repeated.
-type Promise struct {
+type promise struct {
 	Tool    string
 	Args    []string
 	Aliases map[string][]string // other names of arguments
@@ -29,9 +29,9 @@ var noteFilters = []string{
 	"payment_status", "content_scope",
 }
 
-// Promises are all tools, family by family. A test requires each one that is here with each of its
+// promises are all tools, family by family. A test requires each one that is here with each of its
 // arguments, and requires that none of the others is.
-var Promises = []Promise{
+var promises = []promise{
 	// raven: spec/raven-agent-improvements.md, CONTRACT §4.
 	{Tool: "raven_schema", Words: []string{"schema"}},
 	{Tool: "raven_schema_types", Words: []string{"schema types"}},
@@ -328,8 +328,8 @@ var schemaArgs = []string{
 	"traits", "values", "default", "required", "target", "min", "max",
 }
 
-// Warnings are the codes of CONTRACT §1, and whether a tool that is here can warn with it.
-var Warnings = map[string]string{
+// promisedWarnings are the codes of CONTRACT §1, and whether a tool that is here can warn with it.
+var promisedWarnings = map[string]string{
 	"UNKNOWN_FIELD": "", "NOTE_QUARANTINED": "", "WARNINGS_TRUNCATED": "", "NO_RESULTS": "",
 	"REF_NOT_FOUND": "", "HAS_BACKLINKS": "",
 	"TOP_LEVEL_FOLDERS_TRUNCATED": "", "TOP_TAGS_TRUNCATED": "",
@@ -340,14 +340,14 @@ var Warnings = map[string]string{
 	"SEMANTIC_UNAVAILABLE": "", "SECRET_FOUND": withCloud,
 }
 
-// LaterCommands are the first words of command lines that the raven document and CONTRACT §4 and §7
+// laterCommands are the first words of command lines that the raven document and CONTRACT §4 and §7
 // name and that no tool of today stands behind, and why they are not here yet.
-var LaterCommands = map[string]string{
+var laterCommands = map[string]string{
 	"dead-letters": withCloud,
 }
 
-// Codes are the codes of CONTRACT §2, row by row, with the HTTP status and the exit code of each.
-var Codes = []struct {
+// promisedCodes are the codes of CONTRACT §2, row by row, with the HTTP status and the exit code of each.
+var promisedCodes = []struct {
 	Status     string
 	HTTP, Exit int
 	Codes      []string
