@@ -1,4 +1,4 @@
-package awstest
+package localapp_test
 
 import (
 	"bytes"
@@ -12,6 +12,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	ddb "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rookeryhq/rookery/internal/awstest"
 )
 
 // Limits of what is restored at once.
@@ -20,36 +23,35 @@ const (
 	objectsAtOnce = 8
 )
 
-// A Snapshot is what was in a table and in a bucket. It is safe for concurrent use.
-type Snapshot struct {
+// A cloudSnapshot is what was in a table and in a bucket. It is safe for concurrent use.
+type cloudSnapshot struct {
 	table   *dynamodb.Client
 	bucket  *s3.Client
-	backend *Backend
+	backend *awstest.Backend
 	items   []ddb.WriteRequest
-	objects []object
+	objects []cloudObject
 }
 
-// An object is one of a bucket.
-type object struct {
+// A cloudObject is one of a bucket.
+type cloudObject struct {
 	key      string
 	data     []byte
 	metadata map[string]string
 }
 
-// Snapshot reads a table and the current versions in a bucket.
-func (b *Backend) Snapshot(tb testing.TB, table, bucket string) *Snapshot {
+// snapshot reads the table and the current versions in the bucket.
+func (s cloudStores) snapshot(tb testing.TB) *cloudSnapshot {
 	tb.Helper()
-	s := &Snapshot{
-		backend: b, table: dynamodb.NewFromConfig(b.DynamoDB(nil)),
-		bucket: s3.NewFromConfig(b.AWS(tb, nil), func(o *s3.Options) { o.UsePathStyle = true }),
+	out := &cloudSnapshot{
+		backend: s.backend, table: dynamodb.NewFromConfig(s.backend.DynamoDB(nil)),
+		bucket: s3.NewFromConfig(s.backend.AWS(tb, nil), func(o *s3.Options) { o.UsePathStyle = true }),
 	}
-	if err := errors.Join(s.readItems(tb.Context(), table), s.readObjects(tb.Context(), bucket)); err != nil {
-		tb.Fatal("read a table and a bucket: ", err)
-	}
-	return s
+	require.NoError(tb, out.readItems(tb.Context(), s.table))
+	require.NoError(tb, out.readObjects(tb.Context(), s.bucket))
+	return out
 }
 
-func (s *Snapshot) readItems(ctx context.Context, table string) error {
+func (s *cloudSnapshot) readItems(ctx context.Context, table string) error {
 	pages := dynamodb.NewScanPaginator(s.table, &dynamodb.ScanInput{TableName: &table, ConsistentRead: aws.Bool(true)})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
@@ -63,7 +65,7 @@ func (s *Snapshot) readItems(ctx context.Context, table string) error {
 	return nil
 }
 
-func (s *Snapshot) readObjects(ctx context.Context, bucket string) error {
+func (s *cloudSnapshot) readObjects(ctx context.Context, bucket string) error {
 	pages := s3.NewListObjectsV2Paginator(s.bucket, &s3.ListObjectsV2Input{Bucket: &bucket})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
@@ -79,23 +81,22 @@ func (s *Snapshot) readObjects(ctx context.Context, bucket string) error {
 			if err := errors.Join(err, out.Body.Close()); err != nil {
 				return err
 			}
-			s.objects = append(s.objects, object{*found.Key, data, out.Metadata})
+			s.objects = append(s.objects, cloudObject{*found.Key, data, out.Metadata})
 		}
 	}
 	return nil
 }
 
-// Restore makes a table and a bucket with all of it, which are deleted with the test, and returns their names.
-func (s *Snapshot) Restore(tb testing.TB) (table, bucket string) {
+// restore makes a table and a bucket with all of it, which are deleted with the test, and returns their names.
+func (s *cloudSnapshot) restore(tb testing.TB) (table, bucket string) {
 	tb.Helper()
 	table, bucket = s.backend.Table(tb), s.backend.Bucket(tb)
-	if err := errors.Join(s.writeItems(tb.Context(), table), s.writeObjects(tb.Context(), bucket)); err != nil {
-		tb.Fatal("fill a table and a bucket: ", err)
-	}
+	require.NoError(tb, s.writeItems(tb.Context(), table))
+	require.NoError(tb, s.writeObjects(tb.Context(), bucket))
 	return table, bucket
 }
 
-func (s *Snapshot) writeItems(ctx context.Context, table string) error {
+func (s *cloudSnapshot) writeItems(ctx context.Context, table string) error {
 	for from := 0; from < len(s.items); from += itemsAtOnce {
 		left := map[string][]ddb.WriteRequest{table: s.items[from:min(from+itemsAtOnce, len(s.items))]}
 		for len(left) > 0 {
@@ -109,7 +110,7 @@ func (s *Snapshot) writeItems(ctx context.Context, table string) error {
 	return nil
 }
 
-func (s *Snapshot) writeObjects(ctx context.Context, bucket string) error {
+func (s *cloudSnapshot) writeObjects(ctx context.Context, bucket string) error {
 	var wait sync.WaitGroup
 	errs, turn := make([]error, len(s.objects)), make(chan struct{}, objectsAtOnce)
 	for i, o := range s.objects {
