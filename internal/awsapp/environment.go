@@ -222,8 +222,7 @@ func (r *release) load(ctx context.Context) (releaseItem, error) {
 // is read again.
 func (r *release) write(ctx context.Context, op table.Op, own releaseItem) (releaseItem, error) {
 	err := r.table.Commit(ctx, op)
-	var conflict *table.Conflict
-	if errors.As(err, &conflict) {
+	if _, ok := errors.AsType[*table.Conflict](err); ok {
 		return releaseItem{}, nil // the item is read again later
 	}
 	if err != nil {

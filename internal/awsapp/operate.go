@@ -84,8 +84,7 @@ func (w *Worker) rollback(ctx context.Context, payload []byte) ([]byte, error) {
 // failed logs the cause of a failed command, and returns an error for the operator: the fault, or a
 // reference to the log. what is the sentence that both begin with.
 func (w *Worker) failed(ctx context.Context, what string, err error) error {
-	var f *fault.Fault
-	if errors.As(err, &f) && f.Status() != fault.StatusInternal {
+	if f, ok := errors.AsType[*fault.Fault](err); ok && f.Status() != fault.StatusInternal {
 		return fmt.Errorf("%s: %s: %s", what, f.Code, f.Message)
 	}
 	w.opt.Log.ErrorContext(ctx, what, slog.Any("cause", err))

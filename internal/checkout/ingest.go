@@ -349,8 +349,7 @@ func (b *batch) putBack(ctx context.Context, f *found) error {
 	}
 	now, _ := b.at.File(f.Path)
 	err := b.replace(ctx, f.Path, &change{after: now}, f.Text)
-	var met *blob.Found
-	if errors.As(err, &met) {
+	if _, ok := errors.AsType[*blob.Found](err); ok {
 		return nil // it was changed again, which is another edit
 	}
 	if err == nil {

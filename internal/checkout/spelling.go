@@ -137,8 +137,7 @@ func (c *Checkout) examineRespelled(
 
 // unlisted returns the error for a folder that cannot be listed.
 func unlisted(err error) error {
-	var unread *blob.WalkError
-	if errors.As(err, &unread) {
+	if _, ok := errors.AsType[*blob.WalkError](err); ok {
 		return fault.New(fault.FileError, "the folder of the vault, or a folder in it, cannot be read").
 			Because(err)
 	}

@@ -196,8 +196,7 @@ func (t *Table) failure(ctx context.Context, doing string, err error) error {
 
 // isItemTooLarge reports whether an item, alone or in a transaction, exceeds DynamoDB's size limit.
 func isItemTooLarge(err error) bool {
-	var canceled *types.TransactionCanceledException
-	if errors.As(err, &canceled) {
+	if canceled, ok := errors.AsType[*types.TransactionCanceledException](err); ok {
 		for _, reason := range canceled.CancellationReasons {
 			if reason.Message != nil && strings.Contains(*reason.Message, "Item size") {
 				return true

@@ -314,10 +314,7 @@ func (d *Doc) embeds(part []byte, s Span) bool {
 	if !bytes.HasPrefix(part, []byte("![[")) {
 		return false
 	}
-	for _, r := range d.References {
-		if r.Form == Embed && r.Span.Start == s.Start+1 && r.Span.End == s.End {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(d.References, func(r Reference) bool {
+		return r.Form == Embed && r.Span.Start == s.Start+1 && r.Span.End == s.End
+	})
 }

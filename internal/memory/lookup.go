@@ -79,12 +79,7 @@ func (f *Filter) Has(c *Card) bool {
 		f.Before != 0 && c.Created > f.Before:
 		return false
 	}
-	for _, tag := range f.Tags {
-		if !slices.Contains(c.Tags, tag) {
-			return false
-		}
-	}
-	return true
+	return HasTags(c.Tags, f.Tags)
 }
 
 // Ranked yields the memories that a filter selects, the most important first, then the newest.

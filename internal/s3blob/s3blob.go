@@ -178,8 +178,7 @@ func codeOf(err error) string {
 
 // statusOf returns the HTTP status of S3's response, or 0 if there was no response.
 func statusOf(err error) int {
-	var answer *smithyhttp.ResponseError
-	if errors.As(err, &answer) {
+	if answer, ok := errors.AsType[*smithyhttp.ResponseError](err); ok {
 		return answer.HTTPStatusCode()
 	}
 	return 0
