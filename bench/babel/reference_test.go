@@ -1,4 +1,4 @@
-package babel
+package babel_test
 
 import (
 	"maps"

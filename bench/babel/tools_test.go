@@ -1,55 +1,91 @@
-package localapp_test
+package babel_test
 
 import (
+	"encoding/json"
 	"maps"
+	"os"
 	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rookeryhq/rookery/bench/babel"
-	"github.com/rookeryhq/rookery/internal/tool"
+	"github.com/rookeryhq/rookery"
+	"github.com/rookeryhq/rookery/internal/leaktest"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
-// TestTwelveLanguages reads, resolves and searches the vault of package babel with the tools: every
+type args map[string]any
+
+// An answer is an answer of a tool.
+type answer struct {
+	Data json.RawMessage
+	Meta struct {
+		Next string `json:"next_page_token"`
+	}
+}
+
+// must calls a tool on the vault "v". The call must succeed.
+func must(t *testing.T, r *rookery.Rookery, name string, in args) (a answer) {
+	t.Helper()
+	if name != "team_vault_create" {
+		in["vault"] = "v"
+	}
+	data, err := json.Marshal(in)
+	require.NoError(t, err)
+	out, err := r.Invoke(t.Context(), name, data)
+	require.NoError(t, err, name)
+	require.NoError(t, json.Unmarshal(out, &a))
+	return a
+}
+
+// into decodes the data of an answer.
+func into[T any](t *testing.T, a answer) (v T) {
+	t.Helper()
+	require.NoError(t, json.Unmarshal(a.Data, &v))
+	return v
+}
+
+// TestTwelveLanguages reads, resolves and searches the vault with the tools: every
 // note can be read, every reference leads to its target, and every third word of every note (with
 // ROOKERY_SOAK every word) finds the note.
 func TestTwelveLanguages(t *testing.T) {
 	t.Parallel()
-	app, _ := openVault(t)
-	defer func() { require.NoError(t, app.Close()) }()
-	v, via := babel.New(7), local{app}
-	files := map[string]string{vault.SchemaFile: v.Schema}
+	r, err := rookery.Open(t.Context(), rookery.Config{Data: t.TempDir(), Log: leaktest.Logger(t, nil)})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, r.Close()) }()
+	must(t, r, "team_vault_create", args{"name": "v"})
+	v := New(7)
+	files := []args{{"path": vault.SchemaFile, "text": v.Schema}}
 	for _, n := range v.Notes {
-		files[n.Path] = n.Text
+		files = append(files, args{"path": n.Path, "text": n.Text})
 	}
-	put(t, via, files)
+	must(t, r, "team_vault_import", args{"mode": "replace", "notes": files})
 	words := map[string][]string{} // to the paths of the notes that have them
 	for _, n := range v.Notes {
-		require.Equal(t, n.Text, read(t, via, n.Path))
-		var want []babel.Reference
-		for _, r := range n.References {
-			requireResolved(t, via, r)
-			r.Elsewhere = babel.Leading{}
-			want = append(want, r)
+		got := must(t, r, "raven_read", args{"path": n.Path})
+		require.Equal(t, n.Text, into[struct{ Content string }](t, got).Content)
+		var want []Reference
+		for _, ref := range n.References {
+			requireResolved(t, r, ref)
+			ref.Elsewhere = Leading{}
+			want = append(want, ref)
 		}
-		requireOutlinks(t, via, n.ID, want)
+		requireOutlinks(t, r, n.ID, want)
 		for _, w := range n.Words {
 			words[w] = append(words[w], n.Path)
 		}
 	}
 	for i, word := range slices.Sorted(maps.Keys(words)) {
-		if i%3 == 0 || soaked() {
-			requireFinds(t, via, word, words[word])
+		if i%3 == 0 || os.Getenv("ROOKERY_SOAK") != "" {
+			requireFinds(t, r, word, words[word])
 		}
 	}
 }
 
 // requireOutlinks requires that a note has these references, and no others.
-func requireOutlinks(t *testing.T, via tool.Invoker, id string, want []babel.Reference) {
+func requireOutlinks(t *testing.T, via *rookery.Rookery, id string, want []Reference) {
 	t.Helper()
-	var got []babel.Reference
+	var got []Reference
 	for token := ""; ; {
 		a := must(t, via, "raven_outlinks", args{"target": id, "limit": 200, "page_token": token})
 		for _, l := range into[struct {
@@ -60,7 +96,7 @@ func requireOutlinks(t *testing.T, via tool.Invoker, id string, want []babel.Ref
 				Matches []string
 			}
 		}](t, a).Items {
-			r := babel.Reference{Target: l.Raw, Line: l.Line, Matches: l.Matches}
+			r := Reference{Target: l.Raw, Line: l.Line, Matches: l.Matches}
 			if l.ID != nil {
 				r.ID = *l.ID
 			}
@@ -74,7 +110,7 @@ func requireOutlinks(t *testing.T, via tool.Invoker, id string, want []babel.Ref
 }
 
 // requireResolved requires that a reference leads to its target even if no note has it.
-func requireResolved(t *testing.T, via tool.Invoker, r babel.Reference) {
+func requireResolved(t *testing.T, via *rookery.Rookery, r Reference) {
 	t.Helper()
 	got := into[struct {
 		Resolved, Ambiguous bool
@@ -89,7 +125,7 @@ func requireResolved(t *testing.T, via tool.Invoker, r babel.Reference) {
 }
 
 // requireFinds requires that a word finds these notes. It may find others too.
-func requireFinds(t *testing.T, via tool.Invoker, word string, paths []string) {
+func requireFinds(t *testing.T, via *rookery.Rookery, word string, paths []string) {
 	t.Helper()
 	found := map[string]bool{}
 	for token := ""; ; {

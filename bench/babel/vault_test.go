@@ -1,10 +1,10 @@
-// Package babel generates vaults in twelve languages for tests, with the expected results: the
+// Package babel_test generates vaults in twelve languages for tests, with the expected results: the
 // target of each reference, and the words of each note. It knows them because it wrote the notes,
 // without an index.
 //
 // A vault depends only on its seed. No text is by a person: the words are built from syllables of
 // the script of each language, and have no meaning.
-package babel
+package babel_test
 
 import (
 	"fmt"
