@@ -3,6 +3,7 @@ package tenant
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/rookeryhq/rookery/internal/blob"
 	"github.com/rookeryhq/rookery/internal/eventlog"
@@ -85,12 +86,9 @@ func (t *Registry) Survey(ctx context.Context, r RegisteredTenant) (*Survey, err
 
 // erases reports whether a job of the survey erases a vault.
 func (s *Survey) erases(e Entry) bool {
-	for i := range s.Jobs {
-		if s.Jobs[i].Kind == vaultErase && s.Jobs[i].Target.Vault == e.Name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.Jobs, func(it job.Item) bool {
+		return it.Kind == vaultErase && it.Target.Vault == e.Name
+	})
 }
 
 // Followed returns a vault of the tenant without reading it.
