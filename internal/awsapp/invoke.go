@@ -126,11 +126,8 @@ func (a *App) serve(r *http.Request, h http.Handler) (out *answer) {
 	return out
 }
 
-// panicked logs and counts a panic.
+// panicked logs a panic.
 func (a *App) panicked(ctx context.Context, p any) {
-	if a.opt.Meter != nil {
-		a.opt.Meter.Panic()
-	}
 	a.opt.Log.ErrorContext(ctx, "request panicked", slog.String("panic", fmt.Sprintf("%T", p)),
 		slog.String("stack", string(debug.Stack())))
 }
