@@ -122,9 +122,7 @@ func (o Options) withDefaults() Options {
 	if o.Begin == nil {
 		o.Begin = func() {}
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return o
 }
 

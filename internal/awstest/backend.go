@@ -3,6 +3,7 @@
 package awstest
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -70,9 +71,7 @@ func find(getenv func(string) string) (*Backend, error) {
 			return nil, err
 		}
 	}
-	if second == "" {
-		second = first
-	}
+	second = cmp.Or(second, first)
 	for _, endpoint := range []string{first, second} {
 		if endpoint != "" && !loopback(endpoint) {
 			return nil, fmt.Errorf("%s and %s must be URLs of a loopback address", awsEndpoint, ddbEndpoint)

@@ -17,6 +17,7 @@
 package dynamotable
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,9 +73,7 @@ func New(cfg aws.Config, name string, o Options) *Table {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
+	o.Log = cmp.Or(o.Log, slog.Default())
 	t := &Table{name: name, now: o.Now, failures: awsclient.Failures{
 		Service: "DynamoDB", Deployment: deployment, Now: o.Now, Log: o.Log,
 	}}

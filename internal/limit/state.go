@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -154,9 +155,7 @@ func newRate(perMinute, otherwise int) rate {
 	if perMinute < 0 {
 		return rate{perMinute: -1}
 	}
-	if perMinute == 0 {
-		perMinute = otherwise
-	}
+	perMinute = cmp.Or(perMinute, otherwise)
 	perMinute = min(perMinute, maxRate)
 	lease := max(LeaseSize, perMinute/int(Window/time.Second))
 	return rate{

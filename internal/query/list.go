@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 	"strings"
@@ -168,8 +169,6 @@ func ofCondition(c *Condition) term {
 // List is Find for a query that a program made, whose names and values it has checked: List does not
 // check them. There is no limit of visits unless the state has one.
 func List(q Query, s State, page Page) (Answer, error) {
-	if s.Visits == 0 {
-		s.Visits = int(^uint(0) >> 1)
-	}
+	s.Visits = cmp.Or(s.Visits, int(^uint(0)>>1))
 	return answer(q, s, page)
 }

@@ -91,9 +91,7 @@ func New(cfg aws.Config, name string, o Options) *Bucket {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
+	o.Log = cmp.Or(o.Log, slog.Default())
 	b := &Bucket{
 		name: name, attempt: cmp.Or(o.Attempt, attemptTime), chunk: chunkSize, now: o.Now,
 		failures: awsclient.Failures{

@@ -1,6 +1,7 @@
 package vault
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,9 +19,7 @@ func (p *schemaParser) readFields(d pair) []*Field {
 		f := &Field{Name: e.key}
 		p.checkKey(e)
 		p.define(f, e, func(pair) {})
-		if f.Type == "" {
-			f.Type = "string"
-		}
+		f.Type = cmp.Or(f.Type, "string")
 		all = append(all, f)
 	}
 	return all
