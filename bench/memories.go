@@ -4,13 +4,11 @@ import (
 	"bytes"
 	"context"
 	_ "embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/rookeryhq/rookery"
-	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 //go:embed memories.md.tmpl
@@ -36,22 +34,10 @@ const memoriesACall = 1000
 
 // measureMemories measures the memory tools, and writes the page.
 func measureMemories(ctx context.Context, cfg config) error {
-	p, dir, end, err := begin(cfg)
-	if err != nil {
-		return err
-	}
-	defer end()
-	var refused []error
-	for _, n := range cfg.sizes {
-		s := &suite{cfg: cfg, dir: dir, result: result{Notes: n}}
-		got := remembering{Memories: n}
-		if err := s.memories(ctx, &got); err != nil {
-			return fmt.Errorf("measure %d memories: %w", n, err)
-		}
-		p.Memories = append(p.Memories, got)
-		refused = append(refused, s.refused...)
-	}
-	return errors.Join(p.write(cfg.out), errors.Join(refused...))
+	return eachSize(cfg, "memories", func(s *suite, p *page) error {
+		p.Memories = append(p.Memories, remembering{Memories: s.result.Notes})
+		return s.memories(ctx, &p.Memories[len(p.Memories)-1])
+	})
 }
 
 // memories measures a vault of one size.
@@ -60,47 +46,27 @@ func (s *suite) memories(ctx context.Context, out *remembering) error {
 	if err != nil {
 		return fmt.Errorf("open the data: %w", err)
 	}
-	by := func(ctx context.Context, tool string, body []byte) (int, error) {
-		answer, err := r.Invoke(ctx, tool, json.RawMessage(body))
-		if err != nil {
-			f := fault.Of(err)
-			return 0, &refusal{code: string(f.Code), message: f.Message}
-		}
-		return len(answer), nil
-	}
-	return errors.Join(s.memoryCalls(ctx, by, out), r.Close())
+	return errors.Join(s.memoryCalls(ctx, inProcess(r), out), r.Close())
 }
 
 // memoryCalls imports the memories, and measures the calls.
 func (s *suite) memoryCalls(ctx context.Context, by way, out *remembering) error {
 	progress("%d memories: import", out.Memories)
-	create, err := encode(in{"name": vaultName})
-	if err != nil {
+	if err := createVault(ctx, by); err != nil {
 		return err
-	}
-	if _, err := by(ctx, "team_vault_create", create); err != nil {
-		return fmt.Errorf("create the vault: %w", err)
 	}
 	for from := 0; from < out.Memories; from += memoriesACall {
 		body, err := encode(linesOfMemories(from, min(from+memoriesACall, out.Memories)))
 		if err != nil {
 			return err
 		}
-		l := measured("import", 1, func() { _, err = by(ctx, "memory_import", body) })
-		if err != nil {
-			return fmt.Errorf("import: %w", err)
-		}
-		out.Import.Took, out.Import.Longest = out.Import.Took+l.P(100), max(out.Import.Longest, l.P(100))
-		out.Import.Calls++
-	}
-	for _, n := range memoryKinds(out.Memories) {
-		progress("%d memories: %s", out.Memories, n.What)
-		a := &asked{call: n.call}
-		if n.Got, err = s.ask(ctx, n.call, a.sized(by)); err != nil {
+		if err := out.Import.call(ctx, by, "memory_import", body); err != nil {
 			return err
 		}
-		n.Bytes = a.Bytes
-		out.Calls = append(out.Calls, n)
+	}
+	var err error
+	if out.Calls, err = s.askKinds(ctx, "memories", memoryKinds(out.Memories), by); err != nil {
+		return err
 	}
 	progress("%d memories: %d agents store at once", out.Memories, crowdOfAgents)
 	crowd := drawn(call{What: "store", Tool: "memory_store"}, variants, func(i int) in {
@@ -203,11 +169,7 @@ func memoryKinds(n int) []noted {
 func (r remembering) Goals() []goal {
 	var all []goal
 	for _, c := range r.Calls {
-		want := c.Small
-		if r.Memories >= largeSize {
-			want = c.Large
-		}
-		if len(c.Got.Waits) > 0 && want > 0 {
+		if want := c.goal(r.Memories); want > 0 {
 			all = append(all, goal{"`" + c.Tool + "` " + c.What + ", p50", want, millis(c.Got.P(50)), "ms", false})
 		}
 		if c.What == byWords && len(c.Got.Waits) > 0 && r.Memories < largeSize {

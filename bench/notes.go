@@ -31,6 +31,18 @@ type noted struct {
 	Bytes        int // size of the largest answer
 }
 
+// goal returns the goal for the p50 at a size of the vault, in ms; 0 if there is none or the call was
+// not measured.
+func (n noted) goal(size int) float64 {
+	switch {
+	case len(n.Got.Waits) == 0:
+		return 0
+	case size >= largeSize:
+		return n.Large
+	}
+	return n.Small
+}
+
 // The names of the kinds of calls that goals compare.
 const (
 	setFieldOfNote   = "set a field of an object"
@@ -44,6 +56,16 @@ const largeSize = 100_000
 
 // measureNotes measures the tools for notes and orientation, and writes the page.
 func measureNotes(ctx context.Context, cfg config) error {
+	return eachSize(cfg, "notes", func(s *suite, p *page) error {
+		s.files = slices.Collect(corpus.Plain(cfg.seed, max(s.result.Notes, 10)))
+		p.Notes = append(p.Notes, noting{Notes: s.result.Notes, Bytes: textBytes(s.files)})
+		return s.notes(ctx, &p.Notes[len(p.Notes)-1])
+	})
+}
+
+// eachSize measures a vault of each size with a suite of its own, and writes the page. what is what
+// the size counts.
+func eachSize(cfg config, what string, measure func(s *suite, p *page) error) error {
 	p, dir, end, err := begin(cfg)
 	if err != nil {
 		return err
@@ -52,18 +74,20 @@ func measureNotes(ctx context.Context, cfg config) error {
 	var refused []error
 	for _, n := range cfg.sizes {
 		s := &suite{cfg: cfg, dir: dir, result: result{Notes: n}}
-		s.files = slices.Collect(corpus.Plain(cfg.seed, max(n, 10)))
-		got := noting{Notes: n}
-		for _, f := range s.files {
-			got.Bytes += int64(len(f.Text))
+		if err := measure(s, p); err != nil {
+			return fmt.Errorf("measure %d %s: %w", n, what, err)
 		}
-		if err := s.notes(ctx, &got); err != nil {
-			return fmt.Errorf("measure %d notes: %w", n, err)
-		}
-		p.Notes = append(p.Notes, got)
 		refused = append(refused, s.refused...)
 	}
 	return errors.Join(p.write(cfg.out), errors.Join(refused...))
+}
+
+// textBytes returns the number of bytes of all files.
+func textBytes(files []corpus.File) (n int64) {
+	for _, f := range files {
+		n += int64(len(f.Text))
+	}
+	return n
 }
 
 // notes measures a vault of one size: first its index alone, then the calls.
@@ -107,21 +131,45 @@ func (s *suite) noteCalls(ctx context.Context, r *rookery.Rookery, out *noting) 
 		return err
 	}
 	out.Import = s.result.Import
-	for _, n := range noteKinds(s.files) {
-		progress("%d notes: %s", out.Notes, n.What)
+	var err error
+	out.Calls, err = s.askKinds(ctx, "notes", noteKinds(s.files), invoke)
+	return err
+}
+
+// askKinds measures kinds of calls, one after the other. what is what the size of the vault counts.
+func (s *suite) askKinds(ctx context.Context, what string, kinds []noted, by way) ([]noted, error) {
+	for i := range kinds {
+		n := &kinds[i]
+		progress("%d %s: %s", s.result.Notes, what, n.What)
 		a := &asked{call: n.call}
 		var err error
-		if n.Got, err = s.ask(ctx, n.call, a.sized(invoke)); err != nil {
-			return err
+		if n.Got, err = s.ask(ctx, n.call, a.sized(by)); err != nil {
+			return kinds[:i], err
 		}
 		n.Bytes = a.Bytes
-		out.Calls = append(out.Calls, n)
 	}
-	return nil
+	return kinds, nil
 }
 
 // importBy creates the vault and imports all notes.
 func (s *suite) importBy(ctx context.Context, by way) error {
+	if err := createVault(ctx, by); err != nil {
+		return err
+	}
+	for c, err := range chunks(vaultName, s.files) {
+		if err != nil {
+			return err
+		}
+		if err := s.result.Import.call(ctx, by, "team_vault_import", c.body); err != nil {
+			return err
+		}
+		s.result.Import.Notes += c.notes
+	}
+	return nil
+}
+
+// createVault creates the vault.
+func createVault(ctx context.Context, by way) error {
 	create, err := encode(in{"name": vaultName})
 	if err != nil {
 		return err
@@ -129,18 +177,16 @@ func (s *suite) importBy(ctx context.Context, by way) error {
 	if _, err := by(ctx, "team_vault_create", create); err != nil {
 		return fmt.Errorf("create the vault: %w", err)
 	}
-	for c, err := range chunks(vaultName, s.files) {
-		if err != nil {
-			return err
-		}
-		l := measured("import", 1, func() { _, err = by(ctx, "team_vault_import", c.body) })
-		if err != nil {
-			return fmt.Errorf("import: %w", err)
-		}
-		i := &s.result.Import
-		i.Took, i.Longest = i.Took+l.P(100), max(i.Longest, l.P(100))
-		i.Calls, i.Notes = i.Calls+1, i.Notes+c.notes
+	return nil
+}
+
+// call makes one call of an import, and adds its cost.
+func (i *imported) call(ctx context.Context, by way, tool string, body []byte) (err error) {
+	l := measured("import", 1, func() { _, err = by(ctx, tool, body) })
+	if err != nil {
+		return fmt.Errorf("import: %w", err)
 	}
+	i.Took, i.Longest, i.Calls = i.Took+l.P(100), max(i.Longest, l.P(100)), i.Calls+1
 	return nil
 }
 
@@ -287,11 +333,7 @@ func (n noting) Goals() []goal {
 			continue
 		}
 		p50[c.What] = millis(c.Got.P(50))
-		want := c.Small
-		if n.Notes >= largeSize {
-			want = c.Large
-		}
-		if want > 0 {
+		if want := c.goal(n.Notes); want > 0 {
 			all = append(all, goal{"`" + c.Tool + "`: " + c.What + ", p50", want, p50[c.What], "ms", false})
 		}
 	}

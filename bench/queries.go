@@ -93,26 +93,11 @@ func queryFiles(seed uint64, n int) []corpus.File {
 
 // measureQueries measures queries, checks and moves, and writes the page.
 func measureQueries(ctx context.Context, cfg config) error {
-	p, dir, end, err := begin(cfg)
-	if err != nil {
-		return err
-	}
-	defer end()
-	var refused []error
-	for _, n := range cfg.sizes {
-		s := &suite{cfg: cfg, dir: dir, result: result{Notes: n}}
-		s.files = queryFiles(cfg.seed, generated(n, cfg.times))
-		got := querying{Notes: n}
-		for _, f := range s.files {
-			got.Bytes += int64(len(f.Text))
-		}
-		if err := s.queries(ctx, &got); err != nil {
-			return fmt.Errorf("measure %d notes: %w", n, err)
-		}
-		p.Queries = append(p.Queries, got)
-		refused = append(refused, s.refused...)
-	}
-	return errors.Join(p.write(cfg.out), errors.Join(refused...))
+	return eachSize(cfg, "notes", func(s *suite, p *page) error {
+		s.files = queryFiles(cfg.seed, generated(s.result.Notes, cfg.times))
+		p.Queries = append(p.Queries, querying{Notes: s.result.Notes, Bytes: textBytes(s.files)})
+		return s.queries(ctx, &p.Queries[len(p.Queries)-1])
+	})
 }
 
 // queries measures a vault of one size.
@@ -132,14 +117,8 @@ func (s *suite) queries(ctx context.Context, out *querying) (err error) {
 	if err := s.leaveAlone(ctx, 10*time.Second); err != nil {
 		return err
 	}
-	for _, n := range queryKinds() {
-		progress("%d notes: %s", out.Notes, n.What)
-		a := &asked{call: n.call}
-		if n.Got, err = s.ask(ctx, n.call, a.sized(invoke)); err != nil {
-			return err
-		}
-		n.Bytes = a.Bytes
-		out.Calls = append(out.Calls, n)
+	if out.Calls, err = s.askKinds(ctx, "notes", queryKinds(), invoke); err != nil {
+		return err
 	}
 	out.Acts, err = s.acts(ctx, r)
 	return err
@@ -322,11 +301,7 @@ func (a actor) redefine(n int) (time.Duration, error) {
 func (q querying) Goals() []goal {
 	var all []goal
 	for _, c := range q.Calls {
-		want := c.Small
-		if q.Notes >= largeSize {
-			want = c.Large
-		}
-		if want > 0 && len(c.Got.Waits) > 0 {
+		if want := c.goal(q.Notes); want > 0 {
 			all = append(all, goal{"`" + c.Tool + "`: " + c.What + ", p50", want, millis(c.Got.P(50)), "ms", false})
 		}
 	}

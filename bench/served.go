@@ -185,8 +185,7 @@ func (f *serving) caughtUp(ctx context.Context) (bool, error) {
 
 // unlessRefused returns true for a success and false for a refusal. Any other error is returned.
 func unlessRefused(err error) (bool, error) {
-	var r *refusal
-	if errors.As(err, &r) {
+	if _, ok := errors.AsType[*refusal](err); ok {
 		return false, nil
 	}
 	return err == nil, err

@@ -115,9 +115,7 @@ func (s *suite) generate() {
 	s.popularize()
 	s.files = append(s.files, corpus.Agenda(string(s.day), agendaTraits),
 		corpus.Handbook(handbookHeadings, s.popular))
-	for _, f := range s.files {
-		s.result.Bytes += int64(len(f.Text))
-	}
+	s.result.Bytes = textBytes(s.files)
 }
 
 // popularize adds a reference to one object to every second note: of 10,000 notes, 5,000.

@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/rookeryhq/rookery/infra"
 )
 
 // A datum is a value of a metric, as CloudWatch has it: all in one period.
@@ -111,7 +109,7 @@ func (c cloudwatch) value(t *testing.T, alarm map[string]any) (float64, bool) {
 
 // fires reports whether an alarm fires: its value of the one period that there is breaches the threshold. Where
 // it looks at several periods, all are as this one.
-func (c cloudwatch) fires(t *testing.T, tpl *infra.Template, id string) bool {
+func (c cloudwatch) fires(t *testing.T, tpl *Template, id string) bool {
 	t.Helper()
 	require.Contains(t, tpl.Resources, id)
 	alarm := tpl.Resources[id].Properties
@@ -130,7 +128,7 @@ func (c cloudwatch) fires(t *testing.T, tpl *infra.Template, id string) bool {
 }
 
 // firing are the ids of all alarms that fire.
-func (c cloudwatch) firing(t *testing.T, tpl *infra.Template) []string {
+func (c cloudwatch) firing(t *testing.T, tpl *Template) []string {
 	t.Helper()
 	var all []string
 	for id, r := range tpl.Resources {

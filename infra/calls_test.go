@@ -19,7 +19,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rookeryhq/rookery/infra"
 	"github.com/rookeryhq/rookery/internal/awstest"
 	"github.com/rookeryhq/rookery/internal/blob"
 	"github.com/rookeryhq/rookery/internal/cloudtest"
@@ -308,17 +307,17 @@ func recorded(t *testing.T) []call {
 }
 
 // template is the template of this tree.
-func template(t *testing.T) *infra.Template {
+func template(t *testing.T) *Template {
 	t.Helper()
 	return templateWith(t, nil)
 }
 
 // templateWith is the template with these parameters in the place of their defaults.
-func templateWith(t *testing.T, parameters map[string]string) *infra.Template {
+func templateWith(t *testing.T, parameters map[string]string) *Template {
 	t.Helper()
 	text, err := os.ReadFile("../template.yaml")
 	require.NoError(t, err)
-	made, err := infra.Parse(text, parameters)
+	made, err := Parse(text, parameters)
 	require.NoError(t, err)
 	return made
 }

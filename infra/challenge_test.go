@@ -11,12 +11,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rookeryhq/rookery/infra"
 	"github.com/rookeryhq/rookery/internal/lambdahost"
 )
 
 // overwrites are the response parameters of an integration, as lambdahost takes them.
-func overwrites(t *testing.T, tpl *infra.Template, id string) map[int]map[string]string {
+func overwrites(t *testing.T, tpl *Template, id string) map[int]map[string]string {
 	t.Helper()
 	all := map[int]map[string]string{}
 	statuses, _ := at(t, tpl, id, "ResponseParameters").(map[string]any)

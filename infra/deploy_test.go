@@ -24,7 +24,6 @@ import (
 	"github.com/rookeryhq/rookery/internal/doctor"
 	"github.com/rookeryhq/rookery/internal/dynamotable"
 	"github.com/rookeryhq/rookery/internal/httptool"
-	"github.com/rookeryhq/rookery/internal/localdeploy"
 	"github.com/rookeryhq/rookery/internal/s3blob"
 )
 
@@ -33,11 +32,11 @@ import (
 var skipped = []string{"AWS::ApiGatewayV2::", "AWS::CloudWatch::Dashboard", "AWS::Budgets::"}
 
 // deployed deploys the template to LocalStack.
-func deployed(t *testing.T, b *awstest.Backend) (*localdeploy.Stack, string) {
+func deployed(t *testing.T, b *awstest.Backend) (*Stack, string) {
 	t.Helper()
 	began := time.Now()
 	name := fmt.Sprintf("rookery-%d", began.UnixNano())
-	s, err := localdeploy.Deploy(t.Context(), localdeploy.Options{
+	s, err := Deploy(t.Context(), Options{
 		AWS: b.AWS(t, nil), Name: name, Template: "../template.yaml", Programs: cloudtest.Programs(t),
 	})
 	require.NoError(t, err)
@@ -50,7 +49,7 @@ func deployed(t *testing.T, b *awstest.Backend) (*localdeploy.Stack, string) {
 type site struct {
 	t     *testing.T
 	b     *awstest.Backend
-	stack *localdeploy.Stack
+	stack *Stack
 	ops   *awsops.Stack
 	c     *httptool.Client
 	files *s3blob.Bucket

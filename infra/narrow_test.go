@@ -6,8 +6,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/rookeryhq/rookery/infra"
 )
 
 // unrecorded are what policies allow and no recorded call needs to use, with the reason: by "Sid action", which is any role, or by
@@ -41,7 +39,7 @@ const (
 func TestNarrow(t *testing.T) {
 	text, err := os.ReadFile("../template.yaml")
 	require.NoError(t, err)
-	tpl, err := infra.Parse(text, map[string]string{"KmsKeyArn": "arn:aws:kms:us-east-1:000000000000:key/k"})
+	tpl, err := Parse(text, map[string]string{"KmsKeyArn": "arn:aws:kms:us-east-1:000000000000:key/k"})
 	require.NoError(t, err)
 	calls, named := recorded(t), map[string]bool{}
 	for id, r := range tpl.Resources {
@@ -63,7 +61,7 @@ func TestNarrow(t *testing.T) {
 
 // parts are the statements of one action and one resource that make up a statement which allows, and those with one value
 // of a condition. What a statement denies is never too wide.
-func parts(s infra.Statement) (all []infra.Statement) {
+func parts(s Statement) (all []Statement) {
 	if s.Deny {
 		return nil
 	}
@@ -90,7 +88,7 @@ func parts(s infra.Statement) (all []infra.Statement) {
 }
 
 // requireUsed requires that a call of a role uses a part of a statement, or that a reason is given.
-func requireUsed(t *testing.T, calls []call, role string, part infra.Statement, named map[string]bool) {
+func requireUsed(t *testing.T, calls []call, role string, part Statement, named map[string]bool) {
 	t.Helper()
 	of := part.Sid + " " + strings.Join(part.Actions, " ")
 	named[of], named[role+" "+of] = true, true

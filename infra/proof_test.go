@@ -5,16 +5,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/rookeryhq/rookery/infra"
 )
 
 // allows reports whether the template allows a call.
-func allows(t *testing.T, tpl *infra.Template, c call) bool {
+func allows(t *testing.T, tpl *Template, c call) bool {
 	t.Helper()
 	all, err := tpl.Statements(c.Role)
 	require.NoError(t, err)
-	allowed, err := infra.Allowed(all, c.request())
+	allowed, err := Allowed(all, c.request())
 	require.NoError(t, err)
 	return allowed
 }

@@ -19,8 +19,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/rookeryhq/rookery/infra"
 )
 
 // A call is a call of AWS that a function made, as policies see it.
@@ -35,8 +33,8 @@ type call struct {
 }
 
 // request is the call as the evaluator takes it.
-func (c call) request() infra.Request {
-	r := infra.Request{Action: c.Action, Resource: "arn:" + c.Resource, Context: map[string][]string{}}
+func (c call) request() Request {
+	r := Request{Action: c.Action, Resource: "arn:" + c.Resource, Context: map[string][]string{}}
 	if c.Tenant != "" {
 		r.Tags = map[string]string{"tenant": c.Tenant}
 	}
@@ -232,8 +230,6 @@ func (r *recorder) queue(function string, body []byte) string {
 	return "JobsQueue"
 }
 
-type attribute struct{ S string }
-
 // An operation is one of DynamoDB, or of a transaction.
 type operation struct {
 	Key, Item, ExpressionAttributeValues map[string]json.RawMessage
@@ -242,7 +238,7 @@ type operation struct {
 // part is the partition key of an operation.
 func (o operation) part() string {
 	for _, raw := range []json.RawMessage{o.Key["p"], o.Item["p"], o.ExpressionAttributeValues[":p"]} {
-		var a attribute
+		var a struct{ S string }
 		if json.Unmarshal(raw, &a) == nil && a.S != "" {
 			return a.S
 		}

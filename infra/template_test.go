@@ -12,7 +12,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rookeryhq/rookery/infra"
 	"github.com/rookeryhq/rookery/internal/awsapp"
 	"github.com/rookeryhq/rookery/internal/dynamotable"
 )
@@ -32,7 +31,7 @@ func names(t *testing.T) []string {
 }
 
 // at is a value of a resource by its keys, and numbers of elements; nil if there is none.
-func at(t *testing.T, tpl *infra.Template, id string, path ...any) any {
+func at(t *testing.T, tpl *Template, id string, path ...any) any {
 	t.Helper()
 	require.Contains(t, tpl.Resources, id)
 	var v any = tpl.Resources[id].Properties
@@ -53,13 +52,13 @@ func at(t *testing.T, tpl *infra.Template, id string, path ...any) any {
 }
 
 // env are the variables of a function.
-func env(t *testing.T, tpl *infra.Template, function string) map[string]any {
+func env(t *testing.T, tpl *Template, function string) map[string]any {
 	t.Helper()
 	all, _ := at(t, tpl, function, "Environment", "Variables").(map[string]any)
 	return all
 }
 
-func variables(t *testing.T, tpl *infra.Template, function string) func(string) string {
+func variables(t *testing.T, tpl *Template, function string) func(string) string {
 	all := env(t, tpl, function)
 	return func(name string) string {
 		if v, ok := all[name]; ok {
@@ -139,7 +138,7 @@ func TestVariables(t *testing.T) {
 func TestFirstAdministrator(t *testing.T) {
 	text, err := os.ReadFile("../template.yaml")
 	require.NoError(t, err)
-	tpl, err := infra.Parse(text, map[string]string{
+	tpl, err := Parse(text, map[string]string{
 		"FirstIssuer": "https://id.example.test", "FirstAdmin": "ada", "FirstTenant": "acme",
 		"PublicUrl": "https://notes.example.test",
 		"Issuers":   `[{"issuer":"https://id.example.test","tenant":"acme","roles_claim":"roles"}]`,
@@ -322,7 +321,7 @@ func TestMail(t *testing.T) {
 	require.NotContains(t, template(t).Resources, "Budget")
 	text, err := os.ReadFile("../template.yaml")
 	require.NoError(t, err)
-	tpl, err := infra.Parse(text, map[string]string{"AlarmEmail": "a@example.test", "MonthlyBudget": "50"})
+	tpl, err := Parse(text, map[string]string{"AlarmEmail": "a@example.test", "MonthlyBudget": "50"})
 	require.NoError(t, err)
 	require.Equal(t, "50", at(t, tpl, "Budget", "Budget", "BudgetLimit", "Amount"))
 	for id, r := range tpl.Resources {

@@ -55,7 +55,7 @@ var layers = [][]string{
 	{"hosted"},
 	{"hosted/testdata/function"},
 	{"awsapp", "awsops", "localapp"},
-	{"localcloud", "localdeploy"},
+	{"localcloud"},
 	{"cloudtest"},
 }
 
@@ -67,7 +67,7 @@ var modules = map[string][]string{
 	"github.com/aws/aws-lambda-go":      {"internal/awsapp", "internal/eventsource", "internal/lambdahost"},
 	"github.com/aws/aws-sdk-go-v2": {
 		"internal/awsclient", "internal/awstest", "internal/dynamotable", "internal/s3blob", "internal/awsapp",
-		"internal/awsops", "internal/cloudtest", "internal/eventsource", "internal/localcloud", "internal/localdeploy",
+		"internal/awsops", "internal/cloudtest", "internal/eventsource", "internal/localcloud",
 		"internal/sqsqueue", "bench", "cmd/cli",
 	},
 	"github.com/aws/smithy-go":                   {"internal/awsclient", "internal/dynamotable", "internal/s3blob", "internal/sqsqueue", "internal/awsapp", "internal/awsops"},
@@ -174,8 +174,7 @@ func TestEveryPackageHasALayer(t *testing.T) {
 // forTests are the packages that only tests import, and one another.
 var forTests = []string{
 	"internal/authtest", "internal/awstest", "internal/blobtest", "internal/leaktest", "internal/casefoldfs",
-	"internal/cloudtest", "internal/eventsource", "internal/lambdahost", "internal/localcloud", "internal/localdeploy",
-	"internal/crashdisk",
+	"internal/cloudtest", "internal/eventsource", "internal/lambdahost", "internal/localcloud",
 	"internal/repotest", "internal/tabletest", "internal/tooltest",
 	"bench", "localstack/local-cloud",
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/rookeryhq/rookery/bench/babel"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/search"
@@ -21,12 +20,12 @@ import (
 var seeds = []uint64{1, 2}
 
 func TestSameSeedSameVault(t *testing.T) {
-	require.Equal(t, babel.New(5), babel.New(5))
-	require.NotEqual(t, babel.New(5), babel.New(6))
+	require.Equal(t, New(5), New(5))
+	require.NotEqual(t, New(5), New(6))
 }
 
 // indexOf is the index of a vault, all of whose notes come at once.
-func indexOf(v babel.Vault) *index.Index {
+func indexOf(v Vault) *index.Index {
 	c := index.Commit{Seq: 1, Time: time.Unix(0, 0), Changes: []index.Change{
 		{Path: vault.SchemaFile, Text: []byte(v.Schema)},
 	}}
@@ -39,7 +38,7 @@ func indexOf(v babel.Vault) *index.Index {
 func TestEveryNoteReads(t *testing.T) {
 	languages := map[string]int{}
 	for _, seed := range seeds {
-		v := babel.New(seed)
+		v := New(seed)
 		x := indexOf(v)
 		require.NoError(t, x.SchemaErr())
 		require.Equal(t, len(v.Notes), x.Totals().Notes)
@@ -60,7 +59,7 @@ func TestEveryNoteReads(t *testing.T) {
 func TestEveryReferenceLeadsWhereItIsSaid(t *testing.T) {
 	kinds := map[string]int{}
 	for _, seed := range seeds {
-		for _, v := range []babel.Vault{babel.New(seed), decomposed(babel.New(seed))} {
+		for _, v := range []Vault{New(seed), decomposed(New(seed))} {
 			requireReferences(t, v)
 			for _, n := range v.Notes {
 				for _, r := range n.References {
@@ -74,7 +73,7 @@ func TestEveryReferenceLeadsWhereItIsSaid(t *testing.T) {
 	}
 }
 
-func kindOf(r babel.Reference) string {
+func kindOf(r Reference) string {
 	switch {
 	case r.ID != "":
 		return "resolved"
@@ -85,14 +84,14 @@ func kindOf(r babel.Reference) string {
 }
 
 // requireReferences requires of each note the references that it was written with.
-func requireReferences(t *testing.T, v babel.Vault) {
+func requireReferences(t *testing.T, v Vault) {
 	x := indexOf(v)
 	to := map[string][]string{}
 	for _, n := range v.Notes {
 		note, _ := x.ByID(n.ID)
-		var got []babel.Reference
+		var got []Reference
 		for l := range x.Resolver().Outlinks(note.Object(-1), index.Location{}) {
-			got = append(got, babel.Reference{
+			got = append(got, Reference{
 				Target: l.Ref.Target, Line: l.Ref.Line, ID: l.To.ID, Matches: l.To.Matches,
 			})
 		}
@@ -105,16 +104,16 @@ func requireReferences(t *testing.T, v babel.Vault) {
 }
 
 // inNotes are references without what they lead to elsewhere.
-func inNotes(all []babel.Reference) []babel.Reference {
+func inNotes(all []Reference) []Reference {
 	all = slices.Clone(all)
 	for i := range all {
-		all[i].Elsewhere = babel.Leading{}
+		all[i].Elsewhere = Leading{}
 	}
 	return all
 }
 
 // requireBacklinks requires that each note has the references that lead to it, or into it.
-func requireBacklinks(t *testing.T, x *index.Index, v babel.Vault, to map[string][]string) {
+func requireBacklinks(t *testing.T, x *index.Index, v Vault, to map[string][]string) {
 	for _, n := range v.Notes {
 		var want, got []string
 		for id, targets := range to {
@@ -136,7 +135,7 @@ type finder struct {
 	found map[string]map[string]bool // the notes that a query finds
 }
 
-func newFinder(t *testing.T, v babel.Vault, language string) *finder {
+func newFinder(t *testing.T, v Vault, language string) *finder {
 	x := indexOf(v)
 	var changes []search.Change
 	for _, n := range v.Notes {
@@ -148,7 +147,7 @@ func newFinder(t *testing.T, v babel.Vault, language string) *finder {
 	return &finder{t, search.Empty(language).With(changes), map[string]map[string]bool{}}
 }
 
-func (f *finder) requireFound(query string, n babel.Note) {
+func (f *finder) requireFound(query string, n Note) {
 	if f.found[query] == nil {
 		r, err := f.x.Search(search.ParseQuery(query), search.Options{Limit: 1000})
 		require.NoError(f.t, err)
@@ -162,7 +161,7 @@ func (f *finder) requireFound(query string, n babel.Note) {
 
 func TestEveryWordOfEveryNoteFindsIt(t *testing.T) {
 	for _, seed := range seeds {
-		v := babel.New(seed)
+		v := New(seed)
 		for _, f := range []*finder{
 			newFinder(t, v, "english"), newFinder(t, decomposed(v), "fr"),
 		} {
@@ -201,7 +200,7 @@ func plain(word string) string {
 }
 
 func TestEveryIdentifierIsFoundInItsOtherForms(t *testing.T) {
-	v := babel.New(1)
+	v := New(1)
 	f := newFinder(t, v, "english")
 	for _, n := range v.Notes {
 		for _, id := range n.Identifiers {
@@ -234,7 +233,7 @@ func snake(id string) string {
 
 // decomposed is a vault whose notes were typed where letters and their accents are two characters, as
 // macOS gives the names of files. The paths are composed, as all paths of a vault.
-func decomposed(v babel.Vault) babel.Vault {
+func decomposed(v Vault) Vault {
 	notes := slices.Clone(v.Notes)
 	for i, n := range notes {
 		notes[i].Text = norm.NFD.String(n.Text)
@@ -243,5 +242,5 @@ func decomposed(v babel.Vault) babel.Vault {
 			notes[i].References[j].Target = norm.NFD.String(r.Target)
 		}
 	}
-	return babel.Vault{Schema: v.Schema, Notes: notes}
+	return Vault{Schema: v.Schema, Notes: notes}
 }

@@ -7,6 +7,7 @@ package corpus
 
 import (
 	_ "embed"
+	"fmt"
 	"iter"
 	"math"
 	"math/rand/v2"
@@ -119,3 +120,53 @@ func countBefore(k kind, n int) int {
 
 // pick takes one of a list that is not empty.
 func pick[T any](r *rand.Rand, list []T) T { return list[r.IntN(len(list))] }
+
+// AgendaPath is the path of the Agenda.
+const AgendaPath = "notes/agenda.md"
+
+// AgendaRevision is what the line of the Agenda says that is there to be edited: it stands once in
+// the text.
+func AgendaRevision(n int) string { return fmt.Sprintf("Revision %d.", n) }
+
+// Agenda is a note with n traits, two on a line: no note that a person wrote has as many. What is due
+// is due on a day of the two years around the one that is named, on each of them in turn.
+func Agenda(day string, n int) File {
+	const around = 365
+	words, levels := strings.Fields(english), []string{"low", "medium", "high"}
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Agenda\n\n%s\n\n", AgendaRevision(0))
+	for i := range n / 2 {
+		fmt.Fprintf(&b, "- @due(%s) @priority(%s) %s %s %d\n", dayAfter(day, i%(2*around)-around),
+			levels[i%len(levels)], words[i%len(words)], words[i/len(words)%len(words)], i)
+	}
+	return File{AgendaPath, b.String()}
+}
+
+// HandbookPath is the path of the Handbook.
+const HandbookPath = "notes/handbook.md"
+
+// HandbookRevision is what the line of the Handbook says that is there to be edited: it stands once
+// in the text.
+func HandbookRevision(n int) string { return fmt.Sprintf("Edition %d.", n) }
+
+// Handbook is a note with n headings behind its title, on three levels, with a line below each: no
+// note that a person wrote has as many. Half of them are of a few words that come again and again, so
+// that what tells them apart is their number; with every second line goes a reference to an object.
+func Handbook(n int, refers string) File {
+	words := strings.Fields(english)
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Handbook\n\n%s\n\n", HandbookRevision(0))
+	for i := range n {
+		heading := fmt.Sprintf("%s %d", words[i%len(words)], i)
+		if i%2 == 0 {
+			heading = words[i/2%7]
+		}
+		fmt.Fprintf(&b, "%s %s\n\nWhat is to be known of %s.", strings.Repeat("#", 2+i%3), heading,
+			words[i/7%len(words)])
+		if i%2 == 1 {
+			fmt.Fprintf(&b, " See [[%s]].", refers)
+		}
+		b.WriteString("\n\n")
+	}
+	return File{HandbookPath, b.String()}
+}

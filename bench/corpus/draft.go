@@ -130,3 +130,70 @@ func dayAfter(day string, days int) string {
 
 // chance is true this many times of a hundred.
 func (d *draft) chance(percent int) bool { return d.rand.IntN(100) < percent }
+
+// A field is a key of the frontmatter and its value, as YAML writes it.
+type field struct{ key, value string }
+
+// frontmatter writes these fields. Some have a comment above or behind them.
+func (d *draft) frontmatter(fields ...field) {
+	d.line("", "---")
+	for _, f := range fields {
+		if d.chance(8) {
+			d.line("# ", d.phrase(3))
+		}
+		comment := ""
+		if d.chance(8) {
+			comment = "   # " + d.phrase(2)
+		}
+		d.line(f.key+": ", f.value+comment)
+	}
+	d.line("", "---")
+}
+
+// quoted is a text in one of the three ways in which YAML takes it. The words of this package need
+// no escapes in any of them.
+func (d *draft) quoted(text string) string {
+	return pick(d.rand, []string{text, `"` + text + `"`, "'" + text + "'"})
+}
+
+// quotedRef is a reference, which YAML would take for a list without quotes.
+func (d *draft) quotedRef(id string) string {
+	return pick(d.rand, []string{`"[[` + id + `]]"`, `'[[` + id + `]]'`})
+}
+
+// personName is the name of the person with this number. After all combinations they come again.
+func (v *vault) personName(i int) string {
+	return v.given[i%len(v.given)] + " " + v.family[i/len(v.given)%len(v.family)]
+}
+
+// personID is the id of the person with this number. Where the name has come before, it ends in
+// how often it has.
+func (v *vault) personID(i int) string {
+	id := "people/" + strings.ReplaceAll(strings.ToLower(v.personName(i)), " ", "-")
+	if again := i / (len(v.given) * len(v.family)); again > 0 {
+		id = fmt.Sprintf("%s-%d", id, again+1)
+	}
+	return id
+}
+
+// projectID is the id of the project with this number.
+func (v *vault) projectID(i int) string {
+	return fmt.Sprintf("projects/%s-%s-%d", v.nouns[i%len(v.nouns)], v.nouns[i/3%len(v.nouns)], i)
+}
+
+// someone is the id of a person, three times of ten the hot one.
+func (d *draft) someone() string {
+	if d.chance(30) {
+		return Hot
+	}
+	return d.personID(d.rand.IntN(countBefore(person, d.notes)))
+}
+
+// something is the id of a person or a project of the vault.
+func (d *draft) something() string {
+	projects := countBefore(project, d.notes)
+	if projects == 0 || d.chance(60) {
+		return d.someone()
+	}
+	return d.projectID(d.rand.IntN(projects))
+}

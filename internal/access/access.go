@@ -18,12 +18,15 @@ package access
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"slices"
 	"strings"
 
 	"github.com/rookeryhq/rookery/internal/auth"
+	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/tenant"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
 
@@ -253,4 +256,89 @@ func vaultOf(ctx context.Context, c *tool.Call, d Directory) (string, error) {
 	implied, err := tool.Marshal(seen[0])
 	c.Args["vault"] = implied
 	return seen[0], err
+}
+
+// A Reason is the reason why a request was refused before any tool was called.
+type Reason string
+
+// The reasons.
+const (
+	NoToken  Reason = "no_token"   // a token is required, and there is none
+	Invalid  Reason = "invalid"    // the token is invalid, for whatever reason
+	Expired  Reason = "expired"    // the token has expired
+	Host     Reason = "host"       // the Host header names another server
+	Origin   Reason = "origin"     // the request comes from a page of another origin
+	Plain    Reason = "plain_http" // the request came over plain HTTP
+	Overload Reason = "overload"   // too many calls are in flight
+)
+
+// Reasons returns all reasons.
+func Reasons() []Reason {
+	return []Reason{NoToken, Invalid, Expired, Host, Origin, Plain, Overload}
+}
+
+// Unauthenticated returns the reason of a refusal with status 401. sent reports whether the request
+// had a token.
+func Unauthenticated(f *fault.Fault, sent bool) Reason {
+	switch {
+	case !sent:
+		return NoToken
+	case f.Code == fault.TokenExpired:
+		return Expired
+	}
+	return Invalid
+}
+
+// maxRequestID is the largest length of a request id, in bytes.
+const maxRequestID = 128
+
+// RequestID returns the given request id if it can be logged: if it is printable ASCII without
+// spaces, not too long, and contains no token. Otherwise it returns a new id.
+func RequestID(given string) string {
+	strange := func(c rune) bool { return c <= ' ' || c > '~' }
+	if given == "" || len(given) > maxRequestID || strings.ContainsFunc(given, strange) ||
+		auth.ContainsToken(given) {
+		return rand.Text()
+	}
+	return given
+}
+
+// A registryDirectory is the Directory of the tenants of a deployment.
+type registryDirectory struct{ *tenant.Registry }
+
+var _ Directory = registryDirectory{}
+
+// NewDirectory returns the Directory of the tenants of a deployment.
+func NewDirectory(t *tenant.Registry) Directory { return registryDirectory{t} }
+
+// Vaults implements Directory.
+func (t registryDirectory) Vaults(ctx context.Context, c auth.Caller, fresh bool) ([]string, error) {
+	own, err := t.Tenant(ctx, c.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	state := own.Current
+	if fresh {
+		state = own.Fresh
+	}
+	s, err := state(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range s.Vaults() {
+		if e.Status == eventlog.Active {
+			names = append(names, e.Name)
+		}
+	}
+	return names, nil
+}
+
+// ClaimAgent implements Directory.
+func (t registryDirectory) ClaimAgent(ctx context.Context, c auth.Caller, writes bool) error {
+	own, err := t.Tenant(ctx, c.Tenant)
+	if err != nil {
+		return err
+	}
+	return own.ClaimAgent(ctx, c, writes)
 }

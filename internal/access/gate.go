@@ -1,11 +1,14 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -65,9 +68,7 @@ func NewGate(o GateOptions) *Gate {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if o.OpenTenant == nil {
 		o.OpenTenant = o.Tenants.Tenant
 	}
@@ -256,4 +257,24 @@ func hideMissing(t *tenant.Tenant, err error) (*tenant.Tenant, error) {
 		return nil, auth.Refused()
 	}
 	return t, err
+}
+
+// The rate limit headers, as net/http stores them. Canonicalizing them for each response would cost
+// more than the rate limit itself.
+var (
+	limitHeader     = http.CanonicalHeaderKey("RateLimit-Limit")
+	remainingHeader = http.CanonicalHeaderKey("RateLimit-Remaining")
+	resetHeader     = http.CanonicalHeaderKey("RateLimit-Reset")
+)
+
+// SetRateHeaders writes the remaining allowance of a caller into the response headers, if the caller has a
+// rate limit: the largest burst, the number of calls allowed now, and the seconds until the full
+// burst is available.
+func SetRateHeaders(h http.Header, left auth.Allowance) {
+	if left.Limit == 0 {
+		return
+	}
+	h[limitHeader] = []string{strconv.Itoa(left.Limit)}
+	h[remainingHeader] = []string{strconv.Itoa(left.Remaining)}
+	h[resetHeader] = []string{strconv.Itoa(int(math.Ceil(left.Reset.Seconds())))}
 }

@@ -236,8 +236,7 @@ func (r Refusals) setHead(ctx context.Context, old table.Item, h head, a archive
 		op = table.Replace(old, next)
 	}
 	err = r.table.Commit(ctx, op, table.Set(item))
-	var conflict *table.Conflict
-	if errors.As(err, &conflict) {
+	if _, ok := errors.AsType[*table.Conflict](err); ok {
 		return false, nil
 	}
 	if err != nil {

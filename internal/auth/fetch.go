@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -54,17 +55,13 @@ type fetcher struct {
 	trusted, public *http.Client
 }
 
-// newFetcher returns a fetcher with the clients of o, or clients of its own.
+// newFetcher returns a fetcher with the client of o for public addresses, or with one of its own.
 func newFetcher(o Options) fetcher {
-	f := fetcher{trusted: o.Client, public: o.Public}
-	if f.trusted == nil {
-		f.trusted = &http.Client{Transport: transport(nil, http.ProxyFromEnvironment)}
+	public := cmp.Or(o.Public, &http.Client{Transport: transport(publicOnly, nil)})
+	return fetcher{
+		trusted: careful(&http.Client{Transport: transport(nil, http.ProxyFromEnvironment)}),
+		public:  careful(public),
 	}
-	if f.public == nil {
-		f.public = &http.Client{Transport: transport(publicOnly, nil)}
-	}
-	f.trusted, f.public = careful(f.trusted), careful(f.public)
-	return f
 }
 
 // careful returns a client without cookies that follows no redirects: the keys must be at the URL

@@ -50,7 +50,6 @@ func (i Issuer) pins(alg string) bool {
 // Options are the options of a Verifier. The zero value is that of a server.
 type Options struct {
 	Now    func() time.Time // nil: time.Now
-	Client *http.Client     // for issuers of the server's configuration; nil: a default client
 	Public *http.Client     // for issuers set by tenants; nil: a client that reaches only public addresses
 
 	// Queue is how many calls may wait for the keys of the server's issuers at a time, and

@@ -72,7 +72,6 @@ type Options struct {
 	Metrics *Metrics
 
 	Verifier *auth.Verifier // of the tokens of issuers; nil: the default, which fetches their keys over the network
-	Meter    hosted.Meter   // may be nil
 	Log      *slog.Logger   // nil: no log
 	Now      func() time.Time
 	Clocked  func() (known func() bool) // see tenant.Options; nil: Now is always correct
@@ -101,7 +100,7 @@ func New(o Options) (*App, error) {
 	var err error
 	a.host, err = hosted.New(hosted.Options{
 		Teams: a.teams, Tables: a.teams.Table, Server: o.Server, Closed: true, Verifier: o.Verifier,
-		Outer: o.outer, Meter: o.Meter, Measure: o.Metrics.measure(o.Now), Log: o.Log, Now: o.Now,
+		Outer: o.outer, Measure: o.Metrics.measure(o.Now), Log: o.Log, Now: o.Now,
 	})
 	if err != nil {
 		return nil, err
@@ -123,9 +122,7 @@ func (o Options) withDefaults() Options {
 	if o.Begin == nil {
 		o.Begin = func() {}
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return o
 }
 

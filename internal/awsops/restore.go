@@ -114,8 +114,7 @@ func (s *Stack) items(ctx context.Context, name string) (map[key]item, error) {
 	pages := dynamodb.NewScanPaginator(s.table, &dynamodb.ScanInput{TableName: &name, ConsistentRead: aws.Bool(true)})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
-		var none *types.ResourceNotFoundException
-		if errors.As(err, &none) {
+		if _, ok := errors.AsType[*types.ResourceNotFoundException](err); ok {
 			return nil, fault.New(fault.NotFound, "there is no table %s", name).
 				Fix("list the tables: aws dynamodb list-tables")
 		}

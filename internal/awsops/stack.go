@@ -102,8 +102,7 @@ func (s *Stack) unread(err error) error {
 // failed returns the fault for a failed call of AWS. It contains the error code, but not the text,
 // which may contain keys.
 func failed(doing string, err error) error {
-	var answer smithy.APIError
-	if errors.As(err, &answer) {
+	if answer, ok := errors.AsType[smithy.APIError](err); ok {
 		return fault.New(fault.Unavailable, "AWS answers %s to: %s", answer.ErrorCode(), doing).
 			Fix("check the credentials, their permissions and the region").Because(err)
 	}

@@ -3,6 +3,8 @@
 package awstest
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -10,11 +12,14 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"github.com/rookeryhq/rookery/internal/awsclient"
 )
@@ -66,9 +71,7 @@ func find(getenv func(string) string) (*Backend, error) {
 			return nil, err
 		}
 	}
-	if second == "" {
-		second = first
-	}
+	second = cmp.Or(second, first)
 	for _, endpoint := range []string{first, second} {
 		if endpoint != "" && !loopback(endpoint) {
 			return nil, fmt.Errorf("%s and %s must be URLs of a loopback address", awsEndpoint, ddbEndpoint)
@@ -173,3 +176,67 @@ func config(endpoint string, via aws.HTTPClient) aws.Config {
 
 // HTTP is the client that requests go through where a test names no other: what wraps it fails or counts.
 func HTTP() aws.HTTPClient { return client }
+
+// receives is how often a message is received before it goes to the dead letters.
+const receives = 5
+
+// Queue makes an empty queue, and one for its dead letters, as the product uses them. Both are deleted with the test.
+// A message is hidden for so many seconds when it was received.
+func (b *Backend) Queue(tb testing.TB, hidden int) (url, dead string) {
+	tb.Helper()
+	client := sqs.NewFromConfig(b.AWS(tb, nil))
+	create := func(attributes map[string]string) string {
+		out, err := client.CreateQueue(tb.Context(), &sqs.CreateQueueInput{
+			QueueName: aws.String(name()), Attributes: attributes,
+		})
+		if err != nil {
+			tb.Fatal("create a queue: ", err)
+		}
+		tb.Cleanup(func() {
+			ctx, cancel := removing()
+			defer cancel()
+			if _, err := client.DeleteQueue(ctx, &sqs.DeleteQueueInput{QueueUrl: out.QueueUrl}); err != nil {
+				tb.Error("delete a queue: ", err)
+			}
+		})
+		return aws.ToString(out.QueueUrl)
+	}
+	dead = create(nil)
+	about, err := client.GetQueueAttributes(tb.Context(), &sqs.GetQueueAttributesInput{
+		QueueUrl: &dead, AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameQueueArn},
+	})
+	if err != nil {
+		tb.Fatal("look at a queue: ", err)
+	}
+	policy, err := json.Marshal(map[string]string{
+		"deadLetterTargetArn": about.Attributes["QueueArn"], "maxReceiveCount": strconv.Itoa(receives),
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return create(map[string]string{
+		"VisibilityTimeout": strconv.Itoa(hidden), "RedrivePolicy": string(policy),
+	}), dead
+}
+
+// QueueName returns the name of a queue that no other test uses. Queues whose names begin with it are deleted with the
+// test.
+func (b *Backend) QueueName(tb testing.TB) string {
+	tb.Helper()
+	client, queue := sqs.NewFromConfig(b.AWS(tb, nil)), name()
+	tb.Cleanup(func() {
+		ctx, cancel := removing()
+		defer cancel()
+		out, err := client.ListQueues(ctx, &sqs.ListQueuesInput{QueueNamePrefix: &queue})
+		if err != nil {
+			tb.Error("list queues: ", err)
+			return
+		}
+		for _, url := range out.QueueUrls {
+			if _, err := client.DeleteQueue(ctx, &sqs.DeleteQueueInput{QueueUrl: &url}); err != nil {
+				tb.Error("delete a queue: ", err)
+			}
+		}
+	})
+	return queue
+}

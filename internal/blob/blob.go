@@ -7,6 +7,7 @@ package blob
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -96,10 +97,7 @@ var (
 // condition is not met: the error is ErrCondition, not ErrNotExist. With the empty tag, which a
 // List may yield, it is never met.
 func IfTag(t Tag) Cond {
-	if t == "" {
-		t = noTag
-	}
-	return Cond{tag: t}
+	return Cond{tag: cmp.Or(t, noTag)}
 }
 
 // noTag is a tag that no object has in any implementation.

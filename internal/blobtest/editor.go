@@ -198,8 +198,7 @@ func (f folder) removeOnce(key string) (string, error) {
 		return "", err
 	}
 	err = f.Folder.Remove(f.Context(), key, data)
-	var found *blob.Found
-	if errors.As(err, &found) {
+	if _, ok := errors.AsType[*blob.Found](err); ok {
 		return "", nil
 	}
 	return string(data), err

@@ -189,8 +189,7 @@ func testSettle(f folder) {
 func testRespell(f folder) {
 	f.exchange("People/A.md", "one", nil)
 	err := f.Folder.Exchange(f.Context(), "People/a.md", []byte("two"), nil)
-	var found *blob.Found
-	if errors.As(err, &found) { // for one name
+	if found, ok := errors.AsType[*blob.Found](err); ok { // for one name
 		require.Equal(f, "one", string(found.Data))
 		require.Equal(f, []string{"People/A.md"}, f.list(""))
 	} else {

@@ -1,12 +1,17 @@
 package checkout
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/rookeryhq/rookery/internal/blob"
 	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/fault"
+	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/intake"
 	"github.com/rookeryhq/rookery/internal/repo"
 )
@@ -244,4 +249,112 @@ func (b *batch) dryRunPart(ctx context.Context, piece []*found) error {
 	b.done.Add(e.Taken)
 	b.done.Restored += len(e.Stay)
 	return nil
+}
+
+// commit ingests a part of the batch in one commit, and then updates the files. It has the shape
+// that intake.InHalves needs: a fault that the part is too large leads to two calls with its
+// halves.
+func (b *batch) commit(ctx context.Context, piece []*found) error {
+	e, err := intake.Commit(ctx, b.vault, b.call(), piece)
+	if err != nil {
+		return err
+	}
+	b.done.Add(e.Taken)
+	return b.writeFiles(ctx, &e)
+}
+
+// reindex is the operation of commits that ingest edits. It is recorded in each of them; await and
+// removals recognize these commits by it.
+const reindex = intake.Tool
+
+// call returns the call that ingests edits. When a folder is read for the first time, no events are
+// reported: the notes are as old as their files.
+func (b *batch) call() eventlog.Call {
+	call := eventlog.Call{
+		Who: cmp.Or(b.who, b.opt.Who), Tool: reindex, Outside: true, Silent: b.isNew && b.first(),
+	}
+	if b.git {
+		call.Cause = index.CauseGit
+	}
+	return call
+}
+
+// writeFiles writes the files after a commit: it records those that the vault refused, and restores
+// those that must stay in the folder. A refused file keeps its text, so it must not be written; its
+// edit is dropped, because it would be refused again until the file changes.
+func (b *batch) writeFiles(ctx context.Context, e *intake.Effect) error {
+	c := b.Checkout
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.collect()
+	c.write(ctx)
+	for path, f := range e.Left {
+		c.drop(path)
+		f.Path = c.key(path)
+		c.recordSkipped(f)
+	}
+	for _, f := range e.Stay {
+		err := c.restore(ctx, f.Path)
+		if err != nil {
+			return fmt.Errorf("write a file again: %w", err)
+		}
+		b.done.Restored++
+	}
+	return nil
+}
+
+// discard restores the files of the held batch from the log. Texts that are in no version of the
+// vault are moved to its trash first, so that they are not lost. Edits that are not held stay
+// pending.
+//
+// It returns READ_ONLY if the folder cannot be written. If it is interrupted between the commit to
+// the trash and the last file, a repetition finds these texts in the vault, and continues with the
+// files.
+func (b *batch) discard(ctx context.Context) error {
+	if b.opt.ReadOnly {
+		return fault.New(fault.ReadOnly, "the folder cannot be written, so nothing can be restored in it")
+	}
+	b.found = slices.DeleteFunc(b.found, func(f *found) bool { return !f.Kept })
+	err := intake.InHalves(intake.Unknown(b.found), func(part []*found) error {
+		return intake.Bin(ctx, b.vault, b.call(), part)
+	})
+	if err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.collect()
+	b.write(ctx)
+	for _, gone := range []bool{false, true} { // if names fold, a file must be removed before its other name is written
+		for _, f := range b.found {
+			if f.Gone() != gone {
+				continue
+			}
+			if err := b.putBack(ctx, f); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// putBack restores one file from the log, unless it has changed since it was found: then it stays,
+// and is another edit. A file that the log does not have is removed. The caller holds mu.
+func (b *batch) putBack(ctx context.Context, f *found) error {
+	if f.Gone() {
+		if _, note := b.at.File(f.Path); note {
+			b.done.Restored++
+		}
+		return b.restore(ctx, f.Path)
+	}
+	now, _ := b.at.File(f.Path)
+	err := b.replace(ctx, f.Path, &change{after: now}, f.Text)
+	if _, ok := errors.AsType[*blob.Found](err); ok {
+		return nil // it was changed again, which is another edit
+	}
+	if err == nil {
+		b.done.Restored++
+		b.unsaved[f.Path] = true
+	}
+	return err
 }

@@ -208,12 +208,9 @@ func (s *sweep) gone(path string) bool {
 
 // hidden reports whether a file may exist in a folder that cannot be read.
 func (s *sweep) hidden(path string) bool {
-	for _, folder := range s.unread {
-		if strings.HasPrefix(path, folder) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.unread, func(folder string) bool {
+		return strings.HasPrefix(path, folder)
+	})
 }
 
 // examine examines the suspects one at a time, so that writers need not wait for all.

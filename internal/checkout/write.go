@@ -263,8 +263,7 @@ func (c *Checkout) restore(ctx context.Context, path string) error {
 		return nil
 	}
 	err := c.replace(ctx, path, &change{after: f}, nil)
-	var found *blob.Found
-	if errors.As(err, &found) {
+	if _, ok := errors.AsType[*blob.Found](err); ok {
 		return nil // another process has written the file first
 	}
 	if err == nil {

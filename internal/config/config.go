@@ -164,8 +164,7 @@ func read(path string) ([]byte, error) {
 // withCause adds the cause to a fault about a file, without the path of the file.
 func withCause(f *fault.Fault, err error) *fault.Fault {
 	f = f.Because(err)
-	var system *fs.PathError
-	if errors.As(err, &system) {
+	if system, ok := errors.AsType[*fs.PathError](err); ok {
 		f.Message += ": " + system.Err.Error()
 	}
 	return f

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -21,9 +22,7 @@ func (l *loader) checkIssuers() {
 		}
 		i := &l.Issuers[n]
 		l.checkIssuer(name, i)
-		if i.Audience == "" {
-			i.Audience = l.PublicURL
-		}
+		i.Audience = cmp.Or(i.Audience, l.PublicURL)
 		if i.Algorithms == nil {
 			i.Algorithms = auth.Algorithms()
 		}

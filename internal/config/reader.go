@@ -97,8 +97,7 @@ func (r *reader) document(at place, text []byte) *yaml.Node {
 		return nil
 	}
 	cause := "it cannot be read"
-	var load *yaml.LoadError
-	if errors.As(err, &load) {
+	if load, ok := errors.AsType[*yaml.LoadError](err); ok {
 		cause = strings.TrimPrefix(load.Message, "yaml: ")
 		if !strings.HasPrefix(at.file, variables) {
 			at.line = max(1, load.Mark.Line)

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/markdown"
 )
 
@@ -32,33 +31,16 @@ func transcript(all []message) string {
 // `chats`. A list can also be an object, whose values are then the elements. An element that is not
 // an object is refused.
 func (r reader) conversations() error {
-	raw, err := r.parse()
+	all, err := r.list("conversations", "chats",
+		"the file has no conversations: it must be a list, or an object with a list conversations")
 	if err != nil {
 		return err
 	}
-	var all []json.RawMessage
-	if o, ok := readObject(raw); ok {
-		if all, ok = o.list("conversations"); !ok {
-			all, ok = o.list("chats")
-		}
-		if !ok {
-			return r.fault(0,
-				"the file has no conversations: it must be a list, or an object with a list conversations")
-		}
-	} else if json.Unmarshal(raw, &all) != nil {
-		return r.fault(0, "the file has no conversations: it must be a list, or an object with a list conversations")
+	read := r.claude
+	if r.kind == ChatGPT {
+		read = r.chatGPT
 	}
-	for i, raw := range all {
-		o, ok := readObject(raw)
-		switch {
-		case !ok:
-			r.refuse(fault.New(fault.InvalidParameter, "conversation %s is not an object", r.ordinal(i)))
-		case r.kind == ChatGPT:
-			r.chatGPT(o, r.Offset+i)
-		default:
-			r.claude(o, r.Offset+i)
-		}
-	}
+	r.each("conversation", all, read)
 	return nil
 }
 

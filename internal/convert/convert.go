@@ -18,6 +18,7 @@
 package convert
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -214,9 +215,7 @@ func (r reader) refuse(f *fault.Fault) { r.out.Refused = append(r.out.Refused, f
 
 // add adds a note. A note without a location gets the file as its location.
 func (r reader) add(n Note) {
-	if n.Location.File == "" {
-		n.Location.File = r.Path
-	}
+	n.Location.File = cmp.Or(n.Location.File, r.Path)
 	r.out.Notes = append(r.out.Notes, n)
 }
 

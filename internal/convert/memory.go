@@ -14,31 +14,44 @@ import (
 // memories reads an export of Mem0: a list of memories, or an object with a list `memories` or
 // `results`. An element that is not an object is refused.
 func (r reader) memories() error {
+	all, err := r.list("memories", "results",
+		"the file has no memories: it must be a list, or an object with a list memories or results")
+	if err == nil {
+		r.each("memory", all, r.mem0)
+	}
+	return err
+}
+
+// list returns the elements of a file that is a list, or an object with the list name or other.
+// missing is the message for any other file.
+func (r reader) list(name, other, missing string) ([]json.RawMessage, error) {
 	raw, err := r.parse()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var all []json.RawMessage
-	if o, ok := readObject(raw); ok {
-		if all, ok = o.list("memories"); !ok {
-			all, ok = o.list("results")
-		}
-		if !ok {
-			return r.fault(0,
-				"the file has no memories: it must be a list, or an object with a list memories or results")
-		}
-	} else if json.Unmarshal(raw, &all) != nil {
-		return r.fault(0, "the file has no memories: it must be a list, or an object with a list memories or results")
+	o, ok := readObject(raw)
+	if !ok {
+		ok = json.Unmarshal(raw, &all) == nil
+	} else if all, ok = o.list(name); !ok {
+		all, ok = o.list(other)
 	}
+	if !ok {
+		return nil, r.fault(0, "%s", missing)
+	}
+	return all, nil
+}
+
+// each calls read with each element that is an object, and its position in the export. Any other
+// element is refused; what names an element.
+func (r reader) each(what string, all []json.RawMessage, read func(o object, i int)) {
 	for i, raw := range all {
-		o, ok := readObject(raw)
-		if !ok {
-			r.refuse(fault.New(fault.InvalidParameter, "memory %s is not an object", r.ordinal(i)))
-			continue
+		if o, ok := readObject(raw); ok {
+			read(o, r.Offset+i)
+		} else {
+			r.refuse(fault.New(fault.InvalidParameter, "%s %s is not an object", what, r.ordinal(i)))
 		}
-		r.mem0(o, r.Offset+i)
 	}
-	return nil
 }
 
 // mem0 adds the note of one memory of Mem0. A memory without a text becomes a code block with its

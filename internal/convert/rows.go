@@ -42,14 +42,7 @@ func (r reader) objects() error {
 	if len(all) > maxRows {
 		return r.tooMany()
 	}
-	for i, raw := range all {
-		o, ok := readObject(raw)
-		if !ok {
-			r.refuse(fault.New(fault.InvalidParameter, "item %s is not an object", r.ordinal(i)))
-			continue
-		}
-		r.object(o, r.Offset+i)
-	}
+	r.each("item", all, r.object)
 	return nil
 }
 

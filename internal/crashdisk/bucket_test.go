@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rookeryhq/rookery/internal/blob"
-	"github.com/rookeryhq/rookery/internal/crashdisk"
 	"github.com/rookeryhq/rookery/internal/fileblob"
 )
 
@@ -105,9 +104,9 @@ func (c cutting) run(t *testing.T) (ended bool) {
 }
 
 // disk is empty, but for the directory where the bucket's own files lie.
-func (c cutting) disk(t *testing.T) *crashdisk.Disk {
+func (c cutting) disk(t *testing.T) *Disk {
 	t.Helper()
-	d, at := crashdisk.New(), uint64(crashdisk.Root)
+	d, at := New(), uint64(Root)
 	if !c.work {
 		return d
 	}

@@ -5,14 +5,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/rookeryhq/rookery/internal/crashdisk"
 )
 
 // A writer does things to a disk that never fail.
 type writer struct {
 	t *testing.T
-	*crashdisk.Disk
+	*Disk
 }
 
 func (w writer) file(folder uint64, name, text string) uint64 {
@@ -31,8 +29,8 @@ func (w writer) sync(ids ...uint64) {
 }
 
 // text is what a file at the top has, and "none" where it is not there.
-func text(d *crashdisk.Disk, name string) string {
-	id, err := d.Lookup(crashdisk.Root, name)
+func text(d *Disk, name string) string {
+	id, err := d.Lookup(Root, name)
 	if err != nil {
 		return "none"
 	}
@@ -103,7 +101,7 @@ func TestForgets(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := writer{t, crashdisk.New()}
+			w := writer{t, New()}
 			c.do(w)
 			found := map[string]bool{}
 			for seed := range uint64(500) {

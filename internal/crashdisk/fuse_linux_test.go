@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
-
-	"github.com/rookeryhq/rookery/internal/crashdisk"
 )
 
 // A mounted serves a Disk to the kernel. Nobody but the kernel changes the disk, so the kernel may
@@ -20,7 +18,7 @@ import (
 type mounted struct {
 	fuse.RawFileSystem // answers what is not served here: ENOSYS
 
-	disk *crashdisk.Disk
+	disk *Disk
 
 	mu    sync.Mutex
 	lists map[uint64][]fuse.DirEntry // by the handle of an open folder
@@ -30,7 +28,7 @@ type mounted struct {
 const forEver = time.Hour
 
 // mount serves a disk at a folder.
-func mount(dir string, d *crashdisk.Disk) (*fuse.Server, error) {
+func mount(dir string, d *Disk) (*fuse.Server, error) {
 	m := &mounted{
 		RawFileSystem: fuse.NewDefaultRawFileSystem(), disk: d, lists: map[uint64][]fuse.DirEntry{},
 	}
@@ -69,7 +67,7 @@ func (m *mounted) attr(id uint64, out *fuse.Attr) fuse.Status {
 	return fuse.OK
 }
 
-func kind(info crashdisk.Info) uint32 {
+func kind(info Info) uint32 {
 	if info.Folder {
 		return syscall.S_IFDIR
 	}
@@ -232,7 +230,7 @@ func serveDisks(in io.Reader, out io.Writer) {
 		_, _ = fmt.Sscan(lines.Text(), &verb, &dir, &changes, &seed, &to) // as many as the verb has
 		switch verb {
 		case "mount":
-			c.mount(dir, crashdisk.New())
+			c.mount(dir, New())
 		case "cut":
 			found := c.disk(dir).CutAfter(changes, seed)
 			c.say(nil)
@@ -254,17 +252,17 @@ type child struct {
 }
 
 type served struct {
-	disk   *crashdisk.Disk
+	disk   *Disk
 	server *fuse.Server
 }
 
-func (c *child) disk(dir string) *crashdisk.Disk {
+func (c *child) disk(dir string) *Disk {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.served[dir].disk
 }
 
-func (c *child) mount(dir string, d *crashdisk.Disk) {
+func (c *child) mount(dir string, d *Disk) {
 	server, err := mount(dir, d)
 	c.mu.Lock()
 	c.served[dir] = served{d, server}

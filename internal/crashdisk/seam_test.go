@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rookeryhq/rookery/internal/bolttable"
-	"github.com/rookeryhq/rookery/internal/crashdisk"
 	"github.com/rookeryhq/rookery/internal/fileblob"
 	"github.com/rookeryhq/rookery/internal/table"
 )
@@ -26,18 +25,18 @@ type seam struct {
 	t          *testing.T
 	dir, attic string
 	mu         sync.Mutex
-	disk       *crashdisk.Disk
-	image      <-chan *crashdisk.Disk // of the cut that is awaited
-	found      *crashdisk.Disk        // after it
-	gone       chan struct{}          // is closed by it
+	disk       *Disk
+	image      <-chan *Disk  // of the cut that is awaited
+	found      *Disk         // after it
+	gone       chan struct{} // is closed by it
 }
 
 // newSeam fills a folder with what is on a disk.
-func newSeam(t *testing.T, dir, attic string, d *crashdisk.Disk) *seam {
+func newSeam(t *testing.T, dir, attic string, d *Disk) *seam {
 	t.Helper()
 	s := &seam{t: t, dir: dir, attic: attic, disk: d, gone: make(chan struct{})}
 	require.NoError(t, os.MkdirAll(attic, 0o700))
-	s.fill(dir, crashdisk.Root)
+	s.fill(dir, Root)
 	return s
 }
 
@@ -133,7 +132,7 @@ func (s *seam) made(c fileblob.Change, folder uint64, name string) error {
 
 // find finds the folder that a path is in. The top is in itself.
 func (s *seam) find(at string) (folder uint64, name string, err error) {
-	folder = crashdisk.Root
+	folder = Root
 	dir, name := path.Split(at)
 	for part := range strings.SplitSeq(strings.Trim(dir, "/"), "/") {
 		if part == "" {
@@ -165,7 +164,7 @@ type seamed struct {
 func newSeamed(t *testing.T) *seamed {
 	t.Helper()
 	m := &seamed{t: t, dir: t.TempDir()}
-	m.seam = newSeam(t, m.at("files"), filepath.Join(m.dir, "attic"), crashdisk.New())
+	m.seam = newSeam(t, m.at("files"), filepath.Join(m.dir, "attic"), New())
 	return m
 }
 

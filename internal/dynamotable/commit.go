@@ -119,8 +119,7 @@ func (t *Table) sendUntilKnown(ctx context.Context, w write) (*refusal, error) {
 		if err == nil {
 			return nil, nil
 		}
-		var refused *types.ConditionalCheckFailedException
-		if errors.As(err, &refused) {
+		if refused, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
 			switch {
 			case !unknown:
 				return &refusal{refused.Item}, nil

@@ -17,12 +17,21 @@
 package dynamotable
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"iter"
 	"log/slog"
+	"net/http"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/rookeryhq/rookery/internal/awsclient"
 	"github.com/rookeryhq/rookery/internal/table"
@@ -64,9 +73,7 @@ func New(cfg aws.Config, name string, o Options) *Table {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
+	o.Log = cmp.Or(o.Log, slog.Default())
 	t := &Table{name: name, now: o.Now, failures: awsclient.Failures{
 		Service: "DynamoDB", Deployment: deployment, Now: o.Now, Log: o.Log,
 	}}
@@ -108,4 +115,113 @@ func (t *Table) Get(ctx context.Context, k table.Key) (table.Item, error) {
 		err = table.ErrNotFound
 	}
 	return it, err
+}
+
+// Query implements table.Table. A page is read only when the loop needs an item of it.
+func (t *Table) Query(ctx context.Context, part, from, to string) iter.Seq2[table.Item, error] {
+	return func(yield func(table.Item, error) bool) {
+		err := ctx.Err()
+		if err == nil {
+			err = table.CheckRange(part, from, to)
+		}
+		if err != nil {
+			yield(table.Item{}, err)
+			return
+		}
+		if to == "" || from > to {
+			return
+		}
+		pages := dynamodb.NewQueryPaginator(t.queries, t.query(part, from, to))
+		for pages.HasMorePages() {
+			page, err := pages.NextPage(ctx)
+			if err != nil {
+				yield(table.Item{}, t.failure(ctx, "read items", err))
+				return
+			}
+			if !t.yieldAll(page.Items, yield) {
+				return
+			}
+		}
+	}
+}
+
+// query returns the request for the items of a partition between two Sorts. DynamoDB does not allow
+// empty key values, so an empty from is omitted.
+func (t *Table) query(part, from, to string) *dynamodb.QueryInput {
+	in := &dynamodb.QueryInput{
+		TableName: &t.name, ConsistentRead: aws.Bool(true),
+		KeyConditionExpression:    aws.String("p = :p AND s <= :to"),
+		ExpressionAttributeValues: attributes{":p": text(part), ":to": text(to)},
+	}
+	if from != "" {
+		in.KeyConditionExpression = aws.String("p = :p AND s BETWEEN :from AND :to")
+		in.ExpressionAttributeValues[":from"] = text(from)
+	}
+	return in
+}
+
+// yieldAll yields the items of a page that have not expired, and reports whether the loop
+// continues.
+func (t *Table) yieldAll(page []attributes, yield func(table.Item, error) bool) bool {
+	for _, all := range page {
+		it, live, err := t.decode(all)
+		if err != nil {
+			yield(table.Item{}, err)
+			return false
+		}
+		if live && !yield(it, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// deployment maps error codes of DynamoDB to descriptions of the error in the deployment.
+var deployment = map[string]string{
+	"AccessDeniedException":       "the role may not use the table",
+	"ExpiredTokenException":       "the credentials have expired",
+	"ResourceNotFoundException":   "the table is not there",
+	"UnrecognizedClientException": "the credentials are not known",
+	"ValidationException":         "the table does not take the request; its keys must be p and s, both strings",
+}
+
+// failure returns the error of a failed call. doing is the verb and the object of the call.
+func (t *Table) failure(ctx context.Context, doing string, err error) error {
+	if ctx.Err() == nil && isItemTooLarge(err) {
+		return fmt.Errorf("%s: %w: an item is larger than DynamoDB allows", doing, table.ErrLimit)
+	}
+	return t.failures.Of(ctx, doing, err)
+}
+
+// isItemTooLarge reports whether an item, alone or in a transaction, exceeds DynamoDB's size limit.
+func isItemTooLarge(err error) bool {
+	if canceled, ok := errors.AsType[*types.TransactionCanceledException](err); ok {
+		for _, reason := range canceled.CancellationReasons {
+			if reason.Message != nil && strings.Contains(*reason.Message, "Item size") {
+				return true
+			}
+		}
+	}
+	var answer smithy.APIError
+	return errors.As(err, &answer) && answer.ErrorCode() == "ValidationException" &&
+		strings.Contains(answer.ErrorMessage(), "Item size")
+}
+
+// isRefused reports whether DynamoDB refused a request with a 4xx status, so that it had no
+// effect.
+func isRefused(err error) bool {
+	var answer *smithyhttp.ResponseError
+	return errors.As(err, &answer) &&
+		answer.HTTPStatusCode() >= http.StatusBadRequest &&
+		answer.HTTPStatusCode() < http.StatusInternalServerError
+}
+
+// repeatable reports whether a write may be sent again after a failure: its outcome is unknown, or
+// it was refused with a response that could not be decoded.
+func repeatable(err error) bool {
+	if awsclient.NoEffect(err) {
+		return false // the SDK has already repeated it
+	}
+	var unread *smithy.DeserializationError
+	return !isRefused(err) || errors.As(err, &unread)
 }

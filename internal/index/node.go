@@ -211,12 +211,7 @@ func (d *draft) swapNodes(old, now *File) {
 
 // ownsAll reports whether the file at a path has all of these UIDs in the lookup.
 func (d *draft) ownsAll(path string, all []UID) bool {
-	for _, u := range all {
-		if d.ownerOfUID(u) != path {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(all, func(u UID) bool { return d.ownerOfUID(u) != path })
 }
 
 // flushNodes writes the pending changes of d.nodeIDs to the tree of UIDs.

@@ -88,8 +88,7 @@ func traceID() string {
 // with its timeout or with the process.
 func (e *environment) response(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxAnswer))
-	var large *http.MaxBytesError
-	if errors.As(err, &large) {
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		e.post(r.PathValue("id"), outcome{err: &Error{TypeTooLarge, "the answer is too large"}})
 		status(w, http.StatusRequestEntityTooLarge, "RequestEntityTooLarge")
 		return

@@ -192,8 +192,7 @@ func (e *environment) ending() error {
 	if e.broken != nil {
 		return e.broken
 	}
-	var exit *exec.ExitError
-	if errors.As(e.exit, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](e.exit); ok {
 		return &Error{TypeExit, exit.Error()}
 	}
 	return &Error{TypeExit, "the process ended without an answer"}

@@ -143,8 +143,7 @@ func statusOf(err error) int {
 
 // refuseBody answers a request whose body cannot be read.
 func refuseBody(w http.ResponseWriter, err error) {
-	var large *http.MaxBytesError
-	if errors.As(err, &large) {
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		refuse(w, http.StatusRequestEntityTooLarge)
 		return
 	}

@@ -24,6 +24,7 @@
 package lambdahost
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"slices"
@@ -95,21 +96,11 @@ func Start(ctx context.Context, f Function) *Host {
 
 // withDefaults returns f with defaults for zero fields.
 func (f Function) withDefaults() Function {
-	if f.Name == "" {
-		f.Name = defaultName
-	}
-	if f.Memory == 0 {
-		f.Memory = defaultMemory
-	}
-	if f.Timeout == 0 {
-		f.Timeout = defaultTimeout
-	}
-	if f.Most == 0 {
-		f.Most = defaultMost
-	}
-	if f.Concurrency == 0 {
-		f.Concurrency = 1
-	}
+	f.Name = cmp.Or(f.Name, defaultName)
+	f.Memory = cmp.Or(f.Memory, defaultMemory)
+	f.Timeout = cmp.Or(f.Timeout, defaultTimeout)
+	f.Most = cmp.Or(f.Most, defaultMost)
+	f.Concurrency = cmp.Or(f.Concurrency, 1)
 	if f.Output == nil {
 		f.Output = io.Discard
 	}

@@ -114,8 +114,7 @@ func (l *Limiter) ask(ctx context.Context, tab table.Table, a *account) error {
 // asFault returns an error of Options.Tables as the caller of the tool gets it: a fault unchanged,
 // and any other error as UNAVAILABLE.
 func asFault(err error) error {
-	var f *fault.Fault
-	if errors.As(err, &f) {
+	if _, ok := errors.AsType[*fault.Fault](err); ok {
 		return err
 	}
 	return unavailable(err)

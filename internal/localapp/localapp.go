@@ -171,9 +171,7 @@ func Open(ctx context.Context, cfg Config) (*App, error) {
 	if cfg.space == nil {
 		cfg.space = fileblob.Space
 	}
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
-	}
+	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
 	a := &App{
 		space: cfg.space, waited: cfg.waited, log: cfg.Log, servers: cfg.Servers,
 		shown: cmp.Or(cfg.Folder, cfg.Data), version: cfg.Version,

@@ -10,7 +10,6 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/tool"
-	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
 // sharedNames are the arguments that CONTRACT §3 defines for many tools.
@@ -36,7 +35,7 @@ func ownArgs(made *tool.Tool) []string {
 // as the list says.
 func TestPromises(t *testing.T) {
 	promised := map[string]bool{}
-	for _, p := range tooltest.Promises {
+	for _, p := range promises {
 		require.False(t, promised[p.Tool], "%s stands in the list twice", p.Tool)
 		promised[p.Tool] = true
 		made := known(p.Tool)
@@ -117,7 +116,7 @@ func TestSharedArguments(t *testing.T) {
 // TestLaterCommands checks that a planned command does not exist yet, and that the existing ones
 // are in the documents.
 func TestLaterCommands(t *testing.T) {
-	for words, why := range tooltest.LaterCommands {
+	for words, why := range laterCommands {
 		require.NotEmpty(t, why)
 		for _, made := range allTools() {
 			for _, there := range wordsOf(made) {
@@ -130,7 +129,7 @@ func TestLaterCommands(t *testing.T) {
 // TestCodes checks that the codes are those of CONTRACT §2, each with its status.
 func TestCodes(t *testing.T) {
 	var all []string
-	for _, row := range tooltest.Codes {
+	for _, row := range promisedCodes {
 		for _, code := range row.Codes {
 			c := fault.Code(code)
 			all = append(all, code)
@@ -153,7 +152,7 @@ func TestWarnings(t *testing.T) {
 	for _, made := range allTools() {
 		prose += made.Prose().Text
 	}
-	for code, why := range tooltest.Warnings {
+	for code, why := range promisedWarnings {
 		if code != "WARNINGS_TRUNCATED" {
 			require.Equal(t, why == "", strings.Contains(prose, code), code)
 		}

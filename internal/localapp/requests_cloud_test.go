@@ -135,7 +135,7 @@ func (s sender) Invoke(ctx context.Context, name string, in json.RawMessage) (js
 
 // newCloudPrepared creates the tenant of all calls in a table and a bucket, whose logs have left
 // the table except for the newest change, and returns the content of both.
-func newCloudPrepared(t testing.TB) (prepared, *awstest.Snapshot) {
+func newCloudPrepared(t testing.TB) (prepared, *cloudSnapshot) {
 	t.Helper()
 	b := awstest.Start(t)
 	s := cloudStores{b, b.Table(t), b.Bucket(t)}
@@ -153,14 +153,14 @@ func newCloudPrepared(t testing.TB) (prepared, *awstest.Snapshot) {
 	defer teams.Close()
 	foldThrice(t, teams, f.tenant, c)
 	f.change(t, &s.function(t, c).hosted)
-	return f, b.Snapshot(t, s.table, s.bucket)
+	return f, s.snapshot(t)
 }
 
 // restored returns new stores with the content of others.
-func restored(t testing.TB, from *awstest.Snapshot) cloudStores {
+func restored(t testing.TB, from *cloudSnapshot) cloudStores {
 	t.Helper()
 	s := cloudStores{backend: awstest.Start(t)}
-	s.table, s.bucket = from.Restore(t)
+	s.table, s.bucket = from.restore(t)
 	return s
 }
 
@@ -168,7 +168,7 @@ func restored(t testing.TB, from *awstest.Snapshot) cloudStores {
 // processes, and one for warm ones.
 type costing struct {
 	prepared
-	from             *awstest.Snapshot
+	from             *cloudSnapshot
 	coldest, warmest cloudStores
 }
 

@@ -2,6 +2,7 @@ package markdown
 
 import (
 	"bytes"
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -224,9 +225,7 @@ func (d *Doc) levelAt(level, want int, to SectionPlace) (int, error) {
 	if want == 0 {
 		return d.levelAtEnd(level)
 	}
-	if level == 0 {
-		level = want
-	}
+	level = cmp.Or(level, want)
 	if level != want || level > 6 {
 		place := "beside it"
 		if to.Under != "" {
@@ -253,9 +252,7 @@ func (d *Doc) levelAtEnd(level int) (int, error) {
 	if len(d.Headings) == 0 {
 		last = 5
 	}
-	if level == 0 {
-		level = top
-	}
+	level = cmp.Or(level, top)
 	if level < 1 || level > last+1 || level > 6 {
 		return 0, fault.New(fault.InvalidValue, "level must be from 1 to %d here", min(last+1, 6)).
 			With("argument", "level")

@@ -2,6 +2,7 @@ package markdown
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 
 	"github.com/yuin/goldmark/ast"
@@ -354,7 +355,5 @@ func (d *Doc) leaveTitle() {
 
 // leave changes the scope of the first heading to that of the note.
 func leave(scope *int) {
-	if *scope == 0 {
-		*scope = -1
-	}
+	*scope = cmp.Or(*scope, -1)
 }

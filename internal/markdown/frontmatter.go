@@ -155,8 +155,7 @@ func loadYAML(x *extent) (*yaml.Node, *Problem) {
 		return doc.Content[0], nil
 	}
 	at := x.inner.Start
-	var load *yaml.LoadError
-	if errors.As(err, &load) && load.Mark.Line > 0 {
+	if load, ok := errors.AsType[*yaml.LoadError](err); ok && load.Mark.Line > 0 {
 		at = x.lineOffset(min(load.Mark.Line, len(x.lines)))
 	}
 	return nil, &Problem{x.fileLine(at), "the frontmatter is not valid YAML; it must be lines of " +

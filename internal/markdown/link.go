@@ -1,6 +1,7 @@
 package markdown
 
 import (
+	"bytes"
 	"net/url"
 	"path"
 	"strings"
@@ -184,4 +185,166 @@ var extensions = map[string]bool{
 func IsFileName(name string) bool {
 	ending := path.Ext(name)
 	return ending != "" && extensions[strings.ToLower(ending[1:])]
+}
+
+// maxWikilink is the longest wikilink in bytes. The bound keeps the search for wikilinks linear.
+const maxWikilink = 4096
+
+// A wiki is a wikilink in a text: `[[target]]` or `[[target|display]]`.
+type wiki struct {
+	Span
+	target, display Span
+}
+
+// wikiAt returns the wikilink at the offset (reference/raven.md §1.7): on one line, without
+// brackets in its target, and without a closing bracket in its display text. The target must not be
+// blank, and a display text must have at least one byte. A backslash before | is not part of the
+// target: Obsidian writes it in tables. ok is false if there is none.
+func wikiAt(src []byte, at int) (wiki, bool) {
+	w := wiki{Span: Span{Start: at}}
+	if !bytes.HasPrefix(src[at:], []byte("[[")) {
+		return w, false
+	}
+	window := src[:min(len(src), at+maxWikilink)]
+	w.target.Start = at + 2
+	end := len(window)
+	if n := bytes.IndexAny(window[at+2:], "[]|\n"); n >= 0 {
+		end = at + 2 + n
+	}
+	w.target.End = end
+	if end < len(window) && window[end] == '|' {
+		if end > w.target.Start && window[end-1] == '\\' { // in a table, where | alone ends a cell
+			w.target.End = end - 1
+		}
+		w.display.Start = end + 1
+		n := bytes.IndexByte(window[end+1:], ']')
+		if n < 1 || bytes.IndexByte(window[end+1:end+1+n], '\n') >= 0 {
+			return w, false
+		}
+		end += 1 + n
+		w.display.End = end
+	}
+	w.End = end + 2
+	w.target, w.display = trim(src, w.target), trim(src, w.display)
+	return w, bytes.HasPrefix(window[end:], []byte("]]")) && w.target.Start < w.target.End
+}
+
+// trim returns the span without the blanks at its ends.
+func trim(src []byte, at Span) Span {
+	text := src[at.Start:at.End]
+	at.End -= len(text) - len(bytes.TrimRight(text, " \t\r\n\v\f"))
+	at.Start += len(text) - len(bytes.TrimLeft(text, " \t\r\n\v\f"))
+	if at.Start > at.End {
+		at.Start = at.End
+	}
+	return at
+}
+
+// counts reports whether a wikilink is one if an opening bracket is directly before it: at the
+// beginning of a list of wikilinks, and in an annotation whose value is a list of one wikilink.
+// `[[[x]]]` alone is text.
+func (w wiki) counts(src []byte) bool {
+	if w.Start == 0 || src[w.Start-1] != '[' {
+		return true
+	}
+	rest := bytes.TrimLeft(src[w.End:], " \t")
+	if len(rest) > 0 && rest[0] == ',' {
+		return true
+	}
+	return bytes.HasSuffix(src[:w.Start], []byte("([")) && bytes.HasPrefix(rest, []byte("])"))
+}
+
+// shown returns the visible text of a wikilink.
+func (w wiki) shown(src []byte) []byte {
+	if w.display.Start < w.display.End {
+		return src[w.display.Start:w.display.End]
+	}
+	return src[w.target.Start:w.target.End]
+}
+
+// maxParens is the deepest nesting of parentheses in the target of a link.
+const maxParens = 32
+
+// linkTail parses `(target "title")` at the offset by the rules of CommonMark §6.3. It returns the
+// target without < and > around it, and the end of the link. ok is false if there is none. The
+// target may be empty.
+func linkTail(src []byte, at int) (target Span, end int, ok bool) {
+	if at >= len(src) || src[at] != '(' {
+		return Span{}, 0, false
+	}
+	i := skipBlank(src, at+1)
+	target, i, ok = linkTarget(src, i)
+	if !ok {
+		return Span{}, 0, false
+	}
+	if title := skipBlank(src, i); title > i {
+		if i, ok = linkTitle(src, title); !ok {
+			return Span{}, 0, false
+		}
+		i = skipBlank(src, i)
+	}
+	return target, i + 1, i < len(src) && src[i] == ')'
+}
+
+func skipBlank(src []byte, at int) int {
+	return skipAny(src, Span{at, len(src)}, " \t\r\n")
+}
+
+// linkTarget parses a target, and returns it, its end, and whether it is valid. In angle brackets
+// it may contain blanks; otherwise it ends at the first blank, or at the closing parenthesis that
+// has no opening one in the target.
+func linkTarget(src []byte, at int) (Span, int, bool) {
+	if at < len(src) && src[at] == '<' {
+		for i := at + 1; i < len(src) && src[i] != '\n' && src[i] != '<'; i++ {
+			if src[i] == '>' {
+				return Span{at + 1, i}, i + 1, true
+			}
+			if src[i] == '\\' {
+				i++
+			}
+		}
+		return Span{}, 0, false
+	}
+	i, depth := at, 0
+	for ; i < len(src) && src[i] > ' ' && src[i] != 0x7f; i++ {
+		switch src[i] {
+		case '\\':
+			if i+1 < len(src) && src[i+1] > ' ' {
+				i++
+			}
+		case '(':
+			if depth++; depth > maxParens {
+				return Span{}, 0, false
+			}
+		case ')':
+			if depth == 0 {
+				return Span{at, i}, i, true
+			}
+			depth--
+		}
+	}
+	return Span{at, i}, i, depth == 0
+}
+
+// linkTitle returns the end of the title at the offset, or the offset itself if no title begins
+// there. ok is false if the title is not closed.
+func linkTitle(src []byte, at int) (int, bool) {
+	if at == len(src) || bytes.IndexByte([]byte("\"'("), src[at]) < 0 {
+		return at, true
+	}
+	end := src[at]
+	if end == '(' {
+		end = ')'
+	}
+	for i := at + 1; i < len(src); i++ {
+		switch {
+		case src[i] == '\\':
+			i++
+		case src[i] == end:
+			return i + 1, true
+		case src[i] == '(' && end == ')':
+			return at, false
+		}
+	}
+	return at, false
 }

@@ -1,6 +1,7 @@
 package markdown
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -106,10 +107,7 @@ func unixBreaks(s string) []byte {
 // all headings, so IDs are unique even if headings have the same text.
 func outlineHeading(h *ast.Heading, body []byte, nth int) OutlineHeading {
 	shown := normalizeSpace(siblings(h, body))
-	slug := PlainSlug(shown)
-	if slug == "" {
-		slug = "heading"
-	}
+	slug := cmp.Or(PlainSlug(shown), "heading")
 	return OutlineHeading{h.Level, shown, fmt.Sprintf("h%d-%s-%04d", h.Level, slug, nth)}
 }
 

@@ -183,3 +183,173 @@ func AddBytes(text []byte, more string) []byte {
 	}
 	return slices.Concat(text, []byte(more))
 }
+
+// RemoveSection removes a section with its subsections, and returns the new note and the removed
+// text: from the heading's line to the next heading of its level or a higher one. Nothing else
+// changes, except that a blank line is added if the text before would otherwise become part of the
+// next heading. Slugs of other headings that end in a number may change.
+//
+// It returns NOT_FOUND if the note has no section with the slug, or if it is the title, and
+// INVALID_VALUE if the section cannot be removed without changing another heading.
+func RemoveSection(text []byte, slug string) (out, removed []byte, err error) {
+	r, err := removeSection(text, slug)
+	return r.text, r.gone, err
+}
+
+// DeleteSection removes a section as RemoveSection does. It returns VALIDATION_FAILED if another
+// section would have another slug, or would become or cease to be the title.
+func DeleteSection(text []byte, slug string) (out, removed []byte, err error) {
+	r, err := removeSection(text, slug)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := sameSections(r.kept, r.now, 0, 0); err != nil {
+		return nil, nil, err
+	}
+	return r.text, r.gone, nil
+}
+
+// A sectionRemoval is the result of removing a section: the text that is left and the removed text,
+// and the headings that stay, as parsed before and after. The latter two have the same levels and
+// texts, but their slugs can differ.
+type sectionRemoval struct {
+	text, gone []byte
+	kept, now  []Heading
+}
+
+// removeSection removes a section, even if the slugs of other sections change. It tries the removal
+// without and then with a line break in place of the section, and returns the first result in which
+// all other headings are the same. The errors are those of RemoveSection.
+func removeSection(text []byte, slug string) (r sectionRemoval, err error) {
+	d := Parse(text)
+	h, ok := d.Section(slug)
+	if !ok || h.Title {
+		return r, noSection(slug)
+	}
+	stay := d.headingsOutside(h.Subtree)
+	for _, between := range []string{"", lineBreak(text)} {
+		out := splice(text, h.Subtree, []byte(between))
+		if now := Parse(out); now.Body == d.Body && sameHeadings(stay, now.Headings) {
+			gone := text[h.Subtree.Start:h.Subtree.End:h.Subtree.End]
+			return sectionRemoval{out, gone, stay, now.Headings}, nil
+		}
+	}
+	return r, fault.New(fault.InvalidValue, "the section %q cannot be removed without changing "+
+		"the headings around it; edit the text", slug).With("line", h.Line)
+}
+
+// headingsOutside returns the headings that do not begin in a span.
+func (d *Doc) headingsOutside(s Span) []Heading {
+	var rest []Heading
+	for _, h := range d.Headings {
+		if h.Own.Start < s.Start || h.Own.Start >= s.End {
+			rest = append(rest, h)
+		}
+	}
+	return rest
+}
+
+// sameHeadings reports whether two lists of headings have the same levels and texts. It ignores
+// slugs and positions.
+func sameHeadings(a, b []Heading) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i].Level != b[i].Level || a[i].Text != b[i].Text {
+			return false
+		}
+	}
+	return true
+}
+
+// SwapSection replaces a section of a note, with everything under it, with a section of another
+// text, such as an earlier one of the same note. Positions are those of SubtreeAt. The new section
+// keeps its level if its siblings allow that. If nothing but the section differs between the texts,
+// the result is the other text, byte for byte. Otherwise the rules are those of Reorder, as are the
+// errors; those of SubtreeAt are returned for either section.
+//
+// The result is computed twice. Reorder normalizes blank lines between sections; a plain
+// replacement of bytes keeps those of the other text, so that a section that is restored is exact.
+// The latter is returned if it differs from the former only in blank lines and has the expected
+// headings.
+func SwapSection(text []byte, section int, other []byte, of int) (ReorderResult, Subtree, error) {
+	d := Parse(text)
+	was, err := d.SubtreeAt(section)
+	if err != nil {
+		return ReorderResult{}, was, err
+	}
+	s, err := SubtreeAt(other, of)
+	if err != nil {
+		return ReorderResult{}, s, err
+	}
+	parent, at, order := d.siblingsOf(section)
+	order[at] = Sibling{New: &s, Keep: true}
+	r, err := newReordering(d, parent, order)
+	if err != nil {
+		return ReorderResult{}, s, err
+	}
+	if err := r.level(); err != nil {
+		return ReorderResult{}, s, err
+	}
+	r.write()
+	res, err := r.result()
+	if err != nil || res.Titled || r.eol != lineBreak(other) {
+		return res, s, err
+	}
+	if exact := spliced(text, was, other, s); sameButBlanks(exact.Text, res.Text) {
+		if exact.Doc = d.Reparse(exact.Text); r.reads(exact.Doc) {
+			exact.Conflicts = res.Conflicts
+			return exact, s, nil
+		}
+	}
+	return res, s, nil
+}
+
+// spliced returns a text in which a subtree is replaced with that of another text, with the blank
+// lines after it. If only one of them is at the end of its text, those after the old subtree stay.
+func spliced(text []byte, was Subtree, other []byte, s Subtree) ReorderResult {
+	block := other[s.At.Start:s.At.End]
+	if (was.At.End == len(text)) != (s.At.End == len(other)) {
+		old := text[was.At.Start:was.At.End]
+		block = slices.Concat(s.Text, old[len(bytes.TrimRight(old, " \t\r\n")):])
+	}
+	var r reordering
+	r.keep(text[:was.At.Start], Span{0, was.At.Start})
+	r.out = append(r.out, block...)
+	r.part(1, Span{0, len(s.Text)}, len(block))
+	r.keep(text[was.At.End:], Span{was.At.End, len(text)})
+	r.Text = r.out
+	return r.ReorderResult
+}
+
+// sameButBlanks reports whether two texts differ only in their blank lines.
+func sameButBlanks(a, b []byte) bool {
+	for len(a) > 0 || len(b) > 0 {
+		var line, other []byte
+		line, a = nextLine(a)
+		other, b = nextLine(b)
+		if !bytes.Equal(line, other) {
+			return false
+		}
+	}
+	return true
+}
+
+// nextLine returns the first line of a text that is not blank, without the blanks at its end, and
+// the text after it.
+func nextLine(text []byte) (line, rest []byte) {
+	for len(text) > 0 {
+		line, text, _ = bytes.Cut(text, []byte{'\n'})
+		if line = bytes.TrimRight(line, " \t\r"); len(line) > 0 {
+			return line, text
+		}
+	}
+	return nil, nil
+}
+
+// reads reports whether a text has the headings that the result must have.
+func (r *reordering) reads(after *Doc) bool {
+	return after.Body == r.d.Body && sameStructure(r.want, after.Headings) &&
+		(len(r.want) == 0 || after.Headings[0].Title == r.want[0].Title)
+}

@@ -4,6 +4,8 @@ import (
 	"iter"
 	"slices"
 	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
 )
 
 // named yields the memories under a name, in the order of its kind.
@@ -77,12 +79,7 @@ func (f *Filter) Has(c *Card) bool {
 		f.Before != 0 && c.Created > f.Before:
 		return false
 	}
-	for _, tag := range f.Tags {
-		if !slices.Contains(c.Tags, tag) {
-			return false
-		}
-	}
-	return true
+	return HasTags(c.Tags, f.Tags)
 }
 
 // Ranked yields the memories that a filter selects, the most important first, then the newest.
@@ -222,3 +219,21 @@ func (m *matches) sorted() []FileMatch {
 	slices.SortFunc(m.all, func(a, b FileMatch) int { return ByRank(a.Card, b.Card) })
 	return m.all
 }
+
+// A pattern is a path with `*`, `**`, `?` or `[ ]`.
+type pattern struct{ text, front string } // front is the part before the first wildcard
+
+// newPattern returns the pattern for a text; false if the text has no wildcard or is not a valid
+// pattern.
+func newPattern(text string) (pattern, bool) {
+	i := strings.IndexAny(text, "*?[")
+	if i < 0 || !doublestar.ValidatePattern(text) {
+		return pattern{}, false
+	}
+	return pattern{text, text[:i]}, true
+}
+
+// matches reports whether the pattern matches a path.
+//
+// `*` and `?` do not match a slash; `**` matches any number of folders.
+func (p pattern) matches(path string) bool { return doublestar.MatchUnvalidated(p.text, path) }

@@ -1,6 +1,9 @@
 package merge
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // A line is a line that is not blank, with the blank lines above it. Blank lines are not lines of
 // their own in a merge: they are equal to each other, so they would match where nothing else does.
@@ -85,12 +88,7 @@ func kindOf(s string) kind {
 
 // fenced reports whether one of the lines begins or ends a code block.
 func (t *table) fenced(lines []line) bool {
-	for _, l := range lines {
-		if t.kinds[l.id] == fence {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(lines, func(l line) bool { return t.kinds[l.id] == fence })
 }
 
 // counts returns the number of occurrences in the text of each line of the table.

@@ -2,6 +2,7 @@ package query
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -158,12 +159,7 @@ func allows(table map[Op][]Kind, op Op, k Kind) bool {
 	if !limited {
 		return true
 	}
-	for _, each := range kinds {
-		if each == k {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(kinds, k)
 }
 
 // rootsOf returns the roots of some kinds, for a message.

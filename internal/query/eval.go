@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 	"time"
@@ -68,17 +69,12 @@ type evaluator struct {
 
 // newEvaluator returns an evaluator, with defaults for the limit of visits and the time zone.
 func newEvaluator(s State) *evaluator {
-	if s.Visits == 0 {
-		s.Visits = MaxVisits
-	}
-	e := &evaluator{
-		State: s, schema: schemaFields{s.Index.Schema()}, refs: s.Index.Resolver(), zone: s.Clock.Zone,
+	s.Visits = cmp.Or(s.Visits, MaxVisits)
+	return &evaluator{
+		State: s, schema: schemaFields{s.Index.Schema()}, refs: s.Index.Resolver(),
+		zone:    cmp.Or(s.Clock.Zone, time.UTC),
 		targets: map[*index.Mention]refTarget{}, plans: map[*Branch]*plan{},
 	}
-	if e.zone == nil {
-		e.zone = time.UTC
-	}
-	return e
 }
 
 // visit counts n visits. It returns false if the query must stop: the limit is exceeded, or Ended

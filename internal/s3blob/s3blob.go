@@ -91,9 +91,7 @@ func New(cfg aws.Config, name string, o Options) *Bucket {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
+	o.Log = cmp.Or(o.Log, slog.Default())
 	b := &Bucket{
 		name: name, attempt: cmp.Or(o.Attempt, attemptTime), chunk: chunkSize, now: o.Now,
 		failures: awsclient.Failures{
@@ -178,8 +176,7 @@ func codeOf(err error) string {
 
 // statusOf returns the HTTP status of S3's response, or 0 if there was no response.
 func statusOf(err error) int {
-	var answer *smithyhttp.ResponseError
-	if errors.As(err, &answer) {
+	if answer, ok := errors.AsType[*smithyhttp.ResponseError](err); ok {
 		return answer.HTTPStatusCode()
 	}
 	return 0

@@ -101,9 +101,7 @@ func (x *Index) Search(q Query, o Options) (Results, error) {
 	if o.Limit <= 0 {
 		o.Limit = DefaultLimit
 	}
-	if o.Snippet == 0 {
-		o.Snippet = snippetLength
-	}
+	o.Snippet = cmp.Or(o.Snippet, snippetLength)
 	x.analyzer.slots <- struct{}{}
 	defer func() { <-x.analyzer.slots }()
 	if o.Canceled != nil { // it can have changed during the wait

@@ -170,9 +170,17 @@ func (t *Tenant) unlist(ctx context.Context, e Entry) error {
 	for i := 1; i <= e.Incarnation; i++ {
 		ops = append(ops, table.Remove(table.Key{Part: listed, Sort: partOf(e.Name, i)}))
 	}
+	if err := t.commitAll(ctx, ops); err != nil {
+		return fmt.Errorf("remove the logs of an erased vault: %w", err)
+	}
+	return nil
+}
+
+// commitAll commits operations, as many at once as a commit can have.
+func (t *Tenant) commitAll(ctx context.Context, ops []table.Op) error {
 	for some := range slices.Chunk(ops, table.MaxOps) {
 		if err := t.opt.Table.Commit(ctx, some...); err != nil {
-			return fmt.Errorf("remove the logs of an erased vault: %w", err)
+			return err
 		}
 	}
 	return nil

@@ -204,10 +204,8 @@ func (d *ending) list(ctx context.Context, s *State) error {
 			ops = append(ops, table.Set(table.Item{Key: table.Key{Part: listed, Sort: partOf(e.Name, i)}}))
 		}
 	}
-	for some := range slices.Chunk(ops, table.MaxOps) {
-		if err := d.own.opt.Table.Commit(ctx, some...); err != nil {
-			return fmt.Errorf("list the vaults of a tenant: %w", err)
-		}
+	if err := d.own.commitAll(ctx, ops); err != nil {
+		return fmt.Errorf("list the vaults of a tenant: %w", err)
 	}
 	return nil
 }
@@ -318,10 +316,8 @@ func (d *ending) empty(ctx context.Context, part string) error {
 	if err != nil {
 		return err
 	}
-	for some := range slices.Chunk(ops, table.MaxOps) {
-		if err := d.own.opt.Table.Commit(ctx, some...); err != nil {
-			return fmt.Errorf("remove the objects of a tenant outside its logs: %w", err)
-		}
+	if err := d.own.commitAll(ctx, ops); err != nil {
+		return fmt.Errorf("remove the objects of a tenant outside its logs: %w", err)
 	}
 	d.done.Add(gone)
 	return nil

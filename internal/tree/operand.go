@@ -114,19 +114,10 @@ func (e *Evaluator) operand(n Node, p property) operand {
 // in the same way.
 func (e *Evaluator) structural(n Node, name string) any {
 	t := e.tree
+	if plain := textProperties[name]; plain != nil {
+		return plain(t, n)
+	}
 	switch name {
-	case "nodeid":
-		return n.ID()
-	case "uid":
-		return t.UID(n)
-	case "kind":
-		return string(n.Kind())
-	case "payloadtype", "type":
-		return t.Type(n)
-	case "name", "title":
-		return t.Name(n)
-	case "path":
-		return pathOf(n)
 	case "depth":
 		return float64(t.Depth(n))
 	case "level":
@@ -361,13 +352,7 @@ func compareNumbers(a, b string) (c int, ok bool) {
 	if err1 != nil || err2 != nil || x != x || y != y {
 		return 0, false
 	}
-	switch {
-	case x < y:
-		return -1, true
-	case x > y:
-		return 1, true
-	}
-	return 0, true
+	return cmp.Compare(x, y), true
 }
 
 // maybeNumber reports whether a text can be a number. It exists because most texts are not, and an

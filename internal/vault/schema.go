@@ -1,6 +1,7 @@
 package vault
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -166,9 +167,7 @@ func (t *Type) extend(by *Type) {
 	merged := *by
 	merged.Name, merged.Builtin = t.Name, true
 	merged.Fields = slices.Concat(own, fields)
-	if merged.DefaultPath == "" {
-		merged.DefaultPath = t.DefaultPath
-	}
+	merged.DefaultPath = cmp.Or(merged.DefaultPath, t.DefaultPath)
 	*t = merged
 }
 
@@ -277,10 +276,7 @@ func (s *Schema) NoType(name string) *fault.Fault {
 // available traits.
 func (s *Schema) NoTrait(name string) *fault.Fault {
 	names := s.TraitNames()
-	have := offered(names)
-	if have == "" {
-		have = "none"
-	}
+	have := cmp.Or(offered(names), "none")
 	f := fault.New(fault.InvalidTrait, "Trait %s not found in schema; it has: %s",
 		quote(name), have).With("available_traits", Offered(names))
 	if len(names) == 0 {

@@ -1,6 +1,7 @@
 package vault
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -232,9 +233,7 @@ func (p *schemaParser) readTraits(of pair) {
 				t.Written = s
 			}
 		})
-		if t.Type == "" {
-			t.Type = "bool"
-		}
+		t.Type = cmp.Or(t.Type, "bool")
 		p.s.Traits = append(p.s.Traits, t)
 	}
 }

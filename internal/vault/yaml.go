@@ -71,8 +71,7 @@ func (r *reader) root(text []byte) *yaml.Node {
 		return nil
 	}
 	line, cause := 1, "it cannot be read"
-	var load *yaml.LoadError
-	if errors.As(err, &load) {
+	if load, ok := errors.AsType[*yaml.LoadError](err); ok {
 		line, cause = max(1, load.Mark.Line), load.Message
 	}
 	if bad := firstLine(text, listInBraces); bad > 0 {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"sync"
 	"syscall"
 )
@@ -132,12 +133,9 @@ func partReason(err error) string {
 
 // isLimitError reports whether an error is the lack of a resource that watching needs.
 func isLimitError(err error) bool {
-	for _, e := range []error{syscall.ENOSPC, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]error{syscall.ENOSPC, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM}, func(e error) bool {
+		return errors.Is(err, e)
+	})
 }
 
 // isGone reports whether an error says that a folder no longer exists. Then there is an event for

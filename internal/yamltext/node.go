@@ -1,6 +1,7 @@
 package yamltext
 
 import (
+	"fmt"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -129,18 +130,13 @@ func scalar(s string) string {
 		case r == '\t':
 			b.WriteString(`\t`)
 		case r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == 0x2028 || r == 0x2029 || r == 0xfeff:
-			b.WriteString(escaped(r))
+			fmt.Fprintf(&b, `\u%04x`, r)
 		default:
 			b.WriteRune(r)
 		}
 	}
 	b.WriteByte('"')
 	return b.String()
-}
-
-func escaped(r rune) string {
-	const digits = "0123456789abcdef"
-	return `\u` + string([]byte{digits[r>>12&15], digits[r>>8&15], digits[r>>4&15], digits[r&15]})
 }
 
 // isPlain reports whether a text reads back as the same text without quotes in every position, also
