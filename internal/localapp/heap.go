@@ -71,8 +71,9 @@ const (
 )
 
 // giveBackAtRest collects garbage and returns free memory to the system once after each busy
-// period, until done is closed. Otherwise a server would stay as large as its highest load made it.
-// The start counts as a busy period.
+// period, until done is closed, and again when the process has allocated twice restBytes at rest.
+// Otherwise a server would stay as large as its highest load made it. The start counts as a busy
+// period.
 //
 // The server has started at the first rest, or after startTicks ticks. allocated returns how many
 // bytes the process has allocated.
@@ -80,24 +81,26 @@ func (t *heapTuner) giveBackAtRest(
 	tick <-chan time.Time, done <-chan struct{}, allocated func() uint64,
 ) {
 	before, busy := uint64(0), true // what was allocated before the first tick counts too
+	given := uint64(0)              // what was allocated when memory was returned last
 	for n := 1; ; n++ {
 		select {
 		case <-done:
 			return
 		case <-tick:
 		}
-		rests := allocated()-before < restBytes
+		now := allocated()
+		rests := now-before < restBytes
 		if rests || n == startTicks {
 			t.goal.Store(heapGoal)
 		}
 		switch {
 		case !rests:
 			busy = true
-		case busy:
+		case busy || now-given >= 2*restBytes:
 			debug.FreeOSMemory()
-			busy = false
+			busy, given = false, now
 		}
-		before = allocated()
+		before = now
 	}
 }
 

@@ -100,6 +100,27 @@ func TestMemoryIsGivenBackAtRest(t *testing.T) {
 	<-ended
 }
 
+// TestMemoryIsGivenBackAgain checks that a process at rest returns memory once, and again when little
+// allocations have added up.
+func TestMemoryIsGivenBackAgain(t *testing.T) {
+	tick, done, ended := make(chan time.Time), make(chan struct{}), make(chan struct{})
+	collections := func() uint64 { return runtimeMetric("/gc/cycles/forced:gc-cycles") }
+	begun, all := collections(), uint64(0)
+	go func() {
+		defer close(ended)
+		(&heapTuner{}).giveBackAtRest(tick, done, func() uint64 {
+			all += restBytes * 3 / 4
+			return all
+		})
+	}()
+	for range 7 { // the first, the fourth and the seventh return memory
+		tick <- time.Now()
+	}
+	close(done)
+	<-ended
+	require.Equal(t, begun+3, collections())
+}
+
 // TestAFolderStartsWithASmallHeap covers that the goal is lower until a server of a folder is at rest, or has been
 // busy for some time.
 func TestAFolderStartsWithASmallHeap(t *testing.T) {
