@@ -287,7 +287,7 @@ type lull struct {
 
 // lullTicks is how many ticks a vault must have been at rest, so that a pause between two calls does
 // not count.
-const lullTicks = 5
+const lullTicks = 10
 
 // begins is called at each tick with the bytes of the log. It reports whether the vault has just
 // come to rest.
