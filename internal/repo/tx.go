@@ -164,6 +164,17 @@ func (tx *Tx) Text(ctx context.Context, path vault.Path) ([]byte, bool, error) {
 	return text, err == nil, err
 }
 
+// Prefetch loads the texts of files into the cache that are about to be read; see Vault.Prefetch.
+func (tx *Tx) Prefetch(ctx context.Context, paths []string) {
+	bodies := make([]index.Body, 0, len(paths))
+	for _, path := range paths {
+		if f, ok := tx.Before().File(path); ok {
+			bodies = append(bodies, f.Body)
+		}
+	}
+	tx.v.Prefetch(ctx, bodies)
+}
+
 // TextOf returns the text of a file of an index, which may be an earlier one. The caller must not
 // change the text.
 func (tx *Tx) TextOf(ctx context.Context, f *index.File) ([]byte, error) {

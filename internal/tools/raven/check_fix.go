@@ -228,6 +228,7 @@ type fixedNote struct {
 // caller's token do not allow a change of a note, all its findings are reported as skipped, with
 // that reason.
 func (x *fixer) fix(ctx context.Context, paths []string) error {
+	x.tx.Prefetch(ctx, paths)
 	notes := make([]*fixedNote, len(paths))
 	for i, path := range paths {
 		text, _, err := x.tx.Text(ctx, vault.Path(path))

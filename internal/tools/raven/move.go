@@ -261,10 +261,15 @@ const relinkedAtOnce = 256
 // skipped.
 func (u *refUpdates) relink(ctx context.Context, tx *repo.Tx, r *relink.Relinker) error {
 	for ids := range slices.Chunk(r.Sources(), relinkedAtOnce) {
+		paths := make([]string, len(ids))
+		for i, id := range ids {
+			paths[i] = id + ".md"
+		}
+		tx.Prefetch(ctx, paths)
 		var found []string
 		var texts [][]byte
-		for _, id := range ids {
-			text, exists, err := tx.Text(ctx, vault.Path(id+".md"))
+		for i, id := range ids {
+			text, exists, err := tx.Text(ctx, vault.Path(paths[i]))
 			if err != nil {
 				return err
 			}
