@@ -128,15 +128,14 @@ func (r *postingReader) uvarint() uint64 {
 
 // appendTerm appends the occurrences of a term in documents that are not deleted, and returns the
 // number of these documents. If rows is not nil, it does not append occurrences in documents
-// whose row is 0, but counts the documents.
+// whose row is 0, but counts the documents. It decodes the postings itself and not with a
+// postingReader, because its loop is the innermost one of a query.
 func (g *gatherer) appendTerm(l *liveSegment, term int, weight float32, rows []int32) (docs int) {
 	data := part(l.lists, l.listEnds, term)
 	list, widths, docOf, first := g.arena, l.widths(), l.docOf, &g.first.weights
 	if rows == nil {
 		list = slices.Grow(list, len(data)) // a posting takes at least one byte
 	}
-	// The postings are decoded here and not with a postingReader, because this is the innermost
-	// loop of a query.
 	next, before := uint64(0), deletedSlot
 	for at := 0; at < len(data); {
 		var head, times uint64
