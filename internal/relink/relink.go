@@ -48,6 +48,7 @@ type Relinker struct {
 	resolveBefore, resolveAfter *index.Resolver
 	ids                         map[string]string // new ids of notes and sections, by old id
 	old                         map[string]string // old ids of notes, by new id
+	renamed                     map[string]bool   // old ids of the notes with renamed sections
 	forks                       []*Relinker       // for the goroutines of RewriteAll; see fork
 
 	// Blocks maps the old places of moved blocks that references may lead to, to the ids of the
@@ -68,10 +69,12 @@ type Line struct {
 func New(before, after *index.Index, ids map[string]string) *Relinker {
 	r := &Relinker{
 		before: before, after: after, resolveBefore: before.Resolver(), resolveAfter: after.Resolver(),
-		ids: ids, old: map[string]string{},
+		ids: ids, old: map[string]string{}, renamed: map[string]bool{},
 	}
 	for from, to := range ids {
-		if !strings.Contains(from, "#") {
+		if note, _, inside := strings.Cut(from, "#"); inside {
+			r.renamed[note] = true
+		} else {
 			r.old[to] = from
 		}
 	}

@@ -107,10 +107,7 @@ func (w *rewriting) traitParent(i int) index.Object {
 // of the references in the text of the value and replaces only these; if that is not possible, the
 // edit writes the whole value in another way.
 func (w *rewriting) bare(b bareValue) {
-	list, isList := b.value.([]any)
-	if !isList {
-		list = []any{b.value}
-	}
+	list, isList := elements(b.value)
 	want, spans, found := make([]any, len(list)), []edit{}, true
 	changed, at := false, b.at.Start
 	for i, v := range list {
@@ -140,6 +137,15 @@ func (w *rewriting) bare(b bareValue) {
 		w.whole = append(w.whole, b.at)
 		w.edits = append(w.edits, b.edit(w.text, want, isList, spans, found))
 	}
+}
+
+// elements returns the elements of a value, and whether it is a list. Any other value is its only
+// element.
+func elements(value any) (all []any, isList bool) {
+	if all, isList = value.([]any); isList {
+		return all, true
+	}
+	return []any{value}, false
 }
 
 // edit returns an edit that replaces the whole value. spans has the edits of its parts; found

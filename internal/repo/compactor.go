@@ -42,8 +42,8 @@ func (v *Vault) goOn(ctx context.Context, s eventlog.Snapshot[*index.Index], m *
 	return v.goOnFrom(ctx, s, m)
 }
 
-// calmBytes is how many bytes, as stored, are appended at most while an image is written, or within
-// a tick of a Compactor, if little is written to a vault.
+// A vault counts as calm if at most calmBytes, as stored, were appended while an image was written,
+// or since the last tick of a Compactor.
 const calmBytes = 64 << 10
 
 // The index in memory is replaced if one part in manyNew of the texts is new; in a vault at rest,
@@ -93,11 +93,11 @@ func (v *Vault) goOnFrom(ctx context.Context, s eventlog.Snapshot[*index.Index],
 	if renewed {
 		v.onePiece.Store(s.Seq)
 		found.replace(state)
+		for by := range found {
+			_ = v.rejoin(ctx, by) // a search tells the error
+		}
 	} else if found, err = v.searchIn(m, true); err == nil {
 		found.replace(s.State)
-	}
-	for by := range found {
-		_ = v.rejoin(ctx, by) // a search tells the error
 	}
 	if s.State.Memories().Len() == 0 {
 		v.memories.unpin()
