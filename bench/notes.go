@@ -63,33 +63,6 @@ func measureNotes(ctx context.Context, cfg config) error {
 	})
 }
 
-// eachSize measures a vault of each size with a suite of its own, and writes the page. what is what
-// the size counts.
-func eachSize(cfg config, what string, measure func(s *suite, p *page) error) error {
-	p, dir, end, err := begin(cfg)
-	if err != nil {
-		return err
-	}
-	defer end()
-	var refused []error
-	for _, n := range cfg.sizes {
-		s := &suite{cfg: cfg, dir: dir, result: result{Notes: n}}
-		if err := measure(s, p); err != nil {
-			return fmt.Errorf("measure %d %s: %w", n, what, err)
-		}
-		refused = append(refused, s.refused...)
-	}
-	return errors.Join(p.write(cfg.out), errors.Join(refused...))
-}
-
-// textBytes returns the number of bytes of all files.
-func textBytes(files []corpus.File) (n int64) {
-	for _, f := range files {
-		n += int64(len(f.Text))
-	}
-	return n
-}
-
 // notes measures a vault of one size: first its index alone, then the calls.
 func (s *suite) notes(ctx context.Context, out *noting) error {
 	progress("%d notes: the index", out.Notes)
@@ -134,60 +107,6 @@ func (s *suite) noteCalls(ctx context.Context, r *rookery.Rookery, out *noting) 
 	var err error
 	out.Calls, err = s.askKinds(ctx, "notes", noteKinds(s.files), invoke)
 	return err
-}
-
-// askKinds measures kinds of calls, one after the other. what is what the size of the vault counts.
-func (s *suite) askKinds(ctx context.Context, what string, kinds []noted, by way) ([]noted, error) {
-	for i := range kinds {
-		n := &kinds[i]
-		progress("%d %s: %s", s.result.Notes, what, n.What)
-		a := &asked{call: n.call}
-		var err error
-		if n.Got, err = s.ask(ctx, n.call, a.sized(by)); err != nil {
-			return kinds[:i], err
-		}
-		n.Bytes = a.Bytes
-	}
-	return kinds, nil
-}
-
-// importBy creates the vault and imports all notes.
-func (s *suite) importBy(ctx context.Context, by way) error {
-	if err := createVault(ctx, by); err != nil {
-		return err
-	}
-	for c, err := range chunks(vaultName, s.files) {
-		if err != nil {
-			return err
-		}
-		if err := s.result.Import.call(ctx, by, "team_vault_import", c.body); err != nil {
-			return err
-		}
-		s.result.Import.Notes += c.notes
-	}
-	return nil
-}
-
-// createVault creates the vault.
-func createVault(ctx context.Context, by way) error {
-	create, err := encode(in{"name": vaultName})
-	if err != nil {
-		return err
-	}
-	if _, err := by(ctx, "team_vault_create", create); err != nil {
-		return fmt.Errorf("create the vault: %w", err)
-	}
-	return nil
-}
-
-// call makes one call of an import, and adds its cost.
-func (i *imported) call(ctx context.Context, by way, tool string, body []byte) (err error) {
-	l := measured("import", 1, func() { _, err = by(ctx, tool, body) })
-	if err != nil {
-		return fmt.Errorf("import: %w", err)
-	}
-	i.Took, i.Longest, i.Calls = i.Took+l.P(100), max(i.Longest, l.P(100)), i.Calls+1
-	return nil
 }
 
 // A noteDrawer draws the arguments of the calls.
