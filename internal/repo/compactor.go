@@ -245,8 +245,9 @@ func (k *Compactor) Close() {
 }
 
 // run makes passes until stop is closed. After a failed pass it waits for the next tick of
-// sweepEvery. It makes a pass at each tick of sweepEvery, even if none is due. When stop is closed,
-// it makes a last one only if something that was appended makes it due.
+// sweepEvery. It makes a pass at each tick of sweepEvery, even if none is due, and may want an image
+// when the vault comes to rest; see gather. When stop is closed, it makes a last pass only if
+// something that was appended makes it due.
 func (k *Compactor) run() {
 	defer close(k.done)
 	often, seldom := time.NewTicker(foldEvery), time.NewTicker(sweepEvery)
