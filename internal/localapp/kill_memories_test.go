@@ -180,26 +180,38 @@ func (w *work) require(t *testing.T, byWord map[string][]memoryLine, links map[s
 	}
 }
 
+// exportedLines returns the lines of all pages of an export.
+func exportedLines(t *testing.T, via tool.Invoker) (all []memoryLine) {
+	t.Helper()
+	for in := (args{}); ; {
+		page := must(t, via, "memory_export", in)
+		for _, file := range into[struct{ Files []struct{ Content string } }](t, page).Files {
+			for line := range strings.Lines(file.Content) {
+				var r memoryLine
+				require.NoError(t, json.Unmarshal([]byte(line), &r))
+				all = append(all, r)
+			}
+		}
+		if page.Meta.Next == "" {
+			return all
+		}
+		in["page_token"] = page.Meta.Next
+	}
+}
+
 // requireRemembered compares the content of a vault with the acknowledged works, and its counters
 // with a recount.
 func requireRemembered(t *testing.T, via tool.Invoker, works []*work) {
 	t.Helper()
-	exported := into[struct {
-		Files []struct{ Content string }
-	}](t, must(t, via, "memory_export", args{}))
 	byWord, links, ids := map[string][]memoryLine{}, map[string]int{}, map[string]bool{}
-	for _, file := range exported.Files {
-		for line := range strings.Lines(file.Content) {
-			var r memoryLine
-			require.NoError(t, json.Unmarshal([]byte(line), &r))
-			switch r.Kind {
-			case "memory":
-				require.NotEmpty(t, r.Tags)
-				byWord[r.Tags[0]], ids[r.ID] = append(byWord[r.Tags[0]], r), true
-			case "links":
-				require.Equal(t, []string{anchor}, r.CausedBy)
-				links[r.ID]++
-			}
+	for _, r := range exportedLines(t, via) {
+		switch r.Kind {
+		case "memory":
+			require.NotEmpty(t, r.Tags)
+			byWord[r.Tags[0]], ids[r.ID] = append(byWord[r.Tags[0]], r), true
+		case "links":
+			require.Equal(t, []string{anchor}, r.CausedBy)
+			links[r.ID]++
 		}
 	}
 	for id := range links {
