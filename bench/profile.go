@@ -39,9 +39,9 @@ func profiled(folder string) (launcher, error) {
 	}, nil
 }
 
-// serveProfiled serves a data directory like the binary, and writes two profiles: of the CPU time,
-// and, to the path with the suffix .heap, of the heap at the end. With the suffix .memory it writes
-// the memory use of every second.
+// serveProfiled serves a data directory like the binary, and writes three profiles: of the CPU time,
+// and, to the path with the suffixes .heap and .most.heap, of the heap at the end and when most of
+// it was in use. With the suffix .memory it writes the memory use of every second.
 func serveProfiled(ctx context.Context, data, profile string) (err error) {
 	f, err := os.Create(profile)
 	if err != nil {
@@ -57,8 +57,11 @@ func serveProfiled(ctx context.Context, data, profile string) (err error) {
 		return fmt.Errorf("make the record of memory: %w", err)
 	}
 	defer func() { err = errors.Join(err, uses.Close()) }()
-	go recordMemory(ctx, uses)
-	return serve(ctx, data, func() error { return heapProfile(profile + ".heap") })
+	go recordMemory(ctx, uses, profile+".most.heap")
+	return serve(ctx, data, func() error {
+		runtime.GC()
+		return heapProfile(profile + ".heap")
+	})
 }
 
 // memoryMetrics are the columns of recordMemory from package runtime/metrics, in bytes.
@@ -75,8 +78,9 @@ var memoryMetrics = []string{
 
 // recordMemory writes a line of tab-separated numbers every second until the context ends: seconds
 // since the start, the resident memory of the process and the part of it that is no mapped file,
-// and memoryMetrics, all in MiB. It writes a line of names first, and ends at an error.
-func recordMemory(ctx context.Context, to io.Writer) {
+// and memoryMetrics, all in MiB. It writes a line of names first, and ends at an error. When more of
+// the heap is in use than ever before, by a sixteenth, it writes a profile of the heap to most.
+func recordMemory(ctx context.Context, to io.Writer, most string) {
 	begun, tick := time.Now(), time.NewTicker(time.Second)
 	defer tick.Stop()
 	line := strings.Join(append([]string{"s", "resident", "own"}, memoryMetrics...), "\t")
@@ -84,6 +88,7 @@ func recordMemory(ctx context.Context, to io.Writer) {
 	for i, name := range memoryMetrics {
 		samples[i].Name = name
 	}
+	live := uint64(0)
 	for {
 		if _, err := io.WriteString(to, line+"\n"); err != nil {
 			return
@@ -98,6 +103,12 @@ func recordMemory(ctx context.Context, to io.Writer) {
 			return
 		}
 		metrics.Read(samples)
+		if now := samples[0].Value.Uint64(); now > live+live/16 {
+			live = now
+			if heapProfile(most) != nil {
+				return
+			}
+		}
 		line = fmt.Sprintf("%.0f\t%d\t%d", time.Since(begun).Seconds(), m.Resident>>20, m.Own>>20)
 		for _, s := range samples {
 			line += fmt.Sprintf("\t%d", s.Value.Uint64()>>20)
@@ -105,13 +116,12 @@ func recordMemory(ctx context.Context, to io.Writer) {
 	}
 }
 
-// heapProfile writes a profile of the live objects on the heap.
+// heapProfile writes a profile of the objects that the last garbage collection found live.
 func heapProfile(path string) error {
 	f, err := os.Create(path)
 	if err != nil {
 		return fmt.Errorf("make the profile of the heap: %w", err)
 	}
-	runtime.GC()
 	return errors.Join(pprof.WriteHeapProfile(f), f.Close())
 }
 
