@@ -44,7 +44,7 @@ var (
 		"keep one writer and many readers", "measure before any further change", "turn it off until the audit is over",
 		"ask the vendor for a patch", "replace it in the next quarter", "document the limits and leave it",
 	}
-	kindsOfWork = []string{"bug_fix", "refactor", "investigation", "optimization"}
+	kindsOfWork = []memory.TaskType{"bug_fix", "refactor", "investigation", "optimization"}
 )
 
 // A twice is a thing as a memory says it, and as a question does.

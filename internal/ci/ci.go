@@ -12,6 +12,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/rookeryhq/rookery/internal/memory"
 )
 
 // The kinds of findings.
@@ -28,13 +30,13 @@ const (
 
 // The failure categories of a memory (spec/rum-retrieval-api.md, failure_category).
 const (
-	categoryDependency = "missing_dependency"
-	categoryRace       = "race_condition"
-	categoryType       = "type_error"
-	categoryTest       = "test_failure"
-	categoryBuild      = "build_failure"
-	categoryRuntime    = "runtime_error"
-	categoryOther      = "other"
+	categoryDependency memory.FailureCategory = "missing_dependency"
+	categoryRace       memory.FailureCategory = "race_condition"
+	categoryType       memory.FailureCategory = "type_error"
+	categoryTest       memory.FailureCategory = "test_failure"
+	categoryBuild      memory.FailureCategory = "build_failure"
+	categoryRuntime    memory.FailureCategory = "runtime_error"
+	categoryOther      memory.FailureCategory = "other"
 )
 
 // MostFindings is the largest number of findings of a run.
@@ -44,7 +46,7 @@ const MostFindings = 10
 type Finding struct {
 	Tool     string // go, pytest, jest, cargo, tsc, cc, javac, npm, pnpm, yarn, docker, junit, shell
 	Kind     string // one of the kinds
-	Category string // one of the categories of a memory
+	Category memory.FailureCategory
 	File     string // as the tool wrote it; empty if there is none
 	Line     int    // in the file, from 1; 0 if unknown
 	Symbol   string // the test, the error code or the step that failed; may be empty

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/rookeryhq/rookery/internal/memory"
 )
 
 var (
@@ -50,7 +52,7 @@ func pytest(r Run) []Finding {
 	return dependenciesFirst(all)
 }
 
-func pythonTest(m []string, kind, category string) Finding {
+func pythonTest(m []string, kind string, category memory.FailureCategory) Finding {
 	file, _, _ := strings.Cut(m[1], "::")
 	return Finding{Tool: "pytest", Kind: kind, Category: category, File: file, Symbol: m[1], Message: m[2]}
 }

@@ -102,7 +102,7 @@ func (f Failure) observations() []memory.Observation {
 			what = one.Symbol + ": " + what
 		}
 		all = append(all, memory.Observation{
-			What: what, Where: cmp.Or(where, one.Tool), Significance: one.Tool + " " + one.Kind + ": " + one.Category,
+			What: what, Where: cmp.Or(where, one.Tool), Significance: one.Tool + " " + one.Kind + ": " + string(one.Category),
 		})
 	}
 	return all

@@ -130,7 +130,7 @@ func TestFingerprints(t *testing.T) {
 		for i, s := range all {
 			name := fmt.Sprintf("%s %d", tool, i)
 			a, b := findings(machineA.render(s.output))[0], findings(machineB.render(s.output))[0]
-			require.Equal(t, []string{tool, s.kind, s.category, s.name}, []string{a.Tool, a.Kind, a.Category, a.Symbol}, name)
+			require.Equal(t, []string{tool, s.kind, s.category, s.name}, []string{a.Tool, a.Kind, string(a.Category), a.Symbol}, name)
 			print := a.Fingerprint(machineA["root"])
 			require.Equal(t, print, b.Fingerprint(machineB["root"]), "%s: %q %q", name, a.Message, b.Message)
 			require.Regexp(t, `^fp1-[0-9a-f]{16}$`, print)

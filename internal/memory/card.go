@@ -35,7 +35,8 @@ type Card struct {
 	// By is the agent that stored the memory, if it is not Agent, the owner.
 	Agent, By, Principal, Session, Key string
 	Created, Updated                   int64 // Unix milliseconds
-	Goal, TaskType                     string
+	Goal                               string
+	TaskType                           TaskType
 	Outcome                            Outcome
 	Tags                               []string
 	Files                              []FileUse
@@ -129,7 +130,7 @@ const entrySize = 36
 func (c *Card) names() []name {
 	// Every memory has these entries; the first three are sorted by rank, the others by age.
 	all := []name{
-		{byAll, ""}, {byAgent, c.Agent}, {byTask, c.TaskType},
+		{byAll, ""}, {byAgent, c.Agent}, {byTask, string(c.TaskType)},
 		{allByAge, ""}, {agentByAge, c.Agent},
 	}
 	if c.Session != NoSession {

@@ -140,7 +140,7 @@ func Clusters(cards []*Card, least int) []Cluster {
 		}
 		// A memory without tags is grouped by its kind of work instead.
 		if len(c.Tags) == 0 {
-			join("task:"+c.TaskType, c)
+			join("task:"+string(c.TaskType), c)
 		}
 	}
 	var all []Cluster

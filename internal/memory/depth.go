@@ -80,20 +80,20 @@ type Retrieved struct {
 // A RetrievedIntent contains the fields of an Intent that a depth includes.
 type RetrievedIntent struct {
 	Goal        string   `json:"goal"`
-	TaskType    string   `json:"task_type"`
+	TaskType    TaskType `json:"task_type"`
 	Context     string   `json:"context,omitempty"`
 	Constraints []string `json:"constraints,omitempty"`
 }
 
 // A RetrievedOutcome contains the fields of an Outcome that a depth includes.
 type RetrievedOutcome struct {
-	Success         bool          `json:"success"`
-	Summary         string        `json:"summary"`
-	Learnings       []string      `json:"learnings,omitempty"`
-	FailureReason   string        `json:"failure_reason,omitempty"`
-	FailureCategory string        `json:"failure_category,omitempty"`
-	VerifiedBy      *Verification `json:"verified_by,omitempty"`
-	FollowUpNeeded  []string      `json:"follow_up_needed,omitempty"`
+	Success         bool            `json:"success"`
+	Summary         string          `json:"summary"`
+	Learnings       []string        `json:"learnings,omitempty"`
+	FailureReason   string          `json:"failure_reason,omitempty"`
+	FailureCategory FailureCategory `json:"failure_category,omitempty"`
+	VerifiedBy      *Verification   `json:"verified_by,omitempty"`
+	FollowUpNeeded  []string        `json:"follow_up_needed,omitempty"`
 }
 
 // Whole contains the fields that only DepthComplete includes. SessionID is NoSession for a memory

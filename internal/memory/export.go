@@ -165,7 +165,7 @@ func (m *Memory) prose() string {
 		came = "It succeeded."
 	}
 	at := time.UnixMilli(m.Created).UTC().Format(time.RFC3339)
-	fmt.Fprintf(&b, "%s, by %s on %s. %s\n", strings.ReplaceAll(m.Intent.TaskType, "_", " "), m.Agent, at, came)
+	fmt.Fprintf(&b, "%s, by %s on %s. %s\n", strings.ReplaceAll(string(m.Intent.TaskType), "_", " "), m.Agent, at, came)
 	section := func(title string, texts ...string) {
 		var said []string
 		for _, text := range texts {

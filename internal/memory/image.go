@@ -146,7 +146,7 @@ func (c *coder) card(k *Card) {
 	o := &k.Outcome
 	isVerified := o.VerifiedBy != nil
 	c.Flags(&k.Imported, &o.Success, &isVerified)
-	c.Text(&k.Agent, &k.By, &k.Principal, &k.Session, &k.Key, &k.Goal, &k.TaskType)
+	c.Text(&k.Agent, &k.By, &k.Principal, &k.Session, &k.Key, &k.Goal, (*string)(&k.TaskType))
 	c.Int64(&k.Created, &k.Updated)
 	c.Float(&k.Importance)
 	c.Natural(&k.Times)
@@ -155,7 +155,7 @@ func (c *coder) card(k *Card) {
 		c.Text(&k.Files[i].Path)
 		c.Byte((*byte)(&k.Files[i].Uses))
 	}
-	c.Text(&o.Summary, &o.FailureReason, &o.FailureCategory)
+	c.Text(&o.Summary, &o.FailureReason, (*string)(&o.FailureCategory))
 	c.texts(&o.Learnings)
 	c.texts(&o.FollowUpNeeded)
 	if !isVerified {

@@ -18,7 +18,7 @@ var (
 	agents = []string{"ann", "bob", "agent_1"}
 	tags   = []string{"auth", "jwt", "ünï", "a b"}
 	files  = []string{"src/auth.ts", "src/oauth.ts", "./src/a/auth.ts", `src\win.ts`, "/src/auth.ts", "auth.ts", "src/a/b.go"}
-	tasks  = []string{"bug_fix", "refactor", "other"}
+	tasks  = []memory.TaskType{"bug_fix", "refactor", "other"}
 )
 
 // A world is an index and what it must say, as a plain list.

@@ -63,10 +63,11 @@ func (x *Index) ByKey(principal, key string) (*Card, bool) {
 
 // A Filter selects memories. Its zero value selects all.
 type Filter struct {
-	Agent, TaskType string
-	Success         *bool
-	Since, Before   int64    // range of Created in Unix milliseconds, both inclusive; 0: no limit
-	Tags            []string // a memory must have all of them
+	Agent         string
+	TaskType      TaskType
+	Success       *bool
+	Since, Before int64    // range of Created in Unix milliseconds, both inclusive; 0: no limit
+	Tags          []string // a memory must have all of them
 }
 
 // Has reports whether the filter selects a memory.
@@ -95,7 +96,7 @@ func (x *Index) Ranked(f Filter) iter.Seq[*Card] {
 	case len(f.Tags) > 0:
 		from = name{kind: byTag, text: f.Tags[0]}
 	case f.TaskType != "":
-		from = name{kind: byTask, text: f.TaskType}
+		from = name{kind: byTask, text: string(f.TaskType)}
 	}
 	return func(yield func(*Card) bool) {
 		for c := range x.named(from) {

@@ -82,7 +82,7 @@ type Intent struct {
 	// the goal
 	Goal string `json:"goal" size:"passage"`
 	// kind of work
-	TaskType string `json:"task_type" enum:"bug_fix,feature_add,refactor,investigation,test_write,documentation,optimization,security_fix,dependency_update,configuration,other"`
+	TaskType TaskType `json:"task_type"`
 	// background of the goal
 	Context string `json:"context,omitempty" size:"passage"`
 	// conditions that the work had to meet
@@ -192,7 +192,7 @@ type Outcome struct {
 	// reason of the failure
 	FailureReason string `json:"failure_reason,omitempty" size:"passage"`
 	// kind of failure
-	FailureCategory string `json:"failure_category,omitempty" enum:"incorrect_assumption,unexpected_side_effect,missing_dependency,race_condition,type_error,test_failure,build_failure,runtime_error,logic_error,other"`
+	FailureCategory FailureCategory `json:"failure_category,omitempty"`
 	// how it was verified
 	VerifiedBy *Verification `json:"verified_by,omitempty"`
 	// remaining work

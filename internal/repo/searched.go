@@ -103,7 +103,7 @@ func SearchMemory(c *memory.Card, m *memory.Memory) *search.Note {
 		Thread: threadOf(c), Date: time.UnixMilli(c.Created), Seq: c.Birth, Record: isRecord(c), Merit: c.Importance,
 	}}
 	n.Keywords = append(n.Keywords, c.Tags...)
-	n.Keywords = append(n.Keywords, c.TaskType)
+	n.Keywords = append(n.Keywords, string(c.TaskType))
 	for _, f := range c.Files {
 		n.Keywords = append(n.Keywords, f.Path)
 	}

@@ -65,7 +65,7 @@ func (a Author) Memory() memory.Memory {
 		V: memory.Format, Agent: pick(a.r, []string{"ann", "helper"}), Principal: "ann",
 		Session: pick(a.r, []string{memory.NoSession, "s1"}), Importance: float64(a.r.IntN(3)) / 2,
 		Intent: memory.Intent{Goal: a.fill("{word} {name} {word}"),
-			TaskType: pick(a.r, []string{"bug_fix", "refactor"})},
+			TaskType: pick(a.r, []memory.TaskType{"bug_fix", "refactor"})},
 		Outcome: memory.Outcome{Success: a.r.IntN(3) > 0, Summary: a.fill(pick(a.r, lines))},
 	}
 	for range a.r.IntN(3) {

@@ -331,7 +331,7 @@ func (f *form) make() {
 		panic(fmt.Sprintf("tool: argument %s has a recursive type", f.name))
 	}
 	s.Description = f.doc
-	narrow(s, f.tag, f.required)
+	narrow(s, f.of, f.tag, f.required)
 	narrowInside(s, f.of)
 	f.stated, f.defaults = s.CloneSchemas(), hasDefaults(s)
 	limit(s, f.of, f.tag)
@@ -343,10 +343,29 @@ func (f *form) make() {
 	_ = json.Unmarshal(s.Default, &f.fallback) // without a default it stays nil
 }
 
+// An enumerated type is a text with few values. Each argument of the type is an enumeration of them,
+// in this order.
+type enumerated interface{ Values() []string }
+
+// optionsOf returns the values of an enumeration: those of the tag, or of the type of the field. It
+// returns none for any other field.
+func optionsOf(of reflect.Type, tag reflect.StructTag) []string {
+	if listed := tag.Get("enum"); listed != "" {
+		return strings.Split(listed, ",")
+	}
+	if of.Kind() == reflect.Pointer {
+		of = of.Elem()
+	}
+	if e, ok := reflect.Zero(of).Interface().(enumerated); ok {
+		return e.Values()
+	}
+	return nil
+}
+
 // narrow adds to a schema the constraints that the tags of its field express and Go types cannot:
 // enum, default, min and max. A slice or a pointer accepts null only with the tag `null:"kept"`.
 // required says whether the field is a required argument; such a text must not be empty.
-func narrow(s *jsonschema.Schema, tag reflect.StructTag, required bool) {
+func narrow(s *jsonschema.Schema, of reflect.Type, tag reflect.StructTag, required bool) {
 	kind, nullable := s.Type, len(s.Types) == 2 && s.Types[0] == "null"
 	if nullable {
 		kind = s.Types[1]
@@ -354,10 +373,8 @@ func narrow(s *jsonschema.Schema, tag reflect.StructTag, required bool) {
 	if nullable && tag.Get("null") != "kept" {
 		s.Type, s.Types, nullable = kind, nil, false
 	}
-	for _, option := range strings.Split(tag.Get("enum"), ",") {
-		if option != "" {
-			s.Enum = append(s.Enum, option)
-		}
+	for _, option := range optionsOf(of, tag) {
+		s.Enum = append(s.Enum, option)
 	}
 	if nullable && len(s.Enum) > 0 {
 		s.Enum = append(s.Enum, nil)

@@ -30,7 +30,7 @@ func narrowInside(s *jsonschema.Schema, t reflect.Type) {
 		for _, field := range fieldsOf(t) {
 			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 			if inner := s.Properties[name]; inner != nil {
-				narrow(inner, field.Tag, false)
+				narrow(inner, field.Type, field.Tag, false)
 				narrowInside(inner, field.Type)
 			}
 		}

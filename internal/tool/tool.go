@@ -32,7 +32,7 @@ type Tool struct {
 //
 //   - `json`: the name; without omitempty the argument is required.
 //   - `enum`, `default`, `min`, `max`: constraints; min and max apply to a number or the length of
-//     a text.
+//     a text. A type with a method Values is an enumeration without the tag.
 //   - `alias`: other names, separated by commas.
 //   - `absent`, `what`, `examples`: for the list of commands, the meaning of a missing argument, a
 //     word for its value, and some values separated by commas.

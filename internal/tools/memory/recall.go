@@ -27,7 +27,7 @@ type recallIn struct {
 	// the planned work, in words
 	Intent string `json:"intent,omitempty" size:"query"`
 	// kind of work
-	TaskType string `json:"task_type,omitempty" enum:"bug_fix,feature_add,refactor,investigation,test_write,documentation,optimization,security_fix,dependency_update,configuration,other"`
+	TaskType memory.TaskType `json:"task_type,omitempty"`
 	// of this agent
 	AgentID string `json:"agent_id,omitempty" complete:"agent"`
 	// any words
@@ -154,7 +154,7 @@ func (in *recallIn) check() (memory.Filter, error) {
 	}
 	in.File = strings.TrimSpace(in.File)
 	switch text := in.text(); {
-	case in.MemoryID+in.File+text+in.TaskType+in.AgentID == "":
+	case in.MemoryID+in.File+text+string(in.TaskType)+in.AgentID == "":
 		return f, fault.New(fault.InvalidQuery, "give at least one of memory_id, file, intent, task_type, "+
 			"agent_id and query").With("available", []string{
 			"memory_id", "file", "intent", "task_type", "agent_id", "query",

@@ -57,7 +57,7 @@ type intentPatch struct {
 	// the goal
 	Goal *string `json:"goal,omitempty" size:"passage"`
 	// kind of work
-	TaskType *string `json:"task_type,omitempty" enum:"bug_fix,feature_add,refactor,investigation,test_write,documentation,optimization,security_fix,dependency_update,configuration,other"`
+	TaskType *memory.TaskType `json:"task_type,omitempty"`
 	// null clears it
 	Context *string `json:"context,omitempty" null:"kept" size:"passage"`
 	// replaces the old ones
@@ -77,7 +77,7 @@ type outcomePatch struct {
 	// null clears it
 	FailureReason *string `json:"failure_reason,omitempty" null:"kept" size:"passage"`
 	// null clears it
-	FailureCategory *string `json:"failure_category,omitempty" null:"kept" enum:"incorrect_assumption,unexpected_side_effect,missing_dependency,race_condition,type_error,test_failure,build_failure,runtime_error,logic_error,other"`
+	FailureCategory *memory.FailureCategory `json:"failure_category,omitempty" null:"kept"`
 	// null clears it
 	VerifiedBy *verifiedPatch `json:"verified_by,omitempty" null:"kept"`
 	// replaces the old ones
