@@ -152,15 +152,11 @@ type Text string
 // that occurs more than once has the list of its values. Numbers are float64, and json.Number where
 // that would change them.
 func (f *Fields) UnmarshalJSON(data []byte) error {
-	var object map[string]any
-	exact := json.NewDecoder(bytes.NewReader(data))
-	exact.UseNumber()
-	if exact.Decode(&object) == nil {
-		for name, value := range object {
-			object[name] = withFloats(value)
+	if decoded, err := JSON(data).Value(); err == nil {
+		if object, ok := decoded.(map[string]any); ok || decoded == nil {
+			*f = object
+			return nil
 		}
-		*f = object
-		return nil
 	}
 	var pairs []string
 	if json.Unmarshal(data, &pairs) != nil {
@@ -237,6 +233,18 @@ type JSON json.RawMessage
 
 // UnmarshalJSON stores the JSON in its compact form.
 func (j *JSON) UnmarshalJSON(data []byte) error { return keepJSON(j, data) }
+
+// Value returns the decoded value. Numbers are float64, and json.Number where that would change
+// them.
+func (j JSON) Value() (any, error) {
+	var value any
+	exact := json.NewDecoder(bytes.NewReader(j))
+	exact.UseNumber()
+	if err := exact.Decode(&value); err != nil {
+		return nil, fmt.Errorf("read a value: %w", err)
+	}
+	return withFloats(value), nil
+}
 
 // keepJSON stores data in *in, without whitespace between its tokens.
 func keepJSON[T ~[]byte](in *T, data []byte) error {
