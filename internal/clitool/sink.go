@@ -384,8 +384,14 @@ func (s *loneSink) isFile() bool {
 	return len(s.first) > 0 && ext != "" && strings.EqualFold(ext, filepath.Ext(s.first[0].path))
 }
 
-// others implements sink. For a single file it counts in the folder of that file.
-func (s *loneSink) others() int { return s.to.others() }
+// others implements sink. The neighbours of a single file are none of the export's business: its
+// folder may be a home directory, with all that is below it.
+func (s *loneSink) others() int {
+	if s.lone != "" {
+		return 0
+	}
+	return s.to.others()
+}
 
 // name implements sink.
 func (s *loneSink) name(path string) string { return s.to.name(path) }

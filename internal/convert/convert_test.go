@@ -143,6 +143,16 @@ func TestReadRefuses(t *testing.T) {
 	require.Equal(t, fault.BatchTooLarge, fault.Of(err).Code)
 }
 
+// TestFieldsKeepDigits checks that a number in the fields of a memory keeps its digits.
+func TestFieldsKeepDigits(t *testing.T) {
+	r, err := convert.Read(convert.MIF, []convert.File{file("a.memory.json",
+		`{"id":"j","content":"text","metadata":{"id64":9007199254740993,"n":1.5,"l":[12345678901234567890]}}`)})
+	require.NoError(t, err)
+	text, err := markdown.Compose(r.Notes[0].Fields, "text")
+	require.NoError(t, err)
+	require.Equal(t, "---\nid64: \"9007199254740993\"\nn: 1.5\nl:\n  - \"12345678901234567890\"\n---\ntext", string(text))
+}
+
 // TestReadLeavesOut covers elements that cannot be notes, and files that are no part of an export: the rest is read.
 func TestReadLeavesOut(t *testing.T) {
 	r, err := convert.Read(convert.JSONRows, []convert.File{{Path: "r.json", Data: []byte(`[1,{"id":"x"},[]]`), Offset: 10}})

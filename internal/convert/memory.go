@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -132,7 +133,9 @@ func fieldOf(name string, raw json.RawMessage) (markdown.Field, bool) {
 		return markdown.Field{}, false
 	}
 	var v any
-	if json.Unmarshal(raw, &v) != nil || v == nil || v == "" {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber() // a field keeps all digits of an id
+	if d.Decode(&v) != nil || v == nil || v == "" {
 		return markdown.Field{}, false
 	}
 	if !isPlain(v) {

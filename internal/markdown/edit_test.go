@@ -126,6 +126,20 @@ func TestSetFieldsSeveral(t *testing.T) {
 	require.Equal(t, "---\na: 2\nb: v\nc:\n  - p\n---\nb", string(out))
 }
 
+// TestSetFieldsKeepsDigits checks that an integer of any length is written with all of its digits.
+func TestSetFieldsKeepsDigits(t *testing.T) {
+	for digits, want := range map[string]string{
+		"9007199254740992": "9.007199254740992e+15", "9007199254740993": `"9007199254740993"`,
+		"12345678901234567890": `"12345678901234567890"`, "-123456789012345678901": `"-123456789012345678901"`,
+	} {
+		out, err := markdown.SetFields([]byte("b"), pairs("a", json.Number(digits)))
+		require.NoError(t, err)
+		require.Equal(t, "---\na: "+want+"\n---\nb", string(out))
+	}
+	_, err := markdown.SetFields([]byte("b"), pairs("a", json.Number("1e400")))
+	require.True(t, fault.Is(err, fault.InvalidValue))
+}
+
 func TestUnsetFields(t *testing.T) {
 	cases := []struct{ name, old, key, want string }{
 		{"first", "a: 1 # c\nb: 2\n", "a", "b: 2\n"},

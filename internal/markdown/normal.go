@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"unicode/utf8"
 
@@ -93,7 +94,7 @@ func checkFloat(f float64) string {
 // normaliseNumber returns the value of a JSON number, or why it cannot be stored. An integer that
 // float64 cannot represent exactly is a string of its digits; see normaliseDigits.
 func normaliseNumber(n json.Number) (any, string) {
-	if _, err := strconv.ParseInt(n.String(), 10, 64); err == nil {
+	if whole.MatchString(n.String()) {
 		return normaliseDigits(n.String())
 	}
 	f, err := n.Float64()
@@ -102,6 +103,17 @@ func normaliseNumber(n json.Number) (any, string) {
 	}
 	return f, checkFloat(f)
 }
+
+// IsExact reports whether a field holds a JSON number as a number. It does not hold one that is too
+// large, or an integer that float64 cannot represent.
+func IsExact(n json.Number) bool {
+	v, why := normaliseNumber(n)
+	_, isNumber := v.(float64)
+	return isNumber && why == ""
+}
+
+// whole matches a JSON number that is written as an integer, of any length.
+var whole = regexp.MustCompile(`^-?\d+$`)
 
 // normaliseDigits returns the number of some digits, or the digits as a string if float64 cannot
 // represent the number exactly. decode does the same.

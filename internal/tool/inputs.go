@@ -1,10 +1,13 @@
 package tool
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"math"
+	"math/big"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -146,12 +149,14 @@ type Text string
 
 // UnmarshalJSON reads an object, a list of "name=value" strings, or one such string. Values of
 // strings keep the type Text, because only the schema of a vault determines their types. A name
-// that occurs more than once has the list of its values.
+// that occurs more than once has the list of its values. Numbers are float64, and json.Number where
+// that would change them.
 func (f *Fields) UnmarshalJSON(data []byte) error {
-	var object map[string]any
-	if json.Unmarshal(data, &object) == nil {
-		*f = object
-		return nil
+	if decoded, err := JSON(data).Value(); err == nil {
+		if object, ok := decoded.(map[string]any); ok || decoded == nil {
+			*f = object
+			return nil
+		}
 	}
 	var pairs []string
 	if json.Unmarshal(data, &pairs) != nil {
@@ -170,6 +175,39 @@ func (f *Fields) UnmarshalJSON(data []byte) error {
 		f.add(strings.TrimSpace(name), Text(value))
 	}
 	return nil
+}
+
+// withFloats returns a decoded value with its numbers as float64. A number that is too large, and a
+// whole one that float64 cannot represent, stay as they are: ids of 64 bits must not lose digits.
+func withFloats(value any) any {
+	switch v := value.(type) {
+	case json.Number:
+		if f, err := v.Float64(); err == nil && (!wholeNumber.MatchString(v.String()) || isExact(f, v)) {
+			return f
+		}
+	case []any:
+		for i := range v {
+			v[i] = withFloats(v[i])
+		}
+	case map[string]any:
+		for name := range v {
+			v[name] = withFloats(v[name])
+		}
+	}
+	return value
+}
+
+// wholeNumber matches a number that is written as an integer.
+var wholeNumber = regexp.MustCompile(`^-?\d+$`)
+
+// isExact reports whether f is the integer that n says.
+func isExact(f float64, n json.Number) bool {
+	i, ok := new(big.Int).SetString(n.String(), 10)
+	if !ok {
+		return false
+	}
+	same, accuracy := new(big.Float).SetInt(i).Float64()
+	return accuracy == big.Exact && same == f
 }
 
 // add adds a value under a name. A name with more than one value has a []any.
@@ -195,6 +233,18 @@ type JSON json.RawMessage
 
 // UnmarshalJSON stores the JSON in its compact form.
 func (j *JSON) UnmarshalJSON(data []byte) error { return keepJSON(j, data) }
+
+// Value returns the decoded value. Numbers are float64, and json.Number where that would change
+// them.
+func (j JSON) Value() (any, error) {
+	var value any
+	exact := json.NewDecoder(bytes.NewReader(j))
+	exact.UseNumber()
+	if err := exact.Decode(&value); err != nil {
+		return nil, fmt.Errorf("read a value: %w", err)
+	}
+	return withFloats(value), nil
+}
 
 // keepJSON stores data in *in, without whitespace between its tokens.
 func keepJSON[T ~[]byte](in *T, data []byte) error {

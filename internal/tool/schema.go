@@ -24,6 +24,7 @@ const (
 	MaxToken = 64 << 10  // page tokens; they contain the sort key of the last item of a page
 	MaxPart  = 64 << 10  // texts in a memory
 	MaxSaid  = 256 << 10 // output of a program, in a memory
+	MaxPaste = 2 << 20   // what an agent passes on as it is, such as a log, to be searched for
 	MaxTag   = 128       // a tag of a memory
 	MaxText  = 1 << 20   // text of notes; equal to the size limit of a note
 )
@@ -39,7 +40,7 @@ const (
 // lengths maps each kind that the tag `size` may name to its maximum length in characters.
 var lengths = map[string]int{
 	"name": MaxName, "id": MaxID, "query": MaxQuery, "token": MaxToken, "text": MaxText,
-	"passage": MaxPart, "output": MaxSaid, "tag": MaxTag,
+	"passage": MaxPart, "output": MaxSaid, "tag": MaxTag, "paste": MaxPaste,
 }
 
 // completedIDs are the values of the tag `complete` that mark an argument as an id rather than a

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -107,6 +108,22 @@ func TestFieldsForm(t *testing.T) {
 			require.True(t, fault.Is(err, fault.InvalidValue))
 			require.Contains(t, err.Error(), "where each text is name=value")
 		}
+	}
+}
+
+// TestFieldsKeepDigits checks that a number which float64 cannot represent keeps its digits.
+func TestFieldsKeepDigits(t *testing.T) {
+	n := func(digits string) any { return json.Number(digits) }
+	for raw, want := range map[string]any{
+		`1`: 1.0, `-0.5`: -0.5, `1e3`: 1000.0, `3.14159265358979323846`: math.Pi,
+		`9007199254740992`: 9007199254740992.0, `9007199254740993`: n("9007199254740993"),
+		`-1234567890123456789`: n("-1234567890123456789"), `12345678901234567890`: n("12345678901234567890"),
+		`1e400`: n("1e400"), `[1, [9007199254740993]]`: []any{1.0, []any{n("9007199254740993")}},
+		`{"a": 9007199254740993}`: map[string]any{"a": n("9007199254740993")}, `null`: nil,
+	} {
+		var got tool.Fields
+		require.NoError(t, json.Unmarshal([]byte(`{"k": `+raw+`}`), &got), raw)
+		require.Equal(t, tool.Fields{"k": want}, got, raw)
 	}
 }
 

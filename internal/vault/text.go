@@ -1,6 +1,7 @@
 package vault
 
 import (
+	"encoding/json"
 	"math"
 	"regexp"
 	"slices"
@@ -50,6 +51,9 @@ func (t Text) value(valueType string) (any, bool) {
 		return t.list(), true
 	case valueType == "number":
 		n, err := strconv.ParseFloat(string(t), 64)
+		if digits := json.Number(t); err == nil && !markdown.IsExact(digits) {
+			return digits, true // readNumber refuses it with the reason
+		}
 		return n, err == nil && !math.IsInf(n, 0) && !math.IsNaN(n)
 	case valueType == "bool":
 		return t == "true", t == "true" || t == "false"

@@ -130,6 +130,11 @@ func (f *Field) readNumber(v any) (any, error) {
 	if !ok {
 		return nil, f.wrong()
 	}
+	if digits, ok := v.(json.Number); ok && !markdown.IsExact(digits) {
+		return nil, fault.New(fault.InvalidValue,
+			"Field %s must be a number that can be stored exactly: a whole number is at most 2^53; "+
+				"a string field keeps longer ids", quote(f.Name)).With("field", f.Name)
+	}
 	if f.Min != nil && n < *f.Min || f.Max != nil && n > *f.Max {
 		return nil, f.outOfBounds(n)
 	}

@@ -2,10 +2,13 @@ package memory_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/rookeryhq/rookery/internal/fault"
 )
 
 // TestWordsAreExplained: what is said of a memory that was found by words, and how sure it is.
@@ -57,6 +60,25 @@ func TestQuotesInAnIntentExcludeNothing(t *testing.T) {
 	require.Len(t, found, 2)
 	require.Equal(t, "exact", found[0]["explanation"].(args)["match"])
 	require.Equal(t, "fuzzy", found[1]["explanation"].(args)["match"])
+}
+
+// TestLongIntents checks that an intent of 1 MiB, such as a pasted log, neither fails nor hides what
+// its first words and the whole text of a goal find.
+func TestLongIntents(t *testing.T) {
+	p := open(t)
+	goal := strings.Repeat("calibrate the ü sensor ", 64<<10/24)
+	for _, goal := range []string{"unpack the lighthouse lens", goal} {
+		p.store(t, goal, true)
+	}
+	for _, argument := range []string{"intent", "query"} {
+		for text, want := range map[string]string{
+			"unpack the lighthouse lens " + strings.Repeat("-z\" ", 1<<18-8): "unpack the lighthouse lens", goal: goal,
+		} {
+			_, out := p.recall(t, args{argument: text})
+			require.Equal(t, want, list(out, "memories")[0]["intent"].(args)["goal"])
+		}
+		p.refused(t, fault.InvalidQuery, "recall", args{argument: strings.Repeat("x", 2<<20+1), "depth": "summary"})
+	}
 }
 
 // TestTheNextStepOfASessionIsFound: a memory that has no word of the query is found by the one before it, within a

@@ -25,13 +25,13 @@ type recallIn struct {
 	// about this file: a path or its end, a folder that ends in /, or a pattern with * and **
 	File string `json:"file,omitempty" size:"id"`
 	// the planned work, in words
-	Intent string `json:"intent,omitempty" size:"query"`
+	Intent string `json:"intent,omitempty" size:"paste"`
 	// kind of work
 	TaskType memory.TaskType `json:"task_type,omitempty"`
 	// of this agent
 	AgentID string `json:"agent_id,omitempty" complete:"agent"`
 	// any words
-	Query string `json:"query,omitempty" size:"query"`
+	Query string `json:"query,omitempty" size:"paste"`
 
 	// only successful ones
 	SuccessOnly bool `json:"success_only,omitempty"`
@@ -177,7 +177,25 @@ func (in *recallIn) check() (memory.Filter, error) {
 
 // text returns the words to search for: the intent and the query together. It is "" if the call has
 // no words.
-func (in *recallIn) text() string { return strings.TrimSpace(in.Intent + " " + in.Query) }
+//
+// A longer text is cut off after as many characters as a goal can have, so that the whole text of a
+// goal still finds it. The search uses the first words only, and reading more would take long.
+func (in *recallIn) text() string {
+	text := strings.TrimSpace(in.Intent + " " + in.Query)
+	if len(text) <= maxSearched {
+		return text
+	}
+	characters := 0
+	for i := range text {
+		if characters++; characters > maxSearched {
+			return text[:i]
+		}
+	}
+	return text
+}
+
+// maxSearched is the number of characters of an intent and a query that are searched for.
+const maxSearched = tool.MaxPart
 
 // run finds memories level by level, until there are as many as the limit (reference/memory.md
 // §A4). A call with an id has that level only. Otherwise the first level is the file or, in a call

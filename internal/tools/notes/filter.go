@@ -1,9 +1,12 @@
 package notes
 
 import (
+	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/markdown"
 )
@@ -87,7 +90,8 @@ const (
 	no                       // the condition is not met
 )
 
-// filter returns the filter for the arguments. It returns INVALID_PATH if the folder is not valid.
+// filter returns the filter for the arguments. It returns INVALID_PATH if the folder is not valid,
+// and INVALID_PARAMETER if since or until is no date.
 // Every filter excludes the notes that lists omit, such as templates and the files of tools. The
 // dates are compared as texts, so a date need not be complete: since 2026-03 includes all of March.
 func (in *filterArgs) filter() (*filter, error) {
@@ -110,6 +114,9 @@ func (in *filterArgs) filter() (*filter, error) {
 		func(c *index.Card, s string) bool { return slices.Contains(c.Entities(), s) })
 	f.cardSlug(in.Episode, index.MarkedEpisode, func(c *index.Card, s string) bool { return c.Episode() == s })
 	since, until := day(in.Since), day(in.Until)
+	if err := cmp.Or(checkDay("since", since), checkDay("until", until)); err != nil {
+		return nil, err
+	}
 	f.dated(since, func(day string) bool { return day >= since })
 	f.dated(until, func(day string) bool { return day <= until })
 	f.same(in.Network, index.MarkedNetwork, (*index.Card).Network)
@@ -276,6 +283,19 @@ func day(date string) string {
 		}
 	}
 	return date
+}
+
+// beginsWithYear matches a date, which may be cut off after any part: 2026, 2026-03, 2026-03-01.
+var beginsWithYear = regexp.MustCompile(`^\d{4}(-|$)`)
+
+// checkDay returns INVALID_PARAMETER for the value of an argument that is no date. As a text, a word
+// such as "today" would be compared with the dates all the same, and come after all of them.
+func checkDay(argument, day string) error {
+	if day == "" || beginsWithYear.MatchString(day) {
+		return nil
+	}
+	return fault.New(fault.InvalidParameter, "argument %q must be a date: 2026-03-01, 2026-03 or 2026", argument).
+		With("argument", argument)
 }
 
 // trim removes surrounding space, as JavaScript defines it.

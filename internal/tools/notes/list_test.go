@@ -66,6 +66,8 @@ func TestListFilters(t *testing.T) {
 		{args{"project": "日本"}, "", ""},
 		{args{"since": "2026-02-01"}, "2026-03-01-x gamma decision-2 alpha", ""},
 		{args{"until": "2026-02-01"}, "decision-1 beta", "two more without a date"},
+		{args{"since": "2026-03"}, "2026-03-01-x", ""},
+		{args{"until": "2026"}, "", ""},
 		{args{"since": "2026-01-20T23:00:00Z", "until": "2026-02-10"}, "alpha decision-1", ""},
 		{args{"chain": "Queue Choice", "order": "date-asc"}, "decision-1 decision-2", ""},
 		{args{"entity": "acme-corp"}, "decision-1 beta", ""},
@@ -88,7 +90,8 @@ func TestListFilters(t *testing.T) {
 	}
 	for _, in := range []args{
 		{"limit": 101}, {"limit": -1}, {"offset": -1}, {"fields": "bogus"}, {"order": "bogus"}, {"limit": "abc"},
-		{"content_scope": "x"}, {"bogus": 1},
+		{"content_scope": "x"}, {"bogus": 1}, {"since": "today"}, {"until": "today"}, {"until": "20260201"},
+		{"since": " "},
 	} {
 		f, _ := p.refused(t, "notes_list", in)
 		require.Equal(t, "INVALID_PARAMETER", string(f.Code), "%v", in)

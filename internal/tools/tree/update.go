@@ -60,8 +60,8 @@ func (f tools) updateProperty() *tool.Tool {
 	s.Route = tool.Route{Method: "POST", Path: "/nodes/property"}
 	s.Commands = []tool.Command{{Words: "node set", Args: []string{"nodeId", "propertyName", "newValue"}}}
 	return tool.New(s, func(ctx context.Context, c auth.Caller, in updatePropertyIn) (updatePropertyOut, error) {
-		var value any
-		if err := json.Unmarshal(in.Value, &value); err != nil {
+		value, err := in.Value.Value()
+		if err != nil {
 			return updatePropertyOut{}, invalidParameter(typeMismatch,
 				"newValue is not a JSON value").With("argument", "newValue")
 		}

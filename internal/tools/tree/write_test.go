@@ -19,6 +19,8 @@ func TestPayload(t *testing.T) {
 		file           string
 	}{
 		{"a field", "update_payload_property", args{"nodeId": w(""), "propertyName": "status", "newValue": "active"}, "Updated", "type: project\nstatus: active\n---\n\n# Website\n\nIntro.\n", "projects/website.md"},
+		{"an id of 64 bits", "update_payload_property", args{"nodeId": "projects/api", "propertyName": "id", "newValue": int64(1234567890123456789)}, "Updated", "id: \"1234567890123456789\"\n", "projects/api.md"},
+		{"ids in a list", "update_payload", args{"nodeId": "projects/api", "patch": args{"ids": []any{1, int64(9007199254740993)}}}, "Updated", "ids:\n  - 1\n  - \"9007199254740993\"\n", "projects/api.md"},
 		{"a field in any case", "update_payload_property", args{"nodeId": "projects/api", "propertyName": "Payload.STATUS", "newValue": "done"}, "silent success", "status: done\n", "projects/api.md"},
 		{"a field goes", "update_payload_property", args{"nodeId": "projects/api", "propertyName": "status", "newValue": nil}, "Error", "---\ntype: project\n---\n", "projects/api.md"},
 		{"a required field", "update_payload_property", args{"nodeId": "people/alice", "propertyName": "payload.name", "newValue": nil}, "Error", "type_mismatch", ""},
