@@ -677,6 +677,14 @@ func TestNamesThatNoVaultHasAreLeftOut(t *testing.T) {
 	require.Contains(t, errs, "has a valid name for a note")
 }
 
+func TestNotesKeepTheirEndings(t *testing.T) {
+	c, s := newCabinet(t)
+	code, _, errs := s.run("vault", "import", "--strict", archive(t, "UPPER.MD", "x.markdown"))
+	require.Zero(t, code, errs)
+	require.Len(t, c.vaults["v"], 2)
+	require.Contains(t, c.vaults["v"], "UPPER.MD")
+}
+
 func TestExportIntoAFileIsRefused(t *testing.T) {
 	_, s := newCabinet(t)
 	dir := folder(t, map[string]string{"x.txt": "x"})

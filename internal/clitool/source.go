@@ -311,7 +311,7 @@ func (s *source) check(name string) (string, error) {
 	}
 	path, err := vault.ParseFile(composed)
 	if err == nil {
-		err = vault.CheckNew(path)
+		err = vault.CheckAdded(path)
 	}
 	if err != nil {
 		return "", fault.Of(err).At(strings.ToValidUTF8(name, "\ufffd"), 0)

@@ -37,6 +37,13 @@ func TestDailyFolder(t *testing.T) {
 		x := index.Empty().With(commitOf(1, c.files...))
 		require.NoError(t, x.ConfigErr(), c.name)
 		require.Equal(t, c.want+".md", string(x.Config().DailyPath(day)), c.name)
+		again, err := index.ReadImage(x.AppendImage(nil))
+		require.NoError(t, err)
+		for _, x := range []*index.Index{x, again} {
+			require.Equal(t, c.want+".md", string(x.Config().DailyPath(day)), c.name)
+			daily, _ := x.Schema().Type(vault.Daily)
+			require.Equal(t, c.want, daily.DefaultPath+string(day), c.name)
+		}
 		x = x.With(commitOf(2, c.want+".md", "x\n"))
 		n, ok := x.Note(c.want + ".md")
 		require.True(t, ok)
@@ -46,7 +53,11 @@ func TestDailyFolder(t *testing.T) {
 		require.Equal(t, c.want, o.ID(), c.name)
 		require.Equal(t, c.want, x.From(n, "2026-03-02").ID, c.name)
 	}
-	x := index.Empty().With(commitOf(1, "raven.yaml", "directories: {daily: .}\n", "2026-03-02.md", "x\n"))
+	x := index.Empty().With(commitOf(1, "Daily/2026-03-01.md", "x"))
+	x = x.With(commitOf(2, "daily/2026-03-01.md", "x"))
+	daily, _ := x.Schema().Type(vault.Daily)
+	require.Equal(t, "daily/", daily.DefaultPath, "the folder of the configuration is there now")
+	x = index.Empty().With(commitOf(1, "raven.yaml", "directories: {daily: .}\n", "2026-03-02.md", "x\n"))
 	x = x.With(commitOf(2, "raven.yaml", "directories: {daily: log}\n"))
 	n, _ := x.Note("2026-03-02.md")
 	require.Equal(t, vault.Page, n.Type, "a stray note of another folder is a page")

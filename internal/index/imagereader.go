@@ -94,6 +94,7 @@ func (r *imageReader) read() bool {
 	t := &r.x.totals
 	t.Things, t.Unindexed, t.Counted = r.sums.things, r.sums.unindexed, r.sums.counted
 	r.addFiles()
+	r.x.findDailyFolder()
 	return true
 }
 

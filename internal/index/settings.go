@@ -7,9 +7,9 @@ import (
 )
 
 // settings are the parsed contents of the vault's own files: schema.yaml, raven.yaml and
-// rookery.yaml, and settings of Obsidian. They are immutable, except for dailyFolder, which
-// applyLookups sets. Each Index has a copy, so every state of the vault is read with the settings
-// of its time.
+// rookery.yaml, and settings of Obsidian. They are immutable, except for dailyFolder and the schema
+// that follows it, which findDailyFolder sets. Each Index has a copy, so every state of the vault is
+// read with the settings of its time.
 type settings struct {
 	schema    *vault.Schema
 	schemaErr error
@@ -84,25 +84,31 @@ func (x *Index) Config() vault.Config {
 	return c
 }
 
-// findDailyFolder finds the spelling of the folder of daily notes: that of the configuration if it
-// contains notes, else that of a folder that differs only in case. Without it, a configured `daily`
-// would create a second folder beside an existing `Daily`, which is the same folder on some file
-// systems.
+// findDailyFolder finds the spelling of the folder of daily notes, and makes it the default path of
+// their type. Without it, a configured `daily` would create a second folder beside an existing
+// `Daily`, which is the same folder on some file systems.
 func (x *Index) findDailyFolder() {
-	x.dailyFolder = ""
+	x.dailyFolder = x.spelledDailyFolder()
+	x.schema = x.schema.WithFolders(x.Config())
+}
+
+// spelledDailyFolder returns the spelling of the folder of daily notes if it is not that of the
+// configuration: that of a folder that differs only in case, if the configured one contains no
+// notes.
+func (x *Index) spelledDailyFolder() string {
 	want := x.config.DailyDirectory
 	if want == "" || want == vault.Root || x.count(inFolder, want) > 0 {
-		return
+		return ""
 	}
 	found := ""
 	for segment := range strings.SplitSeq(want, "/") {
 		next, ok := x.folderLike(found, segment)
 		if !ok {
-			return
+			return ""
 		}
 		found = next
 	}
-	x.dailyFolder = found
+	return found
 }
 
 // folderLike returns the folder in a folder with a name, ignoring case. An exact match is

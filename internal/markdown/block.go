@@ -15,11 +15,11 @@ import (
 // bound, parsing would take quadratic time in the depth.
 const maxDepth = 100
 
-// newParser returns a parser of the blocks of a note, with these parsers for inline text. It has
-// the block parsers of goldmark in their usual order, without extensions. Each is wrapped in
-// counted, which counts the blocks for maxBlocks, and those of lists and quotes in shallow, which
-// bounds the nesting.
-func newParser(inline ...util.PrioritizedValue) parser.Parser {
+// newParser returns a parser of the blocks of a note, with a transformer for its link definitions
+// and with these parsers for inline text. It has the block parsers of goldmark in their usual
+// order, without extensions. Each is wrapped in counted, which counts the blocks for maxBlocks, and
+// those of lists and quotes in shallow, which bounds the nesting.
+func newParser(definitions definitionTransformer, inline ...util.PrioritizedValue) parser.Parser {
 	return parser.NewParser(
 		parser.WithBlockParsers(
 			util.Prioritized(countingParser{parser.NewSetextHeadingParser()}, 100),
@@ -33,13 +33,13 @@ func newParser(inline ...util.PrioritizedValue) parser.Parser {
 			util.Prioritized(countingParser{parser.NewHTMLBlockParser()}, 900),
 			util.Prioritized(countingParser{parser.NewParagraphParser()}, 1000),
 		),
-		parser.WithParagraphTransformers(util.Prioritized(definitionTransformer{}, 100)),
+		parser.WithParagraphTransformers(util.Prioritized(definitions, 100)),
 		parser.WithInlineParsers(inline...),
 	)
 }
 
 // blockParser parses the blocks of a note, but not their inline text, which prose parses.
-var blockParser = newParser(util.Prioritized(textSkipper{}, 100))
+var blockParser = newParser(definitionTransformer{}, util.Prioritized(textSkipper{}, 100))
 
 // parseBlocks returns the tree of the blocks of a body, and the context with its link definitions.
 // crowded reports that the body exceeds MaxOpen or maxBlocks, and that the tree ends there.
@@ -96,20 +96,47 @@ const maxDefinitionLines = 1000
 
 // A definitionTransformer is a paragraph transformer that removes the link definitions at the start of a
 // paragraph.
-type definitionTransformer struct{}
+//
+// A footnote is no link definition, although CommonMark parses `[^1]: [[note]]` as one: it is text,
+// so that its references, tags and traits count. It ends the definitions. With plain, the
+// transformer follows CommonMark.
+type definitionTransformer struct{ plain bool }
 
 // Transform does nothing for a paragraph that is too long, or that does not begin with a
 // definition.
-func (definitionTransformer) Transform(p *ast.Paragraph, r text.Reader, pc parser.Context) {
-	if p.Lines().Len() > maxDefinitionLines || p.Lines().Len() == 0 {
+func (d definitionTransformer) Transform(p *ast.Paragraph, r text.Reader, pc parser.Context) {
+	lines := p.Lines()
+	if lines.Len() > maxDefinitionLines || lines.Len() == 0 {
 		return
 	}
-	first := p.Lines().At(0)
-	line := r.Source()[first.Start:first.Stop]
-	if start := line[util.TrimLeftSpaceLength(line):]; len(start) > 0 && start[0] == '[' {
-		pc.Get(countKey).(*blockCount).blocks += 2
-		parser.LinkReferenceParagraphTransformer.Transform(p, r, pc)
+	first := segment(r, lines, 0)
+	if start := first[util.TrimLeftSpaceLength(first):]; len(start) == 0 || start[0] != '[' {
+		return
 	}
+	end := 0
+	for end < lines.Len() && (d.plain || !footnote.Match(segment(r, lines, end))) {
+		end++
+	}
+	if end == 0 {
+		return
+	}
+	pc.Get(countKey).(*blockCount).blocks += 2
+	parent, footnotes := p.Parent(), slices.Clone(lines.Sliced(end, lines.Len()))
+	lines.SetSliced(0, end)
+	parser.LinkReferenceParagraphTransformer.Transform(p, r, pc)
+	if len(footnotes) == 0 {
+		return
+	}
+	if p.Parent() == nil { // all lines before the footnotes were definitions
+		parent.AppendChild(parent, p)
+	}
+	p.Lines().AppendAll(footnotes)
+}
+
+// segment returns a line of a paragraph.
+func segment(r text.Reader, lines *text.Segments, i int) []byte {
+	line := lines.At(i)
+	return r.Source()[line.Start:line.Stop]
 }
 
 // A textSkipper is an inline parser that skips the text of a block. Without it, goldmark would look at

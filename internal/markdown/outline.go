@@ -113,6 +113,7 @@ func outlineHeading(h *ast.Heading, body []byte, nth int) OutlineHeading {
 
 // outlineParser parses blocks, and the inline text of headings.
 var outlineParser = newParser(
+	definitionTransformer{plain: true},
 	util.Prioritized(proseSkipper{}, 50),
 	util.Prioritized(parser.NewCodeSpanParser(), 100),
 	util.Prioritized(parser.NewLinkParser(), 200),

@@ -152,6 +152,7 @@ func HTML(body []byte) ([]byte, error) {
 
 // htmlParser parses all of a body.
 var htmlParser = newParser(
+	definitionTransformer{},
 	util.Prioritized(crowdedParser{}, 50),
 	util.Prioritized(parser.NewCodeSpanParser(), 100),
 	util.Prioritized(parser.NewLinkParser(), 200),

@@ -346,6 +346,9 @@ func TestFormsOfReferences(t *testing.T) {
 		{"escaped control characters stay", "[t](a%00b.md)", "2 a%00b.md|t :1"},
 		{"in order", "[a](a.md) [[b]] [c](c.md)\n[[d]]", "2 a.md|a :1, 0 b| :1, 2 c.md|c :1, 0 d| :2"},
 		{"in code", "`[[a]]` `[b](c.md)`", ""},
+		{"in footnotes of one word", "x[^1]\n\n[^1]: [[a]]\n[^2]: [b](b.md)\n\n> [^n]: ![[c|d]]",
+			"0 a| :3, 2 b.md|b :4, 1 c|d :6"},
+		{"in footnotes behind definitions", "[r]: /u\n[^1]: [[a]]\n[s]: [[b]]\n\n[see [[c]]][r]", "0 a| :2, 0 b| :3, 0 c| :5"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -377,6 +380,7 @@ func TestTagRows(t *testing.T) {
 		{id: "text", text: "---\ntags: \"a, #b c\"\n---\n", want: "#a #b #c"},
 		{id: "list", text: "---\ntags:\n  - a\n  - 2024\n  -\n  - [b]\n---\n", want: "#a #2024"},
 		{id: "null", text: "---\ntags:\n---\n", want: ""},
+		{id: "in a footnote", text: "[^1]: #a\n\n[^2]: @due(2025-01-01)", want: `@due="2025-01-01" «[^2]:» #a`},
 		{id: "not text", text: "[[a#b]] [[#c]] <!-- #d --> [x](#e) \\#f ##g *#h*", want: "[[a#b]] [[#c]] #h"},
 	})
 	var lines []int

@@ -67,11 +67,13 @@ func TestKnownAnswers(t *testing.T) {
 
 // TestKnownEdges covers rules that need other notes than those of the small vault.
 func TestKnownEdges(t *testing.T) {
-	data, err := os.ReadFile("testdata/edges.txt")
-	require.NoError(t, err)
-	files := txtar.Parse(data).Files
-	last := len(files) - 1
-	areAnswered(t, newVault(files[:last]), readAnswers(files[last].Data))
+	for _, name := range []string{"edges", "tasks"} {
+		data, err := os.ReadFile("testdata/" + name + ".txt")
+		require.NoError(t, err)
+		files := txtar.Parse(data).Files
+		last := len(files) - 1
+		areAnswered(t, newVault(files[:last]), readAnswers(files[last].Data))
+	}
 }
 
 // areAnswered covers that each query finds what it is to find.

@@ -83,7 +83,7 @@ func (c *checker) branch(b Branch) {
 			c.report(c.Schema.NoType(b.Name), b.at)
 		}
 	case b.Kind == Traits:
-		if _, ok := c.Schema.Trait(b.Name); !ok {
+		if _, ok := c.fields.Trait(b.Name); !ok {
 			c.report(c.Schema.NoTrait(b.Name), b.at)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
@@ -89,6 +90,18 @@ func ofType(t *vault.Type, name string) (fieldDef, bool) {
 
 // A schemaFields looks up the fields of the items of a branch.
 type schemaFields struct{ *vault.Schema }
+
+// taskTrait is the definition of the traits of checkboxes in a vault whose schema has no trait of
+// that name.
+var taskTrait = &vault.Trait{Field: vault.Field{Name: index.TaskType, Type: "enum", Values: index.TaskValues()}}
+
+// Trait returns the definition of a trait of the schema, or of checkboxes.
+func (s schemaFields) Trait(name string) (*vault.Trait, bool) {
+	if t, ok := s.Schema.Trait(name); ok || name != index.TaskType {
+		return t, ok
+	}
+	return taskTrait, true
+}
 
 // field returns the definition of a field of the items of a branch; false if there is none. For
 // objects of any type, it is that of the first type with the field. For a name that is an argument,

@@ -234,6 +234,9 @@ func (e *evaluator) traitSet(b Branch, t *Test) (index.TraitSet, bool) {
 	if def.Type != "ref" {
 		d := schemaField(&def.Field)
 		p := e.predicate(t, d)
+		if def == taskTrait {
+			return e.taskSet(p)
+		}
 		from, to := e.daysAround(t, d)
 		sure := e.daysWithin(t, d)
 		return e.Index.TraitsBetween(b.Name, from, to, func(value string) bool {
@@ -252,6 +255,24 @@ func (e *evaluator) traitSet(b Branch, t *Test) (index.TraitSet, bool) {
 	}
 	id := e.Index.ResolveArg(t.Values[0].Text, e.Clock).ID
 	return e.Index.TraitsWith(b.Name, id), id != ""
+}
+
+// taskSet returns the set of the checkboxes whose value passes a test; false if the index does not
+// have it: it has one for each value, and one for all.
+func (e *evaluator) taskSet(p predicate) (index.TraitSet, bool) {
+	var pass []string
+	for _, value := range index.TaskValues() {
+		if p(value, nil) {
+			pass = append(pass, value)
+		}
+	}
+	switch len(pass) {
+	case 1:
+		return e.Index.Tasks(pass[0]), true
+	case len(index.TaskValues()):
+		return e.Index.Tasks(""), true
+	}
+	return index.TraitSet{}, false
 }
 
 // farZones is the maximum number of days between the dates of one instant in two time zones.

@@ -62,11 +62,10 @@ func (e *evaluator) rootOf(b Branch) root {
 	return r
 }
 
-// isTask reports whether the traits of a type are the checkboxes. Check does not know that name, so
-// only List gets it.
+// isTask reports whether the traits of a type are the checkboxes.
 func (e *evaluator) isTask(typ string) bool {
-	_, declared := e.schema.Trait(typ)
-	return typ == index.TaskType && !declared
+	def, _ := e.schema.Trait(typ)
+	return def == taskTrait
 }
 
 // typ returns the type of the root's objects as the index names it; "" for all types.

@@ -544,7 +544,8 @@ type Staged struct {
 }
 
 // Staged returns the files that the Tx has changed so far, in the order of the first change of
-// each. The caller must not change the texts.
+// each. A file that the Tx both created and removed is not among them. The caller must not change
+// the texts.
 func (tx *Tx) Staged(ctx context.Context) ([]Staged, error) {
 	var all []Staged
 	moved, left := tx.moves()
@@ -556,6 +557,8 @@ func (tx *Tx) Staged(ctx context.Context) ([]Staged, error) {
 				return nil, err
 			}
 			s.Old = old
+		} else if s.New == nil {
+			continue
 		}
 		all = append(all, s)
 	}

@@ -100,13 +100,21 @@ func NewPath(id string) (Path, error) {
 }
 
 // CheckNew returns INVALID_PATH if no new file can have this path, although ParseFile accepts it
-// for existing files: a note must end in .md in lower case, and the path must not contain
-// characters that change the direction of text, which can make it look like another path. It checks
-// nothing else.
+// for existing files: a note must end in .md in lower case, and the name must pass CheckAdded. It
+// checks nothing else.
 func CheckNew(p Path) error {
 	if HasNoteEnding(string(p)) && !strings.HasSuffix(string(p), ".md") {
 		return refuse("the path of a new note ends in .md, in lower case").Fix("write the ending as .md")
 	}
+	return CheckAdded(p)
+}
+
+// CheckAdded returns INVALID_PATH if no file with this path can be added to a vault, although
+// ParseFile accepts it for existing files: the path must not contain characters that change the
+// direction of text, which can make it look like another path. It checks nothing else.
+//
+// Unlike CheckNew, it accepts .markdown and .MD: imported notes keep their names.
+func CheckAdded(p Path) error {
 	if strings.ContainsFunc(string(p), control.Reorders) {
 		return refuse("a new path must not contain characters that change the direction of text (U+202A to "+
 			"U+202E, U+2066 to U+2069)").Fix("use the path %s", strings.Map(func(r rune) rune {

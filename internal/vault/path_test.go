@@ -189,12 +189,17 @@ func TestNewPath(t *testing.T) {
 		p, err := vault.NotePath(id)
 		require.NoError(t, err)
 		require.True(t, fault.Is(vault.CheckNew(p), fault.InvalidPath))
+		require.True(t, fault.Is(vault.CheckAdded(p), fault.InvalidPath))
 		_, err = vault.NewPath(id)
 		require.Equal(t, []string{"use the path people/ab.md"}, fault.Of(err).Fixes)
 		for _, what := range []string{"types", "traits"} {
 			_, err = vault.ParseSchema([]byte(what + ":\n  a" + string(r) + "b: {}\n"))
 			require.True(t, fault.Is(err, fault.SchemaError), "%s %U", what, r)
 		}
+	}
+	for _, p := range []vault.Path{"a.MD", "b.markdown"} {
+		require.True(t, fault.Is(vault.CheckNew(p), fault.InvalidPath))
+		require.NoError(t, vault.CheckAdded(p))
 	}
 	p, err := vault.NewPath("people/مريم")
 	require.NoError(t, err)

@@ -191,18 +191,22 @@ func (c Config) placeOf(t *Type) string {
 }
 
 // WithFolders returns a copy of the schema in which the default paths of types include the folders
-// of a configuration. It does not change s, whose types and traits the copy shares as far as they
-// are equal.
+// of a configuration, or s if they do already. It does not change s, whose types and traits the
+// copy shares as far as they are equal.
 func (s *Schema) WithFolders(c Config) *Schema {
-	next := *s
-	next.Types = slices.Clone(s.Types)
-	for i, t := range next.Types {
+	types := slices.Clone(s.Types)
+	for i, t := range types {
 		if path := c.placeOf(t); path != t.DefaultPath {
 			placed := *t
 			placed.DefaultPath = path
-			next.Types[i] = &placed
+			types[i] = &placed
 		}
 	}
+	if slices.Equal(types, s.Types) {
+		return s
+	}
+	next := *s
+	next.Types = types
 	next.index()
 	return &next
 }

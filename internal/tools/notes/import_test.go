@@ -220,14 +220,15 @@ func TestImportArchive(t *testing.T) {
 func TestImportVault(t *testing.T) {
 	p := open(t, nil)
 	files := []args{
-		textFile("schema.yaml", "version: 2\ntypes: {}\n"), textFile("people/freya.md", "# Freya"), textFile("x.png", "x"),
+		textFile("schema.yaml", "version: 2\ntypes: {}\n"), textFile("people/freya.md", "# Freya"),
+		textFile("x.png", "x"), textFile("people/THOR.MD", "# Thor"),
 	}
 	out := p.imports(t, args{"type": "raven", "files": files})
 	require.True(t, out.OK, "%+v", out)
-	require.Equal(t, []string{"schema.yaml", "people/freya.md"}, out.paths())
+	require.Equal(t, []string{"schema.yaml", "people/freya.md", "people/THOR.MD"}, out.paths())
 	require.Equal(t, "# Freya", p.text(t, "people/freya.md"))
 	out = p.imports(t, args{"type": "raven", "files": files})
-	require.Equal(t, 2, out.Meta.Skipped)
+	require.Equal(t, 3, out.Meta.Skipped)
 	require.Empty(t, out.paths())
 }
 

@@ -349,7 +349,7 @@ func vaultFiles(files []convert.File) (all []vaultFile, left []string, err error
 		}
 		path, err := vault.ParseFile(vault.CleanPath(f.Path))
 		if err == nil {
-			err = vault.CheckNew(path)
+			err = vault.CheckAdded(path)
 		}
 		switch {
 		case err != nil:

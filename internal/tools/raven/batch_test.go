@@ -3,6 +3,7 @@ package raven_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -59,8 +60,8 @@ type batchData struct {
 		Data       json.RawMessage
 		Error      *fault.Fault
 	}
-	RolledBack *bool                   `json:"rolled_back"`
-	Files      []struct{ Path string } `json:"would_modify_files"`
+	RolledBack *bool                           `json:"rolled_back"`
+	Files      []struct{ Path, Action string } `json:"would_modify_files"`
 }
 
 // TestBatchDoesEverything covers each kind of operation, and that later ones see what earlier ones did.
@@ -277,6 +278,45 @@ func TestBatchRefused(t *testing.T) {
 		}
 		require.Equal(t, before, p.version(t), name)
 	}
+}
+
+// TestBatchNamesWhatExists requires the names of a refused operation that exist in its result.
+func TestBatchNamesWhatExists(t *testing.T) {
+	t.Parallel()
+	p := open(t, batchVault)
+	page := args{"type": "page", "path": "x"}
+	var data batchData
+	e := p.answer(t, "raven_batch", args{"operations": list{
+		op("create", "", page), op("create", "file", page), op("make", "object", page), op("add", "trait", page),
+	}})
+	require.NoError(t, json.Unmarshal(e.Data, &data))
+	var got []string
+	for _, r := range data.Results {
+		got = append(got, r.Op+" "+r.Entity)
+	}
+	require.Equal(t, []string{"create ", "create ", " object", "add trait"}, got)
+}
+
+// TestBatchNetFiles requires that files which a batch creates and removes again are neither in its plan nor
+// among the changed files.
+func TestBatchNetFiles(t *testing.T) {
+	t.Parallel()
+	p := open(t, batchVault)
+	in := args{"operations": list{
+		op("create", "object", args{"type": "page", "path": "a"}),
+		op("move", "", args{"source": "a", "destination": "b"}),
+		op("create", "object", args{"type": "page", "path": "c"}),
+		op("delete", "object", args{"id": "c"}),
+	}}
+	var data batchData
+	plan := maps.Clone(in)
+	plan["dry_run"] = true
+	p.must(t, "raven_batch", plan, &data)
+	require.Len(t, data.Files, 1)
+	require.Equal(t, "b.md create", data.Files[0].Path+" "+data.Files[0].Action)
+	e := p.must(t, "raven_batch", in, nil)
+	require.Equal(t, "b.md", e.Meta["file_modified"])
+	require.Equal(t, []any{"b.md", ".trash/c.md"}, e.Meta["files_modified"])
 }
 
 // TestBatchIfVersion covers that a batch is CONFLICT where what it names has changed, whatever else is wrong.

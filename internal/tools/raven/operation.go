@@ -151,7 +151,7 @@ type operationIn struct {
 func (in operationIn) step(kinds map[string]operation) (step, error) {
 	kind, err := in.kind(kinds)
 	if err != nil {
-		return step{}, err // the answer does not repeat invalid names
+		return in.named(kinds), err
 	}
 	s, err := step{}, error(nil)
 	if text := strings.TrimSpace(string(in.Data)); !strings.HasPrefix(text, "{") {
@@ -162,6 +162,20 @@ func (in operationIn) step(kinds map[string]operation) (step, error) {
 	}
 	s.op, s.entity, s.tool = in.Op, in.Entity, kind.tool.Name
 	return s, err
+}
+
+// named returns a step with those of the names that exist: an answer does not repeat invalid ones.
+func (in operationIn) named(kinds map[string]operation) (s step) {
+	for name := range kinds {
+		op, entity, _ := strings.Cut(name, " ")
+		if op == in.Op {
+			s.op = op
+		}
+		if entity == in.Entity {
+			s.entity = entity
+		}
+	}
+	return s
 }
 
 // entity returns the entity of the operation, also if it is implied.

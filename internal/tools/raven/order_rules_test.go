@@ -302,3 +302,22 @@ func TestMoveKeepsDailyNotes(t *testing.T) {
 		p.must(t, "raven_move", args{"source": folder + "2026-03-03", "destination": "x"}, nil)
 	}
 }
+
+// TestNewDailyNotesAreInTheirFolder covers that raven_new and raven_upsert make a daily note where the others
+// are, also if the folder differs from the configured one by case only.
+func TestNewDailyNotesAreInTheirFolder(t *testing.T) {
+	t.Parallel()
+	p := open(t, map[string]string{"Daily/2026-03-02.md": "day\n"})
+	var schema struct {
+		Type struct {
+			Path string `json:"default_path"`
+		}
+	}
+	p.must(t, "raven_schema_type", args{"name": "daily"}, &schema)
+	require.Equal(t, "Daily/", schema.Type.Path)
+	for tool, day := range map[string]string{"raven_new": "2026-03-03", "raven_upsert": "2026-03-04"} {
+		var out struct{ ID, Type string }
+		p.must(t, tool, args{"type": "daily", "title": day}, &out)
+		require.Equal(t, "Daily/"+day+" daily", out.ID+" "+out.Type, tool)
+	}
+}

@@ -137,7 +137,7 @@ func (in *vaultImportIn) files() ([]importFile, error) {
 func (n importNote) check() (importFile, error) {
 	path, err := vault.ParseFile(n.Path)
 	if err == nil {
-		err = vault.CheckNew(path)
+		err = vault.CheckAdded(path)
 	}
 	if err != nil {
 		return importFile{}, err
