@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"sort"
-	"strings"
 
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/markdown"
@@ -29,11 +28,7 @@ func (t *Tree) folderInfo(dir string) folderInfo {
 		return folderInfo{}
 	}
 	a := folderInfo{Type: t.Index.FolderType(dir), Title: f.Title, Fields: f.Fields, Order: f.Order()}
-	for _, field := range f.Fields {
-		if title, is := field.Value.(string); is && strings.EqualFold(field.Name, "title") {
-			a.Title = cmp.Or(title, a.Title)
-		}
-	}
+	a.Title = cmp.Or(titleField(f.Fields), a.Title)
 	return a
 }
 

@@ -44,6 +44,7 @@ import (
 	"strings"
 
 	"github.com/rookeryhq/rookery/internal/index"
+	"github.com/rookeryhq/rookery/internal/markdown"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
@@ -254,14 +255,44 @@ func (t *Tree) Type(n Node) string {
 	return n.Object().Type()
 }
 
-// Name returns the display name of the node. For the vault it is "", unless its own file has a
-// title.
+// Name returns the title of the node (reference/tree.md C3). That of a section is its heading. That
+// of a note is the name field of its type, else its field title, else its title heading, else its
+// file name. For the vault it is "", unless its own file has a title.
 func (t *Tree) Name(n Node) string {
 	switch n.Kind() {
 	case Vault, Folder:
 		return cmp.Or(t.folderInfo(n.Folder).Title, lastOf(n.Folder))
+	case Section:
+		return cmp.Or(n.section().Title, n.section().Slug)
+	}
+	if title := titleField(n.Note.Fields); title != "" && !t.hasName(n) {
+		return title
 	}
 	return t.Index.NameOf(n.Object())
+}
+
+// titleField returns the value of the field title in one line, whatever the case of its name, or "".
+func titleField(fields []index.Field) string {
+	for _, f := range fields {
+		if strings.EqualFold(f.Name, "title") {
+			return strings.Join(strings.Fields(Text(f.Value)), " ")
+		}
+	}
+	return ""
+}
+
+// hasName reports whether a note has a text in the name field of its type.
+func (t *Tree) hasName(n Node) bool {
+	typ, ok := t.Index.Schema().Type(t.Type(n))
+	if !ok {
+		return false
+	}
+	f, _ := n.Object().Field(typ.NameField())
+	switch f.Value.(type) {
+	case string, markdown.Ref:
+		return Text(f.Value) != ""
+	}
+	return false
 }
 
 // lastOf returns the last segment of the path of a folder.

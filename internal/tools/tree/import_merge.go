@@ -218,7 +218,7 @@ func (m *merger) markHolding() {
 }
 
 // matchRoot matches the root of the JSON. By path, it matches the node at its address, if that is
-// in the target, or else the child of the target with the same key. Otherwise it matches like
+// in the target, or else the child of the target with the same name. Otherwise it matches like
 // matchID.
 func (m *merger) matchRoot(root *mergeNode) {
 	if m.in.MatchBy != byPath {
@@ -228,11 +228,7 @@ func (m *merger) matchRoot(root *mergeNode) {
 	if n, ok := m.tree.Find(root.NodeID); ok && m.tree.Within(n, m.target) && m.match(root, n) {
 		return
 	}
-	for _, n := range m.tree.OwnChildren(m.target) {
-		if n.Key() == root.key() && m.match(root, n) {
-			return
-		}
-	}
+	m.matchNames([]*mergeNode{root}, m.tree.OwnChildren(m.target))
 }
 
 // matchID matches a node by its uid or else by its address. Only nodes in the target match.
@@ -265,17 +261,12 @@ func (m *merger) match(g *mergeNode, n tree.Node) bool {
 // By path, a child matches the child of its parent's match with the same kind and name; below a
 // node without a match nothing matches.
 func (m *merger) matchBelow(g *mergeNode) {
-	keys := map[string]tree.Node{}
 	if m.in.MatchBy == byPath && g.matched {
-		for _, n := range m.tree.OwnChildren(g.match) {
-			keys[n.Key()] = n
-		}
+		m.matchNames(g.children(), m.tree.OwnChildren(g.match))
 	}
 	for _, child := range g.children() {
 		if m.in.MatchBy != byPath {
 			m.matchID(child)
-		} else if n, ok := keys[child.key()]; ok {
-			m.match(child, n)
 		}
 		m.matchBelow(child)
 	}

@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -228,9 +229,18 @@ func (m *merger) withSections(g *mergeNode, text []byte, level int) ([]byte, boo
 			return nil, false
 		}
 		g.final = append(g.final, child)
-		text = append(append(text, '\n'), below...)
+		text = joinBlocks(text, below)
 	}
 	return text, true
+}
+
+// joinBlocks returns two texts with a blank line between them, if none of them is empty. The first
+// must end with a line break.
+func joinBlocks(text, below []byte) []byte {
+	if len(text) > 0 && len(below) > 0 {
+		text = append(text, '\n')
+	}
+	return append(text, below...)
 }
 
 // title returns the title of a new node: its own or, without one, the last part of its address.
@@ -360,7 +370,8 @@ func (m *merger) create(ctx context.Context, g *mergeNode, dir string) error {
 // noteText returns the Markdown of a new note with its sections. The boolean is false after it
 // recorded a problem.
 //
-// The title becomes a heading unless it equals the file name or is in the name field. The type is
+// The title becomes a heading unless it equals the file name or is in the name field, or a field
+// if the heading would not be the title of the note. The type is
 // written unless it is a page or follows from the path.
 func (m *merger) noteText(g *mergeNode) ([]byte, bool) {
 	typ := m.typeNamed(g)
@@ -375,24 +386,30 @@ func (m *merger) noteText(g *mergeNode) ([]byte, bool) {
 	if typ.Name != vault.Page && typ.Name != vault.Daily {
 		fields = append([]markdown.Field{{Key: "type", Value: typ.Name}}, fields...)
 	}
-	var body []byte
+	heading := ""
 	if title := oneLine(g.title()); title != g.key() && !isNamed(fields, typ.NameField(), title) {
-		body = append(body, "# "+title+"\n"...)
-		if d := markdown.Parse(body); len(d.Headings) != 1 || d.Headings[0].Text != title {
+		heading = "# " + title + "\n"
+		if d := markdown.Parse([]byte(heading)); len(d.Headings) != 1 || d.Headings[0].Text != title {
 			m.problem(g, invalidParameter(typeMismatch,
 				"a title must be plain text without markup").With("property", "title"))
 			return nil, false
 		}
 	}
+	var body []byte
 	if own := g.body(); own != "" {
-		if len(body) > 0 {
-			body = append(body, '\n')
-		}
-		body = append(body, own+"\n"...)
+		body = []byte(own + "\n")
 	}
 	body, ok := m.withSections(g, body, 2)
 	if !ok {
 		return nil, false
+	}
+	switch whole := joinBlocks([]byte(heading), body); {
+	case heading == "" || markdown.Parse(whole).Headings[0].Title:
+		body = whole
+	default: // another heading of level 1, in a list or a quote, keeps it from being the title
+		name := cmp.Or(typ.NameField(), "title")
+		fields = slices.DeleteFunc(fields, func(f markdown.Field) bool { return f.Key == name })
+		fields = append(fields, markdown.Field{Key: name, Value: oneLine(g.title())})
 	}
 	return m.compose(g, fields, body)
 }

@@ -99,6 +99,41 @@ func TestMergeIntoAnotherVault(t *testing.T) {
 	require.Equal(t, "unchanged 2", counts(p.merge(t, goals, args{"targetId": "daily/2025-02-01", "matchBy": "path"})))
 }
 
+// TestMergeByPathTwice covers that sections match by their headings where their slugs have other
+// numbers, and where a declared id was not kept, so that a repeated merge creates nothing.
+func TestMergeByPathTwice(t *testing.T) {
+	p := open(t, website)
+	p.put(t, map[string]string{"n.md": "# N\n\n## A\n\n### Notes\n\n1\n\n### Notes\n\n2\n\n## B\n\n### Notes\n\n3\n"})
+	root := p.exported(t, "/")
+	for _, strategy := range []string{"upsert", "replace", "skip"} {
+		q := open(t, map[string]string{"schema.yaml": website["schema.yaml"], "n.md": "# N\n\n## B\n\n### Notes\n\nx\n"})
+		was := q.allUIDs(t)["n#notes"]
+		q.merge(t, root, args{"strategy": strategy, "matchBy": "path"})
+		node := q.data(t, "get_node", args{"nodeId": was})["node"].(args)
+		require.Equal(t, "Notes", node["title"])
+		require.Equal(t, map[string]string{"upsert": "3", "replace": "3", "skip": "x"}[strategy], node["body"], strategy)
+		files := q.files(t)
+		again := q.merge(t, root, args{"strategy": strategy, "matchBy": "path"})
+		require.Regexp(t, "^(unchanged|skipped) [0-9]+$", counts(again), strategy)
+		require.Equal(t, files, q.files(t), strategy)
+	}
+}
+
+// TestMergedTitles covers that a created note has the title of the export, also if a heading could not be its title.
+func TestMergedTitles(t *testing.T) {
+	p := open(t, map[string]string{
+		"field.md": "---\ntitle: Zed\n---\n\ntext\n", "quote.md": "---\ntitle: Zed\n---\n\n> # in a quote\n\n## A\n",
+		"first.md": "## A\n\na\n",
+	})
+	root := p.exported(t, "/")
+	q := open(t, nil)
+	q.merge(t, root, nil)
+	require.Equal(t, "# Zed\n\ntext\n", q.file(t, "field.md"))
+	require.Equal(t, "---\ntitle: Zed\n---\n\n> # in a quote\n\n## A\n", q.file(t, "quote.md"))
+	require.Equal(t, "## A\n\na\n", q.file(t, "first.md"))
+	require.Regexp(t, "^unchanged [0-9]+$", counts(q.merge(t, root, args{"matchBy": "path", "strategy": "replace"})))
+}
+
 // changedExport is the export of the website with other texts and nodes.
 func changedExport(t *testing.T, p *place) args {
 	root := p.exported(t, w(""))

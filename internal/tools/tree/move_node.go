@@ -1,8 +1,10 @@
 package tree
 
 import (
+	"cmp"
 	"context"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/rookeryhq/rookery/internal/auth"
@@ -297,7 +299,7 @@ func (e *edit) extract(ctx context.Context, n, to tree.Node) error {
 	if err != nil {
 		return err
 	}
-	note, err := noteOf(e.tree.Type(n), s)
+	note, err := e.noteOf(e.tree.Type(n), s)
 	if err != nil {
 		return unplaceable(err, n)
 	}
@@ -316,7 +318,10 @@ func (e *edit) extract(ctx context.Context, n, to tree.Node) error {
 // noteOf returns the text of the note to which a section is converted. The heading becomes the
 // title, with level 1, and the fields of the declaration become the frontmatter. The id in the
 // declaration is dropped: the note is identified by its path.
-func noteOf(typ string, s markdown.Subtree) ([]byte, error) {
+//
+// If the text has another heading of level 1, in a list or a quote, the heading would be a section
+// and not the title. Then the title is a field of the frontmatter, and the heading is dropped.
+func (e *edit) noteOf(typ string, s markdown.Subtree) ([]byte, error) {
 	s.Text = s.Standalone()
 	whole, err := s.Relevel(1 - s.Level)
 	if err != nil {
@@ -336,10 +341,21 @@ func noteOf(typ string, s markdown.Subtree) ([]byte, error) {
 			}
 		}
 	}
-	head := strings.TrimRight(string(whole[h.Own.Start:min(h.Content, len(whole))]), "\r\n")
-	body := "\n" + head + "\n"
+	head := "\n" + strings.TrimRight(string(whole[h.Own.Start:min(h.Content, len(whole))]), "\r\n") + "\n"
+	body := ""
 	if text := strings.Trim(string(whole[min(rest, len(whole)):]), "\r\n"); text != "" {
-		body += "\n" + text + "\n"
+		body = "\n" + text + "\n"
+	}
+	note, err := markdown.Compose(fields, withLineBreaks(head+body, "\n"))
+	if err != nil || markdown.Parse(note).Headings[0].Title {
+		return note, err
+	}
+	name := "title"
+	if t, ok := e.tree.Index.Schema().Type(typ); ok {
+		name = cmp.Or(t.NameField(), name)
+	}
+	if !slices.ContainsFunc(fields, func(f markdown.Field) bool { return f.Key == name }) {
+		fields = append(fields, markdown.Field{Key: name, Value: h.Text})
 	}
 	return markdown.Compose(fields, withLineBreaks(body, "\n"))
 }

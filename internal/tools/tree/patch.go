@@ -298,7 +298,9 @@ func (p patch) setTitle(t *tree.Tree, n tree.Node, text []byte, v any) ([]byte, 
 func titleIn(t *tree.Tree, n tree.Node, typ *vault.Type, text []byte) (fields []string, heading int) {
 	heading = -1
 	for _, name := range []string{typ.NameField(), "title"} {
-		has := slices.ContainsFunc(t.Fields(n), func(f index.Field) bool { return f.Name == name })
+		has := slices.ContainsFunc(t.Fields(n), func(f index.Field) bool {
+			return f.Name == name || name == "title" && strings.EqualFold(f.Name, name)
+		})
 		if has && !slices.Contains(fields, name) {
 			fields = append(fields, name)
 		}

@@ -46,6 +46,36 @@ func TestParsingAndIDs(t *testing.T) {
 	}
 }
 
+// TestTitles covers C3: where the title of a node is read, and that a new title is shown.
+func TestTitles(t *testing.T) {
+	p := open(t, map[string]string{
+		"schema.yaml":  "types:\n  person:\n    name_field: name\n    fields:\n      name: {type: string}\n",
+		"field.md":     "---\ntitle: Zed\n---\n\ntext\n",
+		"case.md":      "---\nTitle: Zed\n---\n\ntext\n",
+		"number.md":    "---\ntitle: 2026\n---\n\ntext\n",
+		"both.md":      "---\ntitle: Zed\n---\n\n# Heading\n\n## Part\n::person(name=Freya)\n",
+		"person.md":    "---\ntype: person\ntitle: Zed\nname: Freya\n---\n\n# Heading\n",
+		"none.md":      "text\n",
+		"f/_folder.md": "---\ntitle: Zed\n---\n",
+	})
+	title := func(id string) any {
+		node := p.data(t, "get_node", args{"nodeId": id})["node"].(args)
+		require.Equal(t, node["title"], node["name"], id)
+		return node["title"]
+	}
+	for id, want := range map[string]string{
+		"field": "Zed", "case": "Zed", "number": "2026", "both": "Zed", "both#part": "Part", "person": "Freya", "none": "none", "f/": "Zed",
+	} {
+		require.Equal(t, want, title(id), id)
+		p.write(t, "update_payload_property", args{"nodeId": id, "propertyName": "title", "newValue": "New " + id[:1]})
+		if id == "both#part" {
+			id = "both#new-b"
+		}
+		require.Equal(t, "New "+id[:1], title(id), id)
+	}
+	require.Equal(t, "---\nTitle: New c\n---\n\ntext\n", p.file(t, "case.md"))
+}
+
 // TestHeadings covers C10 4 to 6: which headings are nodes, and where they are.
 func TestHeadings(t *testing.T) {
 	for _, c := range []struct{ text, upstream, want string }{

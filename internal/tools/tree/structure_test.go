@@ -140,6 +140,24 @@ func TestMovesKeepIdentities(t *testing.T) {
 	}
 }
 
+// TestConvertedTitle covers a section whose heading would not be the title of the note, because its text has another
+// heading of level 1: the title is a field then, and all nodes keep their uids.
+func TestConvertedTitle(t *testing.T) {
+	p := open(t, map[string]string{
+		"a.md": "# A\n\n## One: a\n::section(id=i, n=2)\n\n> # in a quote\n\n### Sub\n\ns\n\n## Two\n\n- item\n  # in a list\n",
+		"r.md": "[[a#i]] [[a#sub]]\n", "f/x.md": "x\n",
+	})
+	uids := p.allUIDs(t)
+	answer := p.write(t, "move_node", args{"nodeId": "a#i", "newParentId": "f/", "convert": true})
+	require.Equal(t, "f/one-a", answer["nodeId"])
+	require.Equal(t, args{"a#i": "f/one-a", "a#sub": "f/one-a#sub"}, answer["idMap"])
+	require.Equal(t, "---\ntype: page\nn: 2\ntitle: \"One: a\"\n---\n\n> # in a quote\n\n## Sub\n\ns\n", p.file(t, "f/one-a.md"))
+	require.Equal(t, "[[f/one-a]] [[f/one-a#sub]]\n", p.file(t, "r.md"))
+	now := p.allUIDs(t)
+	require.Equal(t, uids["a#i"], now["f/one-a"])
+	require.Equal(t, uids["a#sub"], now["f/one-a#sub"])
+}
+
 // traits are the ids of all annotations of the vault, sorted.
 func (p *place) traits(t *testing.T) (all []string) {
 	v, err := state.Source{Teams: p.teams}.ViewAt(t.Context(), auth.LocalCaller(), "v", tool.AsOf{})
