@@ -78,7 +78,7 @@ func (w *rewriting) result() Result {
 	slices.Sort(w.unwritable)
 	return Result{
 		Text: text, Parsed: parsed, Count: len(done) + w.freed, Sources: sourcesOf(done),
-		Unwritable: w.unwritable, Gained: w.gained,
+		Unwritable: w.unwritable, Gained: w.gained, Nodes: w.note.NodeIDs(),
 	}
 }
 

@@ -30,6 +30,7 @@ func (r *Relinker) fromIndex(was, is *index.Note, text []byte) (Result, bool) {
 	}
 	res := Result{
 		Text: text, Count: len(w.edits), Sources: sourcesOf(w.edits), Unwritable: w.unwritable, Gained: w.gained,
+		Nodes: is.NodeIDs(),
 	}
 	if len(w.edits) > 0 {
 		res.Text = apply(text, w.edits)

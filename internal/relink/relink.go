@@ -182,6 +182,7 @@ type Result struct {
 	Sources []Source
 
 	Parsed *index.Parsed // the new text in parsed form; nil if it was not parsed
+	Nodes  []index.UID   // of the nodes in the new text, which are those of the given one
 
 	// Unwritable has the lines of references that cannot be rewritten to lead to the same object as
 	// before.

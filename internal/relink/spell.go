@@ -35,7 +35,7 @@ func (w *rewriting) isMarkdown(ref markdown.Reference) bool {
 
 // targets returns the candidates for a new target, those first that keep most of the old one: the
 // same note by the same name with the new fragment, the new id with the same fragment, and the new
-// id as a whole.
+// id as a whole; for a fragment that was the title of the note also its name without a fragment.
 func (w *rewriting) targets(written string, was index.Resolution) []string {
 	base, fragment, inside := strings.Cut(written, "#")
 	note, slug, within := strings.Cut(w.newTargetID(was), "#")
@@ -52,8 +52,13 @@ func (w *rewriting) targets(written string, was index.Resolution) []string {
 	} else {
 		all = append(all, note)
 	}
-	if within {
+	switch {
+	case within:
 		all = append(all, note+"#"+slug)
+	case inside && base != "": // the fragment was the title of the note, which has another one now
+		all = append(all, base, note)
+	case inside:
+		all = append(all, note)
 	}
 	return all
 }
@@ -78,6 +83,8 @@ func (w *rewriting) newLinkSpelling(
 		ends = append(ends, end{"#" + encode(slug), "#" + slug})
 	case inside && strings.Contains(was.ID, "#"): // the section became a note
 		ends = []end{{}}
+	case inside: // the fragment can be the title of the note, which has another one now
+		ends = append(ends, end{})
 	}
 	if inside && within && !w.losesPath(ref, was) { // the path can stay
 		if target := file + "#" + slug; w.leadsSame(target, was) {

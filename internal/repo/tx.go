@@ -207,11 +207,12 @@ func (tx *Tx) PutTraits(
 	return tx.place(ctx, path, eventlog.Note{Text: text, Traits: ids})
 }
 
-// PutParsed is Put with the parsed text, so that the index need not parse it.
+// PutParsed is Put with the parsed text, so that the index need not parse it, and with the UIDs of
+// the nodes in the text as for PutNodes.
 func (tx *Tx) PutParsed(
-	ctx context.Context, path vault.Path, text []byte, parsed *index.Parsed,
+	ctx context.Context, path vault.Path, text []byte, parsed *index.Parsed, nodes []index.UID,
 ) error {
-	return tx.place(ctx, path, eventlog.Note{Text: text, Parsed: parsed})
+	return tx.place(ctx, path, eventlog.Note{Text: text, Parsed: parsed, Nodes: index.PackUIDs(nodes)})
 }
 
 // PutNodes is PutTraits with the UIDs of the nodes in the text, in the order of index.Note.NodeIDs;

@@ -267,7 +267,7 @@ func (n *fixedNote) edit(inTraits bool) {
 func (x *fixer) put(ctx context.Context, n *fixedNote) error {
 	locked := ""
 	if string(n.text) != string(n.was) {
-		if err := x.tx.PutParsed(ctx, vault.Path(n.path), n.text, n.parsed); isLocked(err) {
+		if err := x.tx.PutParsed(ctx, vault.Path(n.path), n.text, n.parsed, nil); isLocked(err) {
 			locked = fault.Of(err).Message
 		} else if err != nil {
 			return err

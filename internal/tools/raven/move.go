@@ -300,7 +300,7 @@ func (u *refUpdates) take(ctx context.Context, tx *repo.Tx, at vault.Path, res r
 	}
 	u.total += res.Count
 	u.sources = append(u.sources, res.Sources...)
-	return tx.PutParsed(ctx, at, res.Text, res.Parsed)
+	return tx.PutParsed(ctx, at, res.Text, res.Parsed, res.Nodes)
 }
 
 // effects returns sentences about the references for the side effects of the answer.

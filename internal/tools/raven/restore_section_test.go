@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/rookeryhq/rookery/internal/index"
 )
 
 // TestRestoreOfASection covers where a section returns to in a note that changed after it was deleted: beside the
@@ -52,4 +54,39 @@ func TestRestoreOfASection(t *testing.T) {
 			require.Equal(t, c.headings, headings)
 		})
 	}
+}
+
+// TestARenamedSectionKeepsItsNode covers that a section has the uid that it had, also without a text by which it could
+// be found again, or with a reference to itself that is rewritten.
+func TestARenamedSectionKeepsItsNode(t *testing.T) {
+	p := open(t, map[string]string{"n.md": "# N\n\n## One\n\n### Part\n\n## Two\n\nSee [[n#two]].\n"})
+	nodes := func() []index.UID {
+		s, err := p.vault(t).Read(t.Context())
+		require.NoError(t, err)
+		n, ok := s.Note("n.md")
+		require.True(t, ok)
+		return n.NodeIDs()
+	}
+	before := nodes()
+	require.Len(t, before, 4)
+	p.must(t, "raven_section", args{"op": "rename", "id": "n#one", "title": "First"}, nil)
+	require.Equal(t, before, nodes())
+	p.must(t, "raven_section", args{"op": "rename", "id": "n#two", "title": "Second"}, nil)
+	require.Equal(t, before, nodes())
+	require.Equal(t, "# N\n\n## First\n\n### Part\n\n## Second\n\nSee [[n#second]].\n", p.texts(t)["n.md"])
+}
+
+// TestARenamedSectionWithAnID covers references by the heading of a section that declares an id.
+func TestARenamedSectionWithAnID(t *testing.T) {
+	p := open(t, map[string]string{
+		"n.md": "# N\n\n## One\n::section(id=i)\n", "r.md": "[[n#One]] [[n#one|shown]] [l](n.md#one) [[n#i]]\n",
+	})
+	var out struct {
+		ID    string `json:"id"`
+		Total int    `json:"updated_refs_total"`
+	}
+	p.must(t, "raven_section", args{"op": "rename", "id": "n#i", "title": "First"}, &out)
+	require.Equal(t, "n#i", out.ID)
+	require.Equal(t, 3, out.Total)
+	require.Equal(t, "[[n#i]] [[n#i|shown]] [l](n.md#i) [[n#i]]\n", p.texts(t)["r.md"])
 }

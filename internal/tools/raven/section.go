@@ -222,10 +222,10 @@ func (in sectionIn) move(
 	return in.done(tx, o, line, to, out, "updated")
 }
 
-// rename drafts a new heading, and rewrites the references to the section if its id changes.
+// rename drafts a new heading, and rewrites the references to the section.
 //
-// Other sections keep their slugs. If the new heading has the same slug, nothing but the heading
-// changes.
+// Other sections keep their slugs, and all nodes of the note their uids. If the section keeps its
+// id, because it declares one, only references by its heading are rewritten.
 func (in sectionIn) rename(
 	ctx context.Context, tx *repo.Tx, o index.Object, text []byte, out *sectionOut,
 ) error {
@@ -234,17 +234,20 @@ func (in sectionIn) rename(
 	if err != nil {
 		return withFileAndLine(err, o.Note.Path)
 	}
-	if err := tx.Put(ctx, vault.Path(o.Note.Path), text); err != nil {
+	if err := tx.PutNodes(ctx, vault.Path(o.Note.Path), text, nil, o.Note.NodeIDs()); err != nil {
 		return err
 	}
-	if h.Slug != o.Section.Slug {
+	if h.Text != o.Section.Title {
 		u := refUpdates{rewrite: true}
 		ids := map[string]string{o.ID(): o.Note.ID + "#" + h.Slug}
 		if err := u.relink(ctx, tx, relink.New(was, tx.Index(), ids)); err != nil {
 			return err
 		}
-		out.UpdatedRefsTotal, out.OldID = u.total, o.ID()
-		out.SideEffects = append([]string{o.ID() + " goes by " + ids[o.ID()]}, u.effects()...)
+		out.UpdatedRefsTotal, out.SideEffects = u.total, u.effects()
+		if h.Slug != o.Section.Slug {
+			out.OldID = o.ID()
+			out.SideEffects = append([]string{o.ID() + " goes by " + ids[o.ID()]}, out.SideEffects...)
+		}
 	}
 	return in.done(tx, o, o.Section.Line, markdown.SectionPlace{}, out, "updated")
 }

@@ -176,3 +176,21 @@ func TestConflictsSayWhoChanged(t *testing.T) {
 	}, f.Details)
 
 }
+
+// TestReferencesByTitle covers references that name a note by its title and a section by its heading: they lead to the
+// same nodes after these have new titles.
+func TestReferencesByTitle(t *testing.T) {
+	p := open(t, map[string]string{
+		"schema.yaml": "types:\n  risk: {}\n",
+		"p/c.md":      "# Foo\n\n## Alice\n::risk(id=i)\n\nx [[#Alice]]\n",
+		"b.md":        "[[Foo]] [[Foo#alice]] [[c#Alice|shown]] [[c]] [[p/c#foo]] [[p/c#i]] [l](p/c.md#foo)\n",
+	})
+	answer := p.write(t, "update_payload_property", args{"nodeId": "p/c", "propertyName": "title", "newValue": "Bar"})
+	require.Equal(t, args{}, answer["idMap"])
+	require.Equal(t, "[[p/c]] [[p/c#alice]] [[c#Alice|shown]] [[c]] [[p/c]] [[p/c#i]] [l](p/c.md)\n", p.file(t, "b.md"))
+	require.EqualValues(t, 4, answer["refsUpdated"])
+	answer = p.write(t, "update_payload_property", args{"nodeId": "p/c#i", "propertyName": "title", "newValue": "Zed"})
+	require.EqualValues(t, 3, answer["refsUpdated"])
+	require.Equal(t, "[[p/c]] [[p/c#i]] [[c#i|shown]] [[c]] [[p/c]] [[p/c#i]] [l](p/c.md)\n", p.file(t, "b.md"))
+	require.Equal(t, "# Bar\n\n## Zed\n::risk(id=i)\n\nx [[#i]]\n", p.file(t, "p/c.md"))
+}

@@ -237,6 +237,7 @@ func (e *edit) relink(ctx context.Context, out *changeOut) error {
 	maps.Copy(out.IDMap, tree.ChangedAddresses(e.tree, tree.New(after), was, is))
 	maps.Copy(out.IDMap, e.ids)
 	ids := e.changedIDs(out.IDMap, is)
+	e.addRetitled(ids, was, is, tree.New(after))
 	if len(ids) > 0 {
 		r := relink.New(e.tree.Index, after, ids)
 		r.Blocks = e.blocks
@@ -248,6 +249,26 @@ func (e *edit) relink(ctx context.Context, out *changeOut) error {
 	return nil
 }
 
+// addRetitled adds the nodes with a new title and the same address to the addresses for which
+// references are checked: a reference can name a note by its title, and a section by its heading,
+// although it declares an id.
+func (e *edit) addRetitled(ids map[string]string, was, is []*index.Note, after *tree.Tree) {
+	titles := map[string]string{} // of the notes and sections now, by address and uid
+	key := func(t *tree.Tree, n tree.Node) string { return n.ID() + " " + t.UID(n) }
+	for _, n := range is {
+		for at := range after.Walk(tree.Node{Note: n}, nil) {
+			titles[key(after, at)] = after.Name(at)
+		}
+	}
+	for _, n := range was {
+		for at := range e.tree.Walk(tree.Node{Note: n}, nil) {
+			if now, ok := titles[key(e.tree, at)]; ok && now != e.tree.Name(at) {
+				ids[at.ID()] = at.ID()
+			}
+		}
+	}
+}
+
 // changedIDs returns the new addresses by old ones for which references are checked. These are the
 // changed ones and, if nodes were added, removed or moved, all changed notes.
 //
@@ -255,7 +276,7 @@ func (e *edit) relink(ctx context.Context, out *changeOut) error {
 // changed.
 func (e *edit) changedIDs(moved map[string]string, is []*index.Note) map[string]string {
 	if !e.moves {
-		return moved
+		return maps.Clone(moved)
 	}
 	ids, taken := map[string]string{}, map[string]bool{}
 	for from, to := range moved {
