@@ -292,11 +292,12 @@ func (w *rewriting) moved() bool {
 
 // leadsSame reports whether a reference, in the note after the change, leads to the same object as
 // before, and likewise to a block, to a missing part, or to neither. It is the test that every new
-// spelling must pass.
+// spelling must pass. A missing part of a note that is a section now cannot be named: the reference
+// leads to the section.
 func (w *rewriting) leadsSame(target string, was index.Resolution) bool {
-	now := w.resolveAfter.From(w.note, target)
-	return now.ID == w.newTargetID(was) && now.FragmentMissing == was.FragmentMissing &&
-		(now.Line > 0) == (was.Line > 0)
+	now, to := w.resolveAfter.From(w.note, target), w.newTargetID(was)
+	missing := was.FragmentMissing && !strings.Contains(to, "#")
+	return now.ID == to && now.FragmentMissing == missing && (now.Line > 0) == (was.Line > 0)
 }
 
 // countGained counts a reference that did not resolve before and does now.

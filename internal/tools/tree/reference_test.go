@@ -194,3 +194,16 @@ func TestReferencesByTitle(t *testing.T) {
 	require.Equal(t, "[[p/c]] [[p/c#i]] [[c#i|shown]] [[c]] [[p/c]] [[p/c#i]] [l](p/c.md)\n", p.file(t, "b.md"))
 	require.Equal(t, "# Bar\n\n## Zed\n::risk(id=i)\n\nx [[#i]]\n", p.file(t, "p/c.md"))
 }
+
+// TestReferencesToMissingParts covers references to a missing part of a note that becomes a section: they lead to the
+// section, and not to a note with the same name.
+func TestReferencesToMissingParts(t *testing.T) {
+	p := open(t, map[string]string{
+		"b.md": "# B\n\n## Part\n\nx [[#gone]]\n", "p/b.md": "# Other\n", "a.md": "# A\n",
+		"r.md": "[[b#gone]] [[b#^gone|shown]] [l](b.md#gone) [[b#part]] [[b]] [[nothing]]\n",
+	})
+	answer := p.write(t, "move_node", args{"nodeId": "b", "newParentId": "a", "convert": true})
+	require.Equal(t, args{"b": "a#b", "b#part": "a#part"}, answer["idMap"])
+	require.Equal(t, "[[a#b]] [[a#b|shown]] [l](a.md#b) [[a#part]] [[a#b]] [[nothing]]\n", p.file(t, "r.md"))
+	require.Equal(t, "# A\n\n## B\n\n### Part\n\nx [[#b]]\n", p.file(t, "a.md"))
+}
