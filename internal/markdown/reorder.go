@@ -375,8 +375,7 @@ func (r *reordering) result() (ReorderResult, error) {
 }
 
 // orphans appends the definitions that only a removed section had and that the rest of the note
-// uses. Otherwise links outside of the section would become text. The parts end before the added
-// lines.
+// uses. Otherwise links outside of the section would become text. No part contains the added lines.
 func (r *reordering) orphans() {
 	kept := 0
 	for _, s := range r.order {
@@ -393,12 +392,64 @@ func (r *reordering) orphans() {
 	}
 	lacking := slices.DeleteFunc(usedIn(r.out, r.defs), func(d Definition) bool { return left[d.Label] })
 	if len(lacking) > 0 {
-		end := bytes.Count(bytes.TrimRight(r.out, " \t\r\n"), []byte{'\n'}) + 2
-		for i := range r.Parts {
-			r.Parts[i].Lines.End = min(r.Parts[i].Lines.End, end)
-		}
-		r.out = append(withDefinitions(r.out, lacking, r.eol), r.eol...)
+		r.insertDefinitions(r.placeForDefinitions(), lacking)
 	}
+}
+
+// placeForDefinitions returns the offset in r.out after which definitions are written: the end of
+// the last own text that is not a lone embed, which would no longer stand for its target.
+func (r *reordering) placeForDefinitions() int {
+	bodies := r.d.Reparse(r.out).Bodies(r.out)
+	slices.SortFunc(bodies, func(a, b Body) int { return b.End - a.End })
+	if !bodies[0].Embeds {
+		return len(r.out)
+	}
+	for _, b := range bodies {
+		if !b.Embeds && b.End > 0 {
+			return b.End
+		}
+	}
+	return r.d.Body
+}
+
+// insertDefinitions writes definitions after an offset in r.out, with blank lines around them. Parts
+// after it move, and one that contains it is split.
+func (r *reordering) insertDefinitions(at int, all []Definition) {
+	before := bytes.TrimRight(r.out[:at], " \t\r\n")
+	rest := r.out[len(before):]
+	out := bytes.TrimLeft(withDefinitions(before, all, r.eol), "\r\n")
+	if len(bytes.TrimSpace(rest)) == 0 {
+		rest = []byte(r.eol)
+	} else if bytes.Count(rest[:len(rest)-len(bytes.TrimLeft(rest, " \t\r\n"))], []byte{'\n'}) < 2 {
+		out = append(out, r.eol...)
+	}
+	last := bytes.Count(before, []byte{'\n'}) + 1 // the line before the definitions
+	if len(before) == 0 {
+		last, rest = 0, append([]byte(r.eol+r.eol), bytes.TrimLeft(rest, "\r\n")...)
+	}
+	end := bytes.Count(r.out, []byte{'\n'})
+	r.out = append(out, rest...)
+	added := bytes.Count(r.out, []byte{'\n'}) - end
+	var parts []Part
+	for _, p := range r.Parts {
+		switch {
+		case p.Lines.Start > last:
+			p.Lines = Span{p.Lines.Start + added, p.Lines.End + added}
+		case p.Lines.End > last+1 && len(bytes.TrimSpace(rest)) == 0: // only blank lines follow
+			p.Lines.End = last + 1
+		case p.Lines.End > last+1 && p.New > 0:
+			p.Lines.End += added
+		case p.Lines.End > last+1:
+			middle := p.From.Start
+			for range last + 1 - p.Lines.Start {
+				middle = lineNext(r.text, middle)
+			}
+			parts = append(parts, Part{0, Span{p.From.Start, middle}, Span{p.Lines.Start, last + 1}})
+			p.From.Start, p.Lines = middle, Span{last + 1 + added, p.Lines.End + added}
+		}
+		parts = append(parts, p)
+	}
+	r.Parts = parts
 }
 
 // sameStructure reports whether headings have the expected levels, texts and declarations. Slugs may

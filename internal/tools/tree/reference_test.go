@@ -207,3 +207,22 @@ func TestReferencesToMissingParts(t *testing.T) {
 	require.Equal(t, "[[a#b]] [[a#b|shown]] [l](a.md#b) [[a#part]] [[a#b]] [[nothing]]\n", p.file(t, "r.md"))
 	require.Equal(t, "# A\n\n## B\n\n### Part\n\nx [[#b]]\n", p.file(t, "a.md"))
 }
+
+// TestDefinitionsBesideReferences covers that a definition that the rest of a note needs is not written after a lone
+// reference, which would no longer show its source, and that all nodes keep their uids.
+func TestDefinitionsBesideReferences(t *testing.T) {
+	p := open(t, map[string]string{
+		"a.md": "# A\n\n## One\n\nuse [lab]\n\n### Sub\n## Two\n\n[lab]: http://x.y\n\nz\n\n## Stub\n\n![[b#x]]\n\n## Stub\n\n![[b#x]]\n",
+		"b.md": "# B\n\n## x\n\nx\n",
+	})
+	uids := p.allUIDs(t)
+	p.write(t, "move_node", args{"nodeId": "a#two", "newParentId": "b"})
+	require.Equal(t, "# A\n\n## One\n\nuse [lab]\n\n### Sub\n\n[lab]: http://x.y\n\n## Stub\n\n![[b#x]]\n\n## Stub\n\n![[b#x]]\n", p.file(t, "a.md"))
+	now := p.allUIDs(t)
+	for _, id := range []string{"a#one", "a#sub", "a#stub", "a#stub-2"} {
+		require.Equal(t, uids[id], now[id], id)
+	}
+	for _, id := range []string{"a#stub", "a#stub-2"} {
+		require.Equal(t, args{"targetId": "b#x"}, p.data(t, "get_node", args{"nodeId": id})["node"].(args)["reference"])
+	}
+}
