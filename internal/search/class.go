@@ -197,5 +197,5 @@ func (f *fit) confidence(e evidence) float64 {
 		x += f.aboutOther
 	}
 	p := 1 / (1 + math.Exp(-x))
-	return math.Round(min(max(p, minConfidence), maxConfidence)*1e4) / 1e4
+	return rounded(min(max(p, minConfidence), maxConfidence))
 }

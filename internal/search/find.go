@@ -214,7 +214,7 @@ func (s *searcher) each(filter func(string) bool, f func(scored)) error {
 			found := w.score(doc)
 			if s.admits(i, doc) && (filter == nil || filter(found.path)) {
 				if len(s.named) > 0 && !s.x.profile.isThreaded() {
-					found.score += s.bonus(i, doc)
+					found.score = rounded(found.score + s.bonus(i, doc))
 				}
 				f(found)
 			}

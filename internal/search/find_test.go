@@ -2,6 +2,7 @@ package search_test
 
 import (
 	"errors"
+	"math"
 	"strings"
 	"sync"
 	"testing"
@@ -102,6 +103,12 @@ func TestTitleAndSectionDecide(t *testing.T) {
 	require.Equal(t, search.Passage{LineStart: 7, Heading: "Rest"}, r.Items[3].Unit)
 	require.Equal(t, search.Passage{LineStart: 1, Heading: "Weather"}, r.Items[4].Unit)
 	require.Contains(t, r.Items[4].Snippet, "The harbour once.")
+	r, err = x.Search(search.ParseQuery("harbour"), search.Options{Text: v.text, Exact: []string{"c.md"}})
+	require.NoError(t, err)
+	require.Equal(t, "c.md", r.Items[0].Doc, "its name is the query")
+	for _, h := range r.Items {
+		require.InDelta(t, math.Round(h.Score*1e4), h.Score*1e4, 1e-6)
+	}
 }
 
 func TestBestUnitOfANoteWithFrontmatter(t *testing.T) {

@@ -515,6 +515,6 @@ func (r *ranker) scored(of ref, score float64, f *fullScore) scored {
 	doc := int(of.doc)
 	return scored{
 		layer: int(of.layer), doc: doc, slot: l.docs[doc].lead, order: l.order[doc], path: l.path(doc), full: f,
-		score: math.Round((score+r.bonus(int(of.layer), doc))*1e4) / 1e4,
+		score: rounded(score + r.bonus(int(of.layer), doc)),
 	}
 }

@@ -454,7 +454,7 @@ func (w *walker) score(doc int) scored {
 	w.touched = w.touched[:0]
 	return scored{
 		layer: w.number, doc: doc, slot: slot, order: w.order[doc],
-		score: math.Round(total*1e4) / 1e4, path: w.path(doc),
+		score: rounded(total), path: w.path(doc),
 	}
 }
 
@@ -479,3 +479,6 @@ func (w *walker) read(i int, head, end uint32) float64 {
 	w.rest[i] = list
 	return alone
 }
+
+// rounded rounds a score, or a share, to four decimal places.
+func rounded(score float64) float64 { return math.Round(score*1e4) / 1e4 }

@@ -38,7 +38,7 @@ func (p *Parts) sum() float64 { return p.Text + p.Neighbours + p.Thread + p.Pers
 // rounded returns the parts rounded to four decimal places.
 func (p Parts) rounded() Parts {
 	for _, n := range []*float64{&p.Text, &p.Neighbours, &p.Thread, &p.Person, &p.Name} {
-		*n = math.Round(*n*1e4) / 1e4
+		*n = rounded(*n)
 	}
 	return p
 }
@@ -152,7 +152,7 @@ func (s *searcher) setCoverage(f *scored, w *Why) (fuzzy bool) {
 		has += float64(worth * s.neighbourShare(f, word))
 	}
 	if all > 0 {
-		w.Coverage = math.Round(has/all*1e4) / 1e4
+		w.Coverage = rounded(has / all)
 	}
 	return fuzzy
 }
