@@ -384,7 +384,7 @@ func (s *loneSink) isFile() bool {
 	return len(s.first) > 0 && ext != "" && strings.EqualFold(ext, filepath.Ext(s.first[0].path))
 }
 
-// others implements sink. The neighbours of a single file are none of the export's business: its
+// others implements sink. For a single file it is 0: what lies beside it is not looked at, because its
 // folder may be a home directory, with all that is below it.
 func (s *loneSink) others() int {
 	if s.lone != "" {

@@ -428,7 +428,7 @@ func (r *reordering) insertDefinitions(at int, all []Definition) {
 		last, rest = 0, append([]byte(r.eol+r.eol), bytes.TrimLeft(rest, "\r\n")...)
 	}
 	end := bytes.Count(r.out, []byte{'\n'})
-	r.out = append(out, rest...)
+	r.out = slices.Concat(out, rest)
 	added := bytes.Count(r.out, []byte{'\n'}) - end
 	var parts []Part
 	for _, p := range r.Parts {
