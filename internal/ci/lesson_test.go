@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rookeryhq/rookery/internal/ci"
+	"github.com/rookeryhq/rookery/internal/memory"
 )
 
 // secrets are texts that must not leave the machine.
@@ -62,7 +63,7 @@ func TestStore(t *testing.T) {
 	require.Equal(t, "CI unit: go store/a.go: undefined: frob", s.Intent.Goal)
 	require.Equal(t, "repository: acme/app\ncommit: abc\nbranch: main\njob: unit\nrun: 77\nattempt: 2", s.Intent.Context)
 	require.Equal(t, "undefined: frob", s.Outcome.Summary)
-	require.EqualValues(t, "build_failure", s.Outcome.FailureCategory)
+	require.Equal(t, memory.FailureCategory("build_failure"), s.Outcome.FailureCategory)
 	require.Equal(t, "exit 1", s.Outcome.VerifiedBy.Result)
 	require.Equal(t, "store/a.go:12:3: undefined: frob", s.Outcome.FailureReason)
 	require.Equal(t, "store/a.go:12", s.Perception.Observations[0].Where)

@@ -125,7 +125,7 @@ func (x *Index) fieldNames(o Object) []objectName {
 		return nil
 	}
 	var all []objectName
-	if name := trimRef(x.nameField(o)); name != "" {
+	if name := trimRef(x.NameField(o)); name != "" {
 		all = append(all, objectName{namedByField, o, name})
 	}
 	if name := trimRef(titleField(o)); name != "" {

@@ -147,7 +147,7 @@ func (n *Note) at(slug string) (Object, bool) {
 // NameOf returns the display name of an object: the value of its type's name field, else its title
 // or heading, else the last segment of its id (reference/raven.md §6.2).
 func (x *Index) NameOf(o Object) string {
-	if name := x.nameField(o); name != "" {
+	if name := x.NameField(o); name != "" {
 		return name
 	}
 	title := o.Note.Title
@@ -160,8 +160,8 @@ func (x *Index) NameOf(o Object) string {
 	return lastSegment(o.ID())
 }
 
-// nameField returns the text in the name field of the object's type; "" if there is none.
-func (x *Index) nameField(o Object) string {
+// NameField returns the text in the name field of the object's type; "" if there is none.
+func (x *Index) NameField(o Object) string {
 	t, ok := x.schema.Type(o.Type())
 	if !ok || t.NameField() == "" {
 		return ""

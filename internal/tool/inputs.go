@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"math/big"
 	"regexp"
 	"strconv"
 	"strings"
@@ -182,7 +181,10 @@ func (f *Fields) UnmarshalJSON(data []byte) error {
 func withFloats(value any) any {
 	switch v := value.(type) {
 	case json.Number:
-		if f, err := v.Float64(); err == nil && (!wholeNumber.MatchString(v.String()) || isExact(f, v)) {
+		digits := v.String()
+		f, err := v.Float64()
+		// With no decimals, the text of a float64 has all of its digits.
+		if err == nil && (!wholeNumber.MatchString(digits) || strconv.FormatFloat(f, 'f', 0, 64) == digits) {
 			return f
 		}
 	case []any:
@@ -199,16 +201,6 @@ func withFloats(value any) any {
 
 // wholeNumber matches a number that is written as an integer.
 var wholeNumber = regexp.MustCompile(`^-?\d+$`)
-
-// isExact reports whether f is the integer that n says.
-func isExact(f float64, n json.Number) bool {
-	i, ok := new(big.Int).SetString(n.String(), 10)
-	if !ok {
-		return false
-	}
-	same, accuracy := new(big.Float).SetInt(i).Float64()
-	return accuracy == big.Exact && same == f
-}
 
 // add adds a value under a name. A name with more than one value has a []any.
 func (f *Fields) add(name string, value Text) {

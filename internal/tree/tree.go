@@ -44,7 +44,6 @@ import (
 	"strings"
 
 	"github.com/rookeryhq/rookery/internal/index"
-	"github.com/rookeryhq/rookery/internal/markdown"
 	"github.com/rookeryhq/rookery/internal/vault"
 )
 
@@ -265,7 +264,7 @@ func (t *Tree) Name(n Node) string {
 	case Section:
 		return cmp.Or(n.section().Title, n.section().Slug)
 	}
-	if title := titleField(n.Note.Fields); title != "" && !t.hasName(n) {
+	if title := titleField(n.Note.Fields); title != "" && t.Index.NameField(n.Object()) == "" {
 		return title
 	}
 	return t.Index.NameOf(n.Object())
@@ -279,20 +278,6 @@ func titleField(fields []index.Field) string {
 		}
 	}
 	return ""
-}
-
-// hasName reports whether a note has a text in the name field of its type.
-func (t *Tree) hasName(n Node) bool {
-	typ, ok := t.Index.Schema().Type(t.Type(n))
-	if !ok {
-		return false
-	}
-	f, _ := n.Object().Field(typ.NameField())
-	switch f.Value.(type) {
-	case string, markdown.Ref:
-		return Text(f.Value) != ""
-	}
-	return false
 }
 
 // lastOf returns the last segment of the path of a folder.

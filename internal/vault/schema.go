@@ -194,19 +194,18 @@ func (c Config) placeOf(t *Type) string {
 // of a configuration, or s if they do already. It does not change s, whose types and traits the
 // copy shares as far as they are equal.
 func (s *Schema) WithFolders(c Config) *Schema {
-	types := slices.Clone(s.Types)
-	for i, t := range types {
-		if path := c.placeOf(t); path != t.DefaultPath {
-			placed := *t
-			placed.DefaultPath = path
-			types[i] = &placed
-		}
-	}
-	if slices.Equal(types, s.Types) {
+	if !slices.ContainsFunc(s.Types, func(t *Type) bool { return c.placeOf(t) != t.DefaultPath }) {
 		return s
 	}
 	next := *s
-	next.Types = types
+	next.Types = slices.Clone(s.Types)
+	for i, t := range next.Types {
+		if path := c.placeOf(t); path != t.DefaultPath {
+			placed := *t
+			placed.DefaultPath = path
+			next.Types[i] = &placed
+		}
+	}
 	next.index()
 	return &next
 }

@@ -370,9 +370,9 @@ func (m *merger) create(ctx context.Context, g *mergeNode, dir string) error {
 // noteText returns the Markdown of a new note with its sections. The boolean is false after it
 // recorded a problem.
 //
-// The title becomes a heading unless it equals the file name or is in the name field, or a field
-// if the heading would not be the title of the note. The type is
-// written unless it is a page or follows from the path.
+// The title becomes a heading unless it equals the file name or is in the name field, or a field if
+// the heading would not be the title of the note. The type is written unless it is a page or
+// follows from the path.
 func (m *merger) noteText(g *mergeNode) ([]byte, bool) {
 	typ := m.typeNamed(g)
 	if typ == nil {

@@ -234,10 +234,11 @@ func (e *edit) relink(ctx context.Context, out *changeOut) error {
 			is = append(is, n)
 		}
 	}
-	maps.Copy(out.IDMap, tree.ChangedAddresses(e.tree, tree.New(after), was, is))
+	now := tree.New(after)
+	maps.Copy(out.IDMap, tree.ChangedAddresses(e.tree, now, was, is))
 	maps.Copy(out.IDMap, e.ids)
 	ids := e.changedIDs(out.IDMap, is)
-	e.addRetitled(ids, was, is, tree.New(after))
+	e.addRetitled(ids, was, is, now)
 	if len(ids) > 0 {
 		r := relink.New(e.tree.Index, after, ids)
 		r.Blocks = e.blocks
