@@ -249,19 +249,13 @@ func Set[T any](c *Coder, p **T) bool {
 }
 
 // List codes the length of a list whose elements have at least size bytes each, and returns the
-// list. Its elements must be coded next. A decoder makes the list with alloc or, if that is nil, on
-// its own; an empty list is nil.
-func List[T any](c *Coder, list *[]T, size int, alloc func(int) []T) []T {
+// list. Its elements must be coded next. A decoder makes the list; an empty list is nil.
+func List[T any](c *Coder, list *[]T, size int) []T {
 	n := c.Count(len(*list), size)
 	if !c.decodes {
 		return *list
 	}
-	switch {
-	case n == 0:
-		*list = nil
-	case alloc != nil:
-		*list = alloc(n)
-	default:
+	if *list = nil; n > 0 {
 		*list = make([]T, n)
 	}
 	return *list

@@ -14,14 +14,15 @@ import (
 // image, which is part of the format; see ImageFormat. The minimum sizes of elements bound the
 // memory that a damaged number of elements can allocate.
 //
-// The blocks of an image are decoded by several goroutines. Each has a coder and slabs of its own,
-// and they share the lists of times, mentions and values, which are complete by then.
+// The blocks of an image are decoded by several goroutines. Each has a coder of its own, and they
+// share the lists of times, mentions and values, which are complete by then. Everything else that
+// is decoded belongs to one file, with no memory shared between files: a file that is replaced later
+// is garbage then, although the other files of the image are in use.
 type coder struct {
 	imagecode.Coder
 	w     *imageWriter
 	r     *imageReader
 	pools *pools
-	slabs *slabs
 }
 
 // word codes texts as their numbers. It is for texts that occur often: types, tags, names of fields
@@ -40,7 +41,7 @@ func (c *coder) word(all ...*string) {
 // words codes a list of such texts.
 func (c *coder) words(lists ...*[]string) {
 	for _, all := range lists {
-		for i := range imagecode.List(&c.Coder, all, 1, c.slabs.words.alloc) {
+		for i := range imagecode.List(&c.Coder, all, 1) {
 			c.word(&(*all)[i])
 		}
 	}
@@ -48,7 +49,7 @@ func (c *coder) words(lists ...*[]string) {
 
 // days codes a list of dates.
 func (c *coder) days(all *[]vault.Date) {
-	for i := range imagecode.List(&c.Coder, all, 1, nil) {
+	for i := range imagecode.List(&c.Coder, all, 1) {
 		c.word((*string)(&(*all)[i]))
 	}
 }
@@ -93,8 +94,7 @@ func (c *coder) file(f *File) {
 		return
 	}
 	if c.Decodes() {
-		n = c.slabs.notes.allocOne()
-		n.File, n.ID, n.Excluded = f, strings.TrimSuffix(f.Path, ".md"), isExcluded
+		n = &Note{File: f, ID: strings.TrimSuffix(f.Path, ".md"), Excluded: isExcluded}
 		if f.Note = n; isHidden {
 			f.Hidden, f.Note = n, nil
 		}
@@ -128,7 +128,7 @@ func (c *coder) note(n *Note) {
 	c.annotations(n)
 	// After a failure, the lengths that markTypes relies on may not fit each other.
 	if c.Decodes() && !c.Failed() {
-		n.markTypes(c.slabs.marks.alloc(n.markCount()))
+		n.markTypes(make([]byte, n.markCount()))
 	}
 	c.refs(n)
 	c.links(n)
@@ -169,7 +169,7 @@ func (c *coder) problem(p **markdown.Problem) {
 
 // fields codes a list of fields.
 func (c *coder) fields(all *[]Field) {
-	for i := range imagecode.List(&c.Coder, all, 3, c.slabs.fields.alloc) {
+	for i := range imagecode.List(&c.Coder, all, 3) {
 		f := &(*all)[i]
 		c.word(&f.Name)
 		c.value(&f.Value, maxNesting)
@@ -195,15 +195,15 @@ func (c *coder) card(p **Card) {
 		return
 	}
 	if c.Decodes() {
-		card = c.slabs.cards.allocOne()
-		if *p, card.ownProject = card, ownProject; isRare {
-			card.rare = c.slabs.rareCards.allocOne()
+		card = &Card{ownProject: ownProject}
+		if *p = card; isRare {
+			card.rare = &rareCard{}
 		}
 	}
 	c.Text(&card.Title, &card.Date)
 	c.word(&card.project)
 	c.words(&card.Tags)
-	for i := range imagecode.List(&c.Coder, &card.Words, 1, nil) {
+	for i := range imagecode.List(&c.Coder, &card.Words, 1) {
 		c.Text(&card.Words[i])
 	}
 	if isRare {
@@ -214,7 +214,7 @@ func (c *coder) card(p **Card) {
 
 // sections codes the sections of a note.
 func (c *coder) sections(n *Note) {
-	for i := range imagecode.List(&c.Coder, &n.Sections, 30, c.slabs.sections.alloc) {
+	for i := range imagecode.List(&c.Coder, &n.Sections, 30) {
 		s := &n.Sections[i]
 		if c.Decodes() {
 			s.number = i
@@ -258,7 +258,7 @@ func (c *coder) pins(all *map[int]string) {
 // small number and takes one byte.
 func (c *coder) refs(n *Note) {
 	line := 0
-	for i := range imagecode.List(&c.Coder, &n.Refs, 6, c.slabs.refs.alloc) {
+	for i := range imagecode.List(&c.Coder, &n.Refs, 6) {
 		r := &n.Refs[i]
 		embeds, isMarkdown := r.Form == markdown.Embed, r.Form == markdown.MarkdownLink
 		c.Flags(&r.InField, &r.Bare, &embeds, &isMarkdown)
@@ -284,7 +284,7 @@ var schemes = []string{markdown.SchemeFile, markdown.SchemeURL, markdown.SchemeO
 // scheme.
 func (c *coder) links(n *Note) {
 	line := 0
-	for i := range imagecode.List(&c.Coder, &n.Links, 8, nil) {
+	for i := range imagecode.List(&c.Coder, &n.Links, 8) {
 		l := &n.Links[i]
 		flags := byte(slices.Index(schemes, l.Scheme)) << 1
 		if l.Image {
@@ -309,7 +309,7 @@ func (c *coder) links(n *Note) {
 
 // tags codes the tags of a file that has this number of sections.
 func (c *coder) tags(all *[]Tag, sections int) {
-	for i := range imagecode.List(&c.Coder, all, 3, c.slabs.tags.alloc) {
+	for i := range imagecode.List(&c.Coder, all, 3) {
 		t := &(*all)[i]
 		c.word(&t.Name)
 		c.Int(&t.Line)

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"unsafe"
 
 	"github.com/rookeryhq/rookery/internal/imagecode"
 	"github.com/rookeryhq/rookery/internal/memory"
@@ -20,7 +19,7 @@ type imageReader struct {
 	summing sync.Mutex // guards sums: several goroutines read files
 	sums    fileSums
 
-	entries     baseList  // the entries
+	entries     *baseList // the entries; a part of the index, which must not keep the reader alive
 	otherTexts  texts     // texts that are not names of entries
 	traitOwners ownerList // ids of traits
 	uidOwners   ownerList // keys of UIDs
@@ -69,7 +68,7 @@ func (r *imageReader) read() bool {
 	if !r.open() {
 		return false
 	}
-	r.x.entries = newEntries(&r.entries)
+	r.x.entries = newEntries(r.entries)
 	r.x.traitIDs, r.x.uids = newTraitOwners(r.traitOwners), newTraitOwners(r.uidOwners)
 	for _, next := range [][]func(){
 		{
@@ -107,7 +106,7 @@ func (r *imageReader) open() bool {
 		return t
 	}
 	paths, names := list(partPaths), list(partNames)
-	r.entries = baseList{names, numbers(r.parts[partEnds]), numbers(r.parts[partEntries]), paths}
+	r.entries = &baseList{names, numbers(r.parts[partEnds]), numbers(r.parts[partEntries]), paths}
 	r.traitOwners = ownerList{list(partIDs), numbers(r.parts[partOwners]), paths}
 	r.uidOwners = ownerList{list(partUIDs), numbers(r.parts[partNodes]), paths}
 	r.otherTexts = list(partTexts)
@@ -124,14 +123,14 @@ func (r *imageReader) each(functions ...func()) {
 }
 
 // decoder returns a coder that decodes a part of the image, or a part of that.
-func (r *imageReader) decoder(image string, own *slabs) coder {
-	return coder{Coder: imagecode.NewDecoder(image), r: r, pools: &r.shared, slabs: own}
+func (r *imageReader) decoder(image string) coder {
+	return coder{Coder: imagecode.NewDecoder(image), r: r, pools: &r.shared}
 }
 
 // part decodes a part of the image with read. It records the image as damaged unless read reads the
 // whole part without failure.
 func (r *imageReader) part(part int, read func(*coder)) {
-	c := r.decoder(r.parts[part], &slabs{})
+	c := r.decoder(r.parts[part])
 	if read(&c); !c.Done() {
 		r.damaged.Store(true)
 	}
@@ -222,10 +221,9 @@ func (r *imageReader) readNotes() {
 	r.files = make([]*File, paths.len())
 	var next atomic.Int64
 	work := func() {
-		own := &slabs{}
 		for i := int(next.Add(1)) - 1; i < len(blocks) && !r.damaged.Load(); i = int(next.Add(1)) - 1 {
 			first := i * blockFiles
-			c := r.decoder(blocks[i], own)
+			c := r.decoder(blocks[i])
 			r.readFiles(&c, r.files[first:min(first+blockFiles, len(r.files))], first)
 		}
 	}
@@ -238,8 +236,7 @@ func (r *imageReader) readNotes() {
 func (r *imageReader) readFiles(c *coder, files []*File, first int) {
 	var sum fileSums
 	for i := range files {
-		f := c.slabs.files.allocOne()
-		f.Path = r.entries.paths.at(first + i)
+		f := &File{Path: r.entries.paths.at(first + i)}
 		if c.file(f); c.Failed() {
 			break
 		}
@@ -249,53 +246,4 @@ func (r *imageReader) readFiles(c *coder, files []*File, first int) {
 	if r.sum(sum); !c.Done() {
 		r.damaged.Store(true)
 	}
-}
-
-// slabBytes is the largest size of a piece of a slab, in bytes, unless one list is longer: the heap
-// gives a piece of this size a span of its own.
-const slabBytes = 64 << 10
-
-// A slab allocates lists from larger pieces of memory. Lists that are allocated one by one fill
-// gaps of the heap, and keep the memory around them from being freed. A piece is freed when no list
-// in it is used any more, so a slab must contain values that live equally long, such as the notes
-// of one image. It must be used by one goroutine at a time. The zero value is ready to use.
-type slab[T any] struct {
-	free []T
-	last int // number of items of the last piece
-}
-
-// alloc returns a list of n zero values; nil for 0. Its capacity is n, so append copies it.
-func (s *slab[T]) alloc(n int) []T {
-	if n == 0 {
-		return nil
-	}
-	if n > len(s.free) {
-		most := max(slabBytes/int(unsafe.Sizeof(*new(T))), 1)
-		s.last = max(min(2*s.last, most), n, 8)
-		s.free = make([]T, s.last)
-	}
-	list := s.free[:n:n]
-	s.free = s.free[n:]
-	return list
-}
-
-// allocOne returns a pointer to one zero value.
-func (s *slab[T]) allocOne() *T { return &s.alloc(1)[0] }
-
-// slabs are the slabs for the parts of notes. Each goroutine that reads an image has its own.
-type slabs struct {
-	files       slab[File]
-	notes       slab[Note]
-	sections    slab[Section]
-	fields      slab[Field]
-	annotations slab[Trait]
-	pointers    slab[*Trait]
-	traitValues slab[*TraitValue]
-	marks       slab[byte]
-	places      slab[Place]
-	refs        slab[Ref]
-	tags        slab[Tag]
-	cards       slab[Card]
-	rareCards   slab[rareCard]
-	words       slab[string]
 }

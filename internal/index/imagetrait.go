@@ -68,12 +68,12 @@ func (c *coder) allocAnnotations(n *Note, count, placed int) []Place {
 	if count == 0 || c.Failed() {
 		return nil
 	}
-	n.Annotations, n.traitValues = c.slabs.pointers.alloc(count), c.slabs.traitValues.alloc(count)
-	all := c.slabs.annotations.alloc(count)
+	n.Annotations, n.traitValues = make([]*Trait, count), make([]*TraitValue, count)
+	all := make([]Trait, count)
 	for i := range all {
 		n.Annotations[i] = &all[i]
 	}
-	return c.slabs.places.alloc(placed)
+	return make([]Place, placed)
 }
 
 // countPlaces returns the number of places that annotations in this order need.

@@ -31,7 +31,7 @@ const pieceSize = 1 << 20
 // newImageWriter returns a writer of the image of x.
 func newImageWriter(x *Index) *imageWriter {
 	w := &imageWriter{x: x, files: make(map[string]int, x.files.Len()), shared: newPools()}
-	w.coder = coder{w: w, pools: &w.shared, slabs: &slabs{}}
+	w.coder = coder{w: w, pools: &w.shared}
 	return w
 }
 
@@ -186,7 +186,7 @@ func (c *coder) importedTimes(x *Index) {
 			c.Text(fragment)
 			c.span(s)
 		})
-		for i := range imagecode.List(&c.Coder, &s.traits, 13, nil) {
+		for i := range imagecode.List(&c.Coder, &s.traits, 13) {
 			t := &s.traits[i]
 			c.Text(&t.id)
 			c.word(&t.typ)

@@ -105,7 +105,7 @@ func (x *Index) code(c *coder) {
 
 // texts codes a list of texts.
 func (c *coder) texts(list *[]string) {
-	for i := range imagecode.List(&c.Coder, list, 1, nil) {
+	for i := range imagecode.List(&c.Coder, list, 1) {
 		c.Text(&(*list)[i])
 	}
 }
@@ -151,7 +151,7 @@ func (c *coder) card(k *Card) {
 	c.Float(&k.Importance)
 	c.Natural(&k.Times)
 	c.texts(&k.Tags)
-	for i := range imagecode.List(&c.Coder, &k.Files, 2, nil) {
+	for i := range imagecode.List(&c.Coder, &k.Files, 2) {
 		c.Text(&k.Files[i].Path)
 		c.Byte((*byte)(&k.Files[i].Uses))
 	}
