@@ -78,43 +78,60 @@ func (w *frameWriter) payload() []byte {
 
 // framesOf returns the frames of a payload; nil if it has a single frame, and no table of frames.
 func framesOf(packed []byte) ([]frame, error) {
+	frames, err := framesIn(packed)
+	if err == nil && frames != nil && frames[len(frames)-1].end != len(packed) {
+		return nil, errTable
+	}
+	return frames, err
+}
+
+// framesIn is framesOf for the first bytes of a payload. They must contain the table of frames, if
+// there is one. The frames may end after the payload.
+func framesIn(head []byte) ([]frame, error) {
 	var h zstd.Header
-	if err := h.Decode(packed); err != nil {
+	if err := h.Decode(head); err != nil {
 		return nil, fmt.Errorf("read a payload's first frame: %w", err)
 	}
 	if !h.Skippable || h.SkippableID != 0 {
 		return nil, nil
 	}
 	off := h.HeaderSize + int(h.SkippableSize)
-	if off > len(packed) {
+	if off > len(head) {
 		return nil, errTable
 	}
 	var all []frame
 	first := 0
-	for table := bytes.NewReader(packed[h.HeaderSize:off]); table.Len() > 0; {
+	for table := bytes.NewReader(head[h.HeaderSize:off]); table.Len() > 0; {
 		parts, err := binary.ReadUvarint(table)
-		if err != nil || parts == 0 || parts > uint64(len(packed)) {
+		if err != nil || parts == 0 || parts > maxPayload {
 			return nil, errTable
 		}
 		size, err := binary.ReadUvarint(table)
-		if err != nil || size > uint64(len(packed)-off) {
+		if err != nil || size > maxPayload {
 			return nil, errTable
 		}
 		all = append(all, frame{first, int(parts), off, off + int(size)})
 		first, off = first+int(parts), off+int(size)
 	}
-	if off != len(packed) {
-		return nil, errTable
-	}
 	return all, nil
+}
+
+// tableSize returns how many bytes at the beginning of a payload contain its table of frames, from
+// its first bytes; 0 if it has none.
+func tableSize(head []byte) int64 {
+	var h zstd.Header
+	if err := h.Decode(head); err != nil || !h.Skippable {
+		return 0
+	}
+	return int64(h.HeaderSize) + int64(h.SkippableSize)
 }
 
 // errTable is the error of a payload that does not match its table of frames.
 var errTable = errors.New("a payload's table of frames is wrong")
 
-// unpackFrame unpacks the parts of one frame of a payload.
+// unpackFrame unpacks the parts of one frame of a payload from the bytes of the frame.
 func (c *codec) unpackFrame(packed []byte, f frame) ([]Part, error) {
-	parts, err := c.unpack(packed[f.off:f.end])
+	parts, err := c.unpack(packed)
 	if err == nil && len(parts) != f.parts {
 		err = errTable
 	}

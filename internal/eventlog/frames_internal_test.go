@@ -64,7 +64,7 @@ func TestFrames(t *testing.T) {
 			}
 			require.Greater(t, len(frames), 1)
 			for i, f := range frames {
-				some, err := c.unpackFrame(packed, f)
+				some, err := c.unpackFrame(packed[f.off:f.end], f)
 				require.NoError(t, err)
 				require.Equal(t, parts[f.first:f.first+f.parts], some)
 				for at := range some {
@@ -104,7 +104,7 @@ func TestDamagedFrames(t *testing.T) {
 			frames, err := framesOf(other)
 			for _, f := range frames {
 				if err == nil {
-					_, err = c.unpackFrame(other, f)
+					_, err = c.unpackFrame(other[f.off:f.end], f)
 				}
 			}
 			if err == nil && frames != nil {
@@ -176,7 +176,7 @@ func TestUnpackOnly(t *testing.T) {
 		packed, _ := c.pack(parts)
 		run := &Run{Header: Header{First: 1, Last: 1, Commits: []CommitHead{head}}}
 		some := []int{0, n / 2, n - 1}
-		require.NoError(t, run.unpackOnly(c, packed, some))
+		require.NoError(t, run.unpackOnly(t.Context(), c, packed, some))
 		require.Len(t, run.Parts, n)
 		for _, part := range some {
 			require.Equal(t, parts[part], run.Parts[part])
@@ -188,9 +188,9 @@ func TestUnpackOnly(t *testing.T) {
 			}
 		}
 		require.LessOrEqual(t, loaded, 3*(frameBytes/10_000+1))
-		require.ErrorIs(t, run.unpackOnly(c, packed, []int{n}), ErrFewParts)
+		require.ErrorIs(t, run.unpackOnly(t.Context(), c, packed, []int{n}), ErrFewParts)
 		run.Commits[0].Parts = head.Parts[:n-1]
-		require.ErrorIs(t, run.unpackOnly(c, packed, []int{n - 1}), ErrFewParts)
+		require.ErrorIs(t, run.unpackOnly(t.Context(), c, packed, []int{n - 1}), ErrFewParts)
 	}
 }
 
@@ -207,7 +207,7 @@ func FuzzFrames(f *testing.F) {
 		frames, err := framesOf(packed)
 		for _, f := range frames {
 			require.NoError(t, err)
-			_, _ = c.unpackFrame(packed, f)
+			_, _ = c.unpackFrame(packed[f.off:f.end], f)
 		}
 	})
 }

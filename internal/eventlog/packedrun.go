@@ -3,31 +3,46 @@ package eventlog
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sort"
+	"unsafe"
 
+	"github.com/rookeryhq/rookery/internal/blob"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/table"
 )
 
-// A PackedRun is the packed payload of a run. It is immutable. The zero value has no parts.
+// A PackedRun is the packed payload of a run, or the place of its frames in a bucket on this
+// machine. It is immutable. The zero value has no parts.
 type PackedRun struct {
 	first  uint64
-	packed []byte
+	packed []byte  // the payload; empty if its frames are read one by one
 	frames []frame // nil if there is a single one
 	code   *codec
+	read   payloadReader // reads the frames; nil if packed is the payload
 }
+
+// A payloadReader reads n bytes from offset off of a payload in a bucket, fewer at its end; n < 0
+// means up to the end. It fails for good once an erasure has rewritten the payload, or the run has moved into a segment.
+type payloadReader func(ctx context.Context, off, n int64) ([]byte, error)
+
+// ErrMoved is the error of a payload that is no longer where it was. PackedAt finds it again.
+var ErrMoved = errors.New("the payload is no longer at its place")
 
 // newPackedRun returns a PackedRun, with the frames of the payload.
 func newPackedRun(code *codec, first uint64, packed []byte) (PackedRun, error) {
 	frames, err := framesOf(packed)
-	return PackedRun{first, packed, frames, code}, err
+	return PackedRun{first: first, packed: packed, frames: frames, code: code}, err
 }
 
 // First returns the first commit of the run.
 func (r PackedRun) First() uint64 { return r.first }
 
-// Size returns the size of the packed payload in bytes.
-func (r PackedRun) Size() int { return len(r.packed) }
+// IsRun reports whether r is a run, and not the zero value.
+func (r PackedRun) IsRun() bool { return r.first > 0 }
+
+// Size returns about how many bytes of memory the run takes.
+func (r PackedRun) Size() int { return len(r.packed) + len(r.frames)*int(unsafe.Sizeof(frame{})) }
 
 // Frames returns the number of frames that can be unpacked on their own; 0 if there is a single
 // one.
@@ -40,20 +55,35 @@ func (r PackedRun) FrameOf(part int) int {
 }
 
 // Unpack unpacks the parts of a frame. first is the number of its first part in the run. If there
-// is a single frame, its index is 0.
-func (r PackedRun) Unpack(frame int) (parts []Part, first int, err error) {
+// is a single frame, its index is 0. It returns ErrMoved if the frame is not in memory and can no
+// longer be read.
+func (r PackedRun) Unpack(ctx context.Context, frame int) (parts []Part, first int, err error) {
 	if r.frames == nil {
 		parts, err = r.code.unpack(r.packed)
 		return parts, 0, err
 	}
-	parts, err = r.code.unpackFrame(r.packed, r.frames[frame])
-	return parts, r.frames[frame].first, err
+	f := r.frames[frame]
+	var packed []byte
+	if r.read == nil {
+		packed = r.packed[f.off:f.end]
+	} else if packed, err = r.read(ctx, int64(f.off), int64(f.end-f.off)); err != nil {
+		return nil, 0, fmt.Errorf("%w: %w", ErrMoved, err)
+	}
+	parts, err = r.code.unpackFrame(packed, f)
+	return parts, f.first, err
 }
 
 // PackedAt returns the packed payload of the run that begins with commit first. It looks in the
-// table and in the segments as RunAt does, and has the same errors.
+// table and in the segments as RunAt does, and has the same errors. If the bucket of the log is on
+// this machine, it reads only the table of the frames of a large payload: the system keeps what is
+// read often in memory anyway.
 func (l *Log[S]) PackedAt(ctx context.Context, first uint64) (PackedRun, error) {
-	_, packed, err := l.packedAt(ctx, first)
+	if _, here := l.opt.Bucket.(blob.Folder); here {
+		if r, err := l.placedAt(ctx, first); err == nil {
+			return r, nil
+		}
+	}
+	_, packed, err := l.packedAt(ctx, first) // which returns the error
 	if err != nil {
 		return PackedRun{}, err
 	}
@@ -62,6 +92,63 @@ func (l *Log[S]) PackedAt(ctx context.Context, first uint64) (PackedRun, error) 
 		err = Damaged(first, err)
 	}
 	return p, err
+}
+
+// framesLook is how many bytes of a payload are read to find its frames.
+const framesLook = 4 << 10
+
+// placedAt is PackedAt for a bucket on this machine.
+func (l *Log[S]) placedAt(ctx context.Context, first uint64) (PackedRun, error) {
+	inline, read, err := l.payloadAt(ctx, first)
+	if err != nil || read == nil {
+		return l.inlineRun(first, inline, err)
+	}
+	head, err := read(ctx, 0, framesLook)
+	if size := tableSize(head); err == nil && size > framesLook {
+		head, err = read(ctx, 0, size)
+	}
+	if err != nil {
+		return PackedRun{}, err
+	}
+	frames, err := framesIn(head)
+	if err == nil && frames == nil {
+		whole, err := read(ctx, 0, -1)
+		return l.inlineRun(first, whole, err)
+	}
+	return PackedRun{first: first, frames: frames, code: l.code, read: read}, err
+}
+
+// inlineRun returns the run of a payload that was read with this error.
+func (l *Log[S]) inlineRun(first uint64, packed []byte, err error) (PackedRun, error) {
+	if err != nil {
+		return PackedRun{}, err
+	}
+	return newPackedRun(l.code, first, packed)
+}
+
+// payloadAt returns the packed payload of the run that begins with commit first if it is in the
+// table, and otherwise a reader of it.
+func (l *Log[S]) payloadAt(ctx context.Context, first uint64) (inline []byte, read payloadReader, err error) {
+	if first <= l.head.Load().control.Low {
+		read, err = l.segments.payload(ctx, first)
+		return nil, read, err
+	}
+	it, err := l.opt.Table.Get(ctx, table.Key{Part: l.opt.Part, Sort: runKey(first)})
+	if errors.Is(err, table.ErrNotFound) && l.opt.Imaging != nil {
+		read, err = l.segments.payload(ctx, first)
+		return nil, read, err
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	r, inline, err := readPlaced(it)
+	if err != nil || r.Object == "" {
+		return inline, nil, err
+	}
+	return nil, func(ctx context.Context, off, n int64) ([]byte, error) {
+		data, _, err := l.opt.Bucket.Get(ctx, r.Object, off, n)
+		return data, err
+	}, nil
 }
 
 // packedAt returns the run that begins with commit first without its parts, and its packed payload.
@@ -93,7 +180,7 @@ func (l *Log[S]) packedAt(ctx context.Context, first uint64) (r *Run, packed []b
 func (l *Log[S]) RunWithParts(ctx context.Context, first uint64, parts []int) (*Run, error) {
 	r, packed, err := l.packedAt(ctx, first)
 	if err == nil {
-		if err = r.unpackOnly(l.code, packed, parts); err == nil {
+		if err = r.unpackOnly(ctx, l.code, packed, parts); err == nil {
 			return r, nil
 		}
 		err = Damaged(first, err)
@@ -106,7 +193,7 @@ func (l *Log[S]) RunWithParts(ctx context.Context, first uint64, parts []int) (*
 
 // unpackOnly sets the parts of a run to those of the frames that contain some of them. It returns
 // ErrFewParts if the run does not have all of these.
-func (r *Run) unpackOnly(code *codec, packed []byte, parts []int) error {
+func (r *Run) unpackOnly(ctx context.Context, code *codec, packed []byte, parts []int) error {
 	p, err := newPackedRun(code, r.First, packed)
 	if err != nil {
 		return err
@@ -125,7 +212,7 @@ func (r *Run) unpackOnly(code *codec, packed []byte, parts []int) error {
 		if part >= n || frame == p.Frames() && frame > 0 {
 			return ErrFewParts
 		}
-		some, at, err := p.Unpack(frame)
+		some, at, err := p.Unpack(ctx, frame)
 		if err != nil {
 			return err
 		}

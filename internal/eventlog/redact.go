@@ -438,7 +438,7 @@ func (f frame) hasAny(parts map[int]bool) bool {
 // whether one of them had data.
 func (c *codec) redactFrame(w *frameWriter, packed []byte, f frame, parts map[int]bool) (changed bool, err error) {
 	if f.hasAny(parts) {
-		all, err := c.unpackFrame(packed, f)
+		all, err := c.unpackFrame(packed[f.off:f.end], f)
 		if err != nil {
 			return false, err
 		}

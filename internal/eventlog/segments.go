@@ -2,6 +2,7 @@ package eventlog
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"iter"
@@ -71,6 +72,35 @@ func (s *segments) packed(ctx context.Context, seq uint64) (r *Run, packed []byt
 		return err
 	})
 	return r, packed, err
+}
+
+// payload returns a reader of the packed payload of the run that begins with commit first.
+func (s *segments) payload(ctx context.Context, first uint64) (payloadReader, error) {
+	d, err := s.holding(ctx, first)
+	if err != nil {
+		return nil, err
+	}
+	i, ok := d.holding(first)
+	if !ok || d.Runs[i].First != first {
+		return nil, errNoSegment
+	}
+	begin, end := d.start+d.Runs[i].Off, d.start+d.Runs[i].Off+d.Runs[i].Len
+	// The item begins with the length of the header, and the payload follows the header.
+	front, err := s.read(ctx, d, begin, min(binary.MaxVarintLen64, end-begin))
+	if err != nil {
+		return nil, err
+	}
+	size, n := binary.Uvarint(front)
+	if n <= 0 || size > uint64(end-begin) { //nolint:gosec // a length is not negative
+		return nil, brokenSegment(d.First, errors.New("it is cut off"))
+	}
+	begin += int64(n) + int64(size) //nolint:gosec // at most the length of the item
+	return func(ctx context.Context, off, n int64) ([]byte, error) {
+		if rest := max(0, end-begin-off); n < 0 || n > rest {
+			n = rest
+		}
+		return s.read(ctx, d, begin+off, n)
+	}, nil
 }
 
 // item reads the item of the run that contains a commit, and passes it to decode.

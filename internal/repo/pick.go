@@ -3,6 +3,7 @@ package repo
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/rookeryhq/rookery/internal/eventlog"
@@ -47,7 +48,7 @@ func (p *pick) part(ctx context.Context, at eventlog.PartRef) (eventlog.Part, er
 		}
 		return eventlog.Part{}, err
 	}
-	parts, first, _, err := unpackWith(p.run, k)
+	parts, first, _, err := p.frame(ctx, k)
 	if err != nil || at.Part < first || at.Part >= first+len(parts) {
 		return p.v.log.Part(ctx, at) // which returns the error
 	}
@@ -56,7 +57,7 @@ func (p *pick) part(ctx context.Context, at eventlog.PartRef) (eventlog.Part, er
 
 // read reads the packed run of a part into p.run, and caches it if it has several frames.
 func (p *pick) read(ctx context.Context, k textKey, state int) error {
-	if p.run.Size() > 0 && p.run.First() == k.at.Run {
+	if p.run.IsRun() && p.run.First() == k.at.Run {
 		return nil
 	}
 	run, cached := p.v.texts.run(k)
@@ -80,7 +81,7 @@ func (p *pick) unpack(ctx context.Context, k textKey) ([]byte, error) {
 	if err := p.read(ctx, k, state); err != nil {
 		return nil, err
 	}
-	parts, first, key, err := unpackWith(p.run, k)
+	parts, first, key, err := p.frame(ctx, k)
 	if err != nil {
 		return nil, eventlog.Damaged(at.Run, err)
 	}
@@ -101,16 +102,33 @@ func (p *pick) unpack(ctx context.Context, k textKey) ([]byte, error) {
 	return text, nil
 }
 
-// unpackWith unpacks the frame of a run that contains a text. first is the number of its first
-// part, and key is the cache key of its texts. parts is empty if no frame contains the part.
-func unpackWith(r eventlog.PackedRun, k textKey) (parts []eventlog.Part, first int, key textKey, err error) {
+// frame unpacks the frame of p.run that contains a text. first is the number of its first part, and
+// key is the cache key of its texts. parts is empty if no frame contains the part. If the run has
+// moved since it was read, it is read again.
+func (p *pick) frame(ctx context.Context, k textKey) (parts []eventlog.Part, first int, key textKey, err error) {
+	parts, first, key, err = unpackWith(ctx, p.run, k)
+	if !errors.Is(err, eventlog.ErrMoved) {
+		return parts, first, key, err
+	}
+	p.v.texts.drop(k.runKey())
+	p.run = eventlog.PackedRun{}
+	if err := p.read(ctx, k, p.v.texts.state(k.part)); err != nil {
+		return nil, 0, k, err
+	}
+	return unpackWith(ctx, p.run, k)
+}
+
+// unpackWith unpacks the frame of a run that contains a text, as pick.frame does.
+func unpackWith(
+	ctx context.Context, r eventlog.PackedRun, k textKey,
+) (parts []eventlog.Part, first int, key textKey, err error) {
 	i := r.FrameOf(k.at.Part)
 	if r.Frames() == 0 {
 		key = k.runKey()
 	} else if key = k.frameKey(i); i == r.Frames() {
 		return nil, 0, k, nil
 	}
-	parts, first, err = r.Unpack(i)
+	parts, first, err = r.Unpack(ctx, i)
 	return parts, first, key, err
 }
 
