@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"hash/crc32"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -127,6 +128,11 @@ func (l *Log[S]) publish(ctx context.Context, h *head[S], all Sections) (i Image
 	return i, m, nil
 }
 
+// largeState is the size of an encoded state in bytes from which it is worth a collection of garbage
+// that its pieces are not in memory while the other sections of the image are written: that is when
+// a process needs the most memory.
+const largeState = 8 << 20
+
 // draw builds an image of a head. The sizes of all sections are known before the buffer is
 // allocated. The head of the image names the segments up to the segments cursor, so that a start
 // need not list the bucket.
@@ -148,6 +154,9 @@ func (l *Log[S]) draw(ctx context.Context, h *head[S], all Sections) (*BuiltImag
 	}
 	d := newDraftImage(size, len(m.Segments))
 	m.imageHead.State = d.section(state.Append)
+	if m.imageHead.State >= largeState {
+		debug.FreeOSMemory() // the pieces of the state, and what they were made with
+	}
 	m.Keys = d.section(Drawn(keys).Append)
 	for name, section := range all {
 		if err := ctx.Err(); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/repo"
+	"github.com/rookeryhq/rookery/internal/vault"
 )
 
 // TestTextOfALargeCommit checks that reading one of many texts of a commit that do not fit in the
@@ -94,4 +95,46 @@ func (large largeCommit) costs(t *testing.T, read func(int, *index.File)) uint64
 	each := (after.TotalAlloc - before.TotalAlloc) / largeNotes
 	t.Logf("%d KiB each", each>>10)
 	return each
+}
+
+// TestTextsOfAMovedPayload checks that a process which knows where the frames of a commit were reads
+// its texts after another process has moved its payload into a segment, and after an erasure has
+// rewritten the segment.
+func TestTextsOfAMovedPayload(t *testing.T) {
+	s := newShelf(t)
+	var edits []edit
+	for i := range largeNotes {
+		edits = append(edits, edit{fmt.Sprintf("n%03d.md", i), largeCommit{}.text(i) + noise(100+i)})
+	}
+	change(t, s.vault, edits...)
+	require.Len(t, s.objects(t, "payload/"), 1)
+	late := s.open(t)
+	idx, err := late.Read(t.Context())
+	require.NoError(t, err)
+	read := func(from, to int) {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for i := from; i < to; i++ {
+			f, ok := idx.File(edits[i].path)
+			require.True(t, ok)
+			text, err := late.Text(t.Context(), f.Body)
+			require.NoError(t, err)
+			require.Equal(t, edits[i].text, string(text))
+		}
+		runtime.ReadMemStats(&after)
+		require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(to-from)<<20, "only frames are unpacked")
+	}
+	read(0, 10)
+	s.empty(t)
+	for _, key := range s.objects(t, "payload/") { // as a later pass does
+		require.NoError(t, s.Bucket.Delete(t.Context(), key))
+	}
+	read(50, 100)
+	_, err = s.vault.EraseNote(t.Context(), caller(), vault.Path(edits[200].path))
+	require.NoError(t, err)
+	for range 2 {
+		s.clock.Move(25 * time.Hour)
+		s.fold(t)
+	}
+	read(300, 350)
 }
