@@ -39,6 +39,14 @@ func (r PackedRun) FrameOf(part int) int {
 	return sort.Search(len(r.frames), func(i int) bool { return part < r.frames[i].first+r.frames[i].parts })
 }
 
+// Reusing returns the run with a buffer of its own, which every Unpack reuses: unpacked parts are
+// valid only until the next Unpack, and Unpack is not safe for concurrent use. It is for readers of
+// many frames that keep nothing.
+func (r PackedRun) Reusing() PackedRun {
+	r.code = r.code.reusing()
+	return r
+}
+
 // Unpack unpacks the parts of a frame. first is the number of its first part in the run. If there
 // is a single frame, its index is 0.
 func (r PackedRun) Unpack(frame int) (parts []Part, first int, err error) {
@@ -84,6 +92,41 @@ func (l *Log[S]) packedAt(ctx context.Context, first uint64) (r *Run, packed []b
 	}
 	if r, packed, err = readPlaced(it); err == nil && r.Object != "" {
 		packed, err = l.payload(ctx, r)
+	}
+	return r, packed, err
+}
+
+// PackedWith returns the run that contains a commit, which must exist, without its parts, and its
+// packed payload. It costs the same requests as RunWith. Its errors are those of RunAt; there may be
+// an INDEX_ERROR for a run whose payload object is lost, which RunWith may find in a segment.
+func (l *Log[S]) PackedWith(ctx context.Context, seq uint64) (*Run, PackedRun, error) {
+	r, packed, err := l.packedWith(ctx, seq)
+	if err != nil || r.Size == 0 {
+		return r, PackedRun{}, err
+	}
+	p, err := newPackedRun(l.code, r.First, packed)
+	if err != nil {
+		err = Damaged(r.First, err)
+	}
+	return r, p, err
+}
+
+// packedWith is PackedWith with the payload as it is stored.
+func (l *Log[S]) packedWith(ctx context.Context, seq uint64) (r *Run, packed []byte, err error) {
+	defer func() { err = l.orErased(ctx, err) }()
+	r, err = l.tableRunWith(ctx, seq)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case r == nil:
+		r, packed, err = l.segments.packed(ctx, seq)
+		if errors.Is(err, errNoSegment) {
+			err = Damaged(seq, err)
+		}
+	case r.Object != "":
+		packed, err = l.payload(ctx, r)
+	default:
+		packed = r.packed
 	}
 	return r, packed, err
 }

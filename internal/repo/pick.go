@@ -18,6 +18,8 @@ import (
 type pick struct {
 	v   *Vault
 	run eventlog.PackedRun // the run that was read last
+
+	scanned eventlog.PackedRun // the run of the last call of frame, with a buffer of its own
 }
 
 // text returns the text or value at a place. The caller must not change it.
@@ -71,6 +73,51 @@ func (p *pick) read(ctx context.Context, k textKey, state int) error {
 	}
 	p.run = run
 	return nil
+}
+
+// runWith returns the run that contains a commit, and reads its payload into p.run. A payload of one
+// frame is unpacked into the run; one of several frames is cached instead.
+func (p *pick) runWith(ctx context.Context, seq uint64) (*eventlog.Run, error) {
+	state := p.v.texts.state(p.v.part)
+	run, packed, err := p.v.log.PackedWith(ctx, seq)
+	if err == nil && packed.Size() > 0 && packed.Frames() == 0 {
+		if run.Parts, _, err = packed.Unpack(0); err != nil {
+			err = eventlog.Damaged(run.First, err)
+		}
+	}
+	switch {
+	case fault.Is(err, fault.IndexError):
+		return p.v.log.RunWith(ctx, seq) // which may find an intact copy in a segment
+	case err != nil:
+		return nil, err
+	case packed.Frames() > 0:
+		p.v.texts.addRun(textKey{p.v.part, eventlog.PartRef{Run: run.First}}, state, packed)
+	}
+	p.run = packed
+	return run, nil
+}
+
+// frame returns the parts of the frame that contains the part at a place, and the number of the
+// first one. They are valid only until the next call. It returns INDEX_ERROR if there is no such
+// part.
+func (p *pick) frame(ctx context.Context, at eventlog.PartRef) (parts []eventlog.Part, first int, err error) {
+	if err := p.read(ctx, textKey{p.v.part, at}, p.v.texts.state(p.v.part)); err != nil {
+		return nil, 0, err
+	}
+	i := p.run.FrameOf(at.Part)
+	if i > 0 && i == p.run.Frames() {
+		return nil, 0, eventlog.Damaged(at.Run, eventlog.ErrFewParts)
+	}
+	if p.scanned.First() != at.Run {
+		p.scanned = p.run.Reusing()
+	}
+	if parts, first, err = p.scanned.Unpack(i); err != nil {
+		return nil, 0, eventlog.Damaged(at.Run, err)
+	}
+	if at.Part >= first+len(parts) {
+		return nil, 0, eventlog.Damaged(at.Run, eventlog.ErrFewParts)
+	}
+	return parts, first, nil
 }
 
 // unpack unpacks the frame that contains a text, caches it, and returns the text.
