@@ -54,6 +54,14 @@ func (r PackedRun) FrameOf(part int) int {
 	return sort.Search(len(r.frames), func(i int) bool { return part < r.frames[i].first+r.frames[i].parts })
 }
 
+// Reusing returns the run with a buffer of its own, which every Unpack reuses: unpacked parts are
+// valid only until the next Unpack, and Unpack is not safe for concurrent use. It is for readers of
+// many frames that keep nothing.
+func (r PackedRun) Reusing() PackedRun {
+	r.code = r.code.reusing()
+	return r
+}
+
 // Unpack unpacks the parts of a frame. first is the number of its first part in the run. If there
 // is a single frame, its index is 0. It returns ErrMoved if the frame is not in memory and can no
 // longer be read.
@@ -78,9 +86,9 @@ func (r PackedRun) Unpack(ctx context.Context, frame int) (parts []Part, first i
 // this machine, it reads only the table of the frames of a large payload: the system keeps what is
 // read often in memory anyway.
 func (l *Log[S]) PackedAt(ctx context.Context, first uint64) (PackedRun, error) {
-	if _, here := l.opt.Bucket.(blob.Folder); here {
-		if r, err := l.placedAt(ctx, first); err == nil {
-			return r, nil
+	if l.isHere() {
+		if p, err := l.placedAt(ctx, first); err == nil {
+			return p, nil
 		}
 	}
 	_, packed, err := l.packedAt(ctx, first) // which returns the error
@@ -94,15 +102,75 @@ func (l *Log[S]) PackedAt(ctx context.Context, first uint64) (PackedRun, error) 
 	return p, err
 }
 
-// framesLook is how many bytes of a payload are read to find its frames.
-const framesLook = 4 << 10
+// isHere reports whether the bucket of the log is on this machine.
+func (l *Log[S]) isHere() bool {
+	_, here := l.opt.Bucket.(blob.Folder)
+	return here
+}
 
 // placedAt is PackedAt for a bucket on this machine.
 func (l *Log[S]) placedAt(ctx context.Context, first uint64) (PackedRun, error) {
-	inline, read, err := l.payloadAt(ctx, first)
-	if err != nil || read == nil {
-		return l.inlineRun(first, inline, err)
+	if first <= l.head.Load().control.Low {
+		_, p, err := l.placedInSegment(ctx, first)
+		return p, err
 	}
+	it, err := l.opt.Table.Get(ctx, table.Key{Part: l.opt.Part, Sort: runKey(first)})
+	if errors.Is(err, table.ErrNotFound) && l.opt.Imaging != nil {
+		_, p, err := l.placedInSegment(ctx, first)
+		return p, err
+	}
+	if err != nil {
+		return PackedRun{}, err
+	}
+	r, inline, err := readPlaced(it)
+	if err != nil {
+		return PackedRun{}, err
+	}
+	return l.placed(ctx, r, inline)
+}
+
+// placedWith is PackedWith for a bucket on this machine.
+func (l *Log[S]) placedWith(ctx context.Context, seq uint64) (*Run, PackedRun, error) {
+	r, err := l.tableRunWith(ctx, seq)
+	switch {
+	case err != nil:
+		return nil, PackedRun{}, err
+	case r == nil:
+		return l.placedInSegment(ctx, seq)
+	case r.Size == 0:
+		return r, PackedRun{}, nil
+	}
+	p, err := l.placed(ctx, r, r.packed)
+	return r, p, err
+}
+
+// placedInSegment returns the run of a segment that contains a commit.
+func (l *Log[S]) placedInSegment(ctx context.Context, seq uint64) (*Run, PackedRun, error) {
+	r, read, err := l.segments.placed(ctx, seq)
+	if err != nil || r.Size == 0 {
+		return r, PackedRun{}, err
+	}
+	p, err := l.framesBy(ctx, r.First, read)
+	return r, p, err
+}
+
+// placed returns the packed payload of a run of the table, which is inline if it is not an object.
+func (l *Log[S]) placed(ctx context.Context, r *Run, inline []byte) (PackedRun, error) {
+	if r.Object == "" {
+		return newPackedRun(l.code, r.First, inline)
+	}
+	return l.framesBy(ctx, r.First, func(ctx context.Context, off, n int64) ([]byte, error) {
+		data, _, err := l.opt.Bucket.Get(ctx, r.Object, off, n)
+		return data, err
+	})
+}
+
+// framesLook is how many bytes of a payload are read to find its frames.
+const framesLook = 4 << 10
+
+// framesBy returns the run of a payload. It reads the table of the frames or, if there is only one
+// frame, the whole payload.
+func (l *Log[S]) framesBy(ctx context.Context, first uint64, read payloadReader) (PackedRun, error) {
 	head, err := read(ctx, 0, framesLook)
 	if size := tableSize(head); err == nil && size > framesLook {
 		head, err = read(ctx, 0, size)
@@ -111,44 +179,14 @@ func (l *Log[S]) placedAt(ctx context.Context, first uint64) (PackedRun, error) 
 		return PackedRun{}, err
 	}
 	frames, err := framesIn(head)
-	if err == nil && frames == nil {
-		whole, err := read(ctx, 0, -1)
-		return l.inlineRun(first, whole, err)
+	if err != nil || frames != nil {
+		return PackedRun{first: first, frames: frames, code: l.code, read: read}, err
 	}
-	return PackedRun{first: first, frames: frames, code: l.code, read: read}, err
-}
-
-// inlineRun returns the run of a payload that was read with this error.
-func (l *Log[S]) inlineRun(first uint64, packed []byte, err error) (PackedRun, error) {
+	whole, err := read(ctx, 0, -1)
 	if err != nil {
 		return PackedRun{}, err
 	}
-	return newPackedRun(l.code, first, packed)
-}
-
-// payloadAt returns the packed payload of the run that begins with commit first if it is in the
-// table, and otherwise a reader of it.
-func (l *Log[S]) payloadAt(ctx context.Context, first uint64) (inline []byte, read payloadReader, err error) {
-	if first <= l.head.Load().control.Low {
-		read, err = l.segments.payload(ctx, first)
-		return nil, read, err
-	}
-	it, err := l.opt.Table.Get(ctx, table.Key{Part: l.opt.Part, Sort: runKey(first)})
-	if errors.Is(err, table.ErrNotFound) && l.opt.Imaging != nil {
-		read, err = l.segments.payload(ctx, first)
-		return nil, read, err
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	r, inline, err := readPlaced(it)
-	if err != nil || r.Object == "" {
-		return inline, nil, err
-	}
-	return nil, func(ctx context.Context, off, n int64) ([]byte, error) {
-		data, _, err := l.opt.Bucket.Get(ctx, r.Object, off, n)
-		return data, err
-	}, nil
+	return newPackedRun(l.code, first, whole)
 }
 
 // packedAt returns the run that begins with commit first without its parts, and its packed payload.
@@ -171,6 +209,46 @@ func (l *Log[S]) packedAt(ctx context.Context, first uint64) (r *Run, packed []b
 	}
 	if r, packed, err = readPlaced(it); err == nil && r.Object != "" {
 		packed, err = l.payload(ctx, r)
+	}
+	return r, packed, err
+}
+
+// PackedWith returns the run that contains a commit, which must exist, without its parts, and its
+// packed payload, as PackedAt does. It costs the same requests as RunWith. Its errors are those of RunAt; there may be
+// an INDEX_ERROR for a run whose payload object is lost, which RunWith may find in a segment.
+func (l *Log[S]) PackedWith(ctx context.Context, seq uint64) (*Run, PackedRun, error) {
+	if l.isHere() {
+		if r, p, err := l.placedWith(ctx, seq); err == nil {
+			return r, p, nil
+		}
+	}
+	r, packed, err := l.packedWith(ctx, seq)
+	if err != nil || r.Size == 0 {
+		return r, PackedRun{}, err
+	}
+	p, err := newPackedRun(l.code, r.First, packed)
+	if err != nil {
+		err = Damaged(r.First, err)
+	}
+	return r, p, err
+}
+
+// packedWith is PackedWith with the payload as it is stored.
+func (l *Log[S]) packedWith(ctx context.Context, seq uint64) (r *Run, packed []byte, err error) {
+	defer func() { err = l.orErased(ctx, err) }()
+	r, err = l.tableRunWith(ctx, seq)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case r == nil:
+		r, packed, err = l.segments.packed(ctx, seq)
+		if errors.Is(err, errNoSegment) {
+			err = Damaged(seq, err)
+		}
+	case r.Object != "":
+		packed, err = l.payload(ctx, r)
+	default:
+		packed = r.packed
 	}
 	return r, packed, err
 }

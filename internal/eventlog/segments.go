@@ -74,28 +74,40 @@ func (s *segments) packed(ctx context.Context, seq uint64) (r *Run, packed []byt
 	return r, packed, err
 }
 
-// payload returns a reader of the packed payload of the run that begins with commit first.
-func (s *segments) payload(ctx context.Context, first uint64) (payloadReader, error) {
-	d, err := s.holding(ctx, first)
+// placed returns the run that contains a commit, without its parts, and a reader of its packed
+// payload.
+func (s *segments) placed(ctx context.Context, seq uint64) (*Run, payloadReader, error) {
+	d, err := s.holding(ctx, seq)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	i, ok := d.holding(first)
-	if !ok || d.Runs[i].First != first {
-		return nil, errNoSegment
+	i, ok := d.holding(seq)
+	if !ok {
+		return nil, nil, errNoSegment
 	}
-	begin, end := d.start+d.Runs[i].Off, d.start+d.Runs[i].Off+d.Runs[i].Len
-	// The item begins with the length of the header, and the payload follows the header.
-	front, err := s.read(ctx, d, begin, min(binary.MaxVarintLen64, end-begin))
+	at := d.Runs[i]
+	begin, end := d.start+at.Off, d.start+at.Off+at.Len
+	// The item begins with the length of the header and the header, and the payload follows them.
+	front, err := s.read(ctx, d, begin, min(firstLook, at.Len))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	size, n := binary.Uvarint(front)
-	if n <= 0 || size > uint64(end-begin) { //nolint:gosec // a length is not negative
-		return nil, brokenSegment(d.First, errors.New("it is cut off"))
+	if n <= 0 || size > uint64(at.Len) { //nolint:gosec // a length is not negative
+		return nil, nil, brokenSegment(d.First, errors.New("it is cut off"))
 	}
-	begin += int64(n) + int64(size) //nolint:gosec // at most the length of the item
-	return func(ctx context.Context, off, n int64) ([]byte, error) {
+	header := int64(n) + int64(size) //nolint:gosec // at most twice the length of the item
+	if header > int64(len(front)) {
+		if front, err = s.read(ctx, d, begin, min(header, at.Len)); err != nil {
+			return nil, nil, err
+		}
+	}
+	r, _, err := readItemAt(front, at)
+	if err != nil {
+		return nil, nil, brokenSegment(d.First, err)
+	}
+	begin += header
+	return r, func(ctx context.Context, off, n int64) ([]byte, error) {
 		if rest := max(0, end-begin-off); n < 0 || n > rest {
 			n = rest
 		}

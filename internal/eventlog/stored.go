@@ -179,13 +179,26 @@ func (l *Log[S]) inSegment(ctx context.Context, seq uint64) (*Run, error) {
 	return r, err
 }
 
-// RunWith reads the run that contains a commit, which must exist, with its payload. Most runs have
-// one commit, so it tries the key of such a run first. Its errors are those of RunAt.
+// RunWith reads the run that contains a commit, which must exist, with its payload. Its errors are
+// those of RunAt.
 func (l *Log[S]) RunWith(ctx context.Context, seq uint64) (_ *Run, err error) {
 	defer func() { err = l.orErased(ctx, err) }()
+	switch r, err := l.tableRunWith(ctx, seq); {
+	case err != nil:
+		return nil, err
+	case r != nil:
+		return r, l.load(ctx, r)
+	}
+	return l.inSegment(ctx, seq)
+}
+
+// tableRunWith returns the run of the table that contains a commit; nil if it has left the table.
+// Its payload is not unpacked, and not loaded if it is an object. Most runs have one commit, so it
+// tries the key of such a run first.
+func (l *Log[S]) tableRunWith(ctx context.Context, seq uint64) (*Run, error) {
 	low := l.head.Load().control.Low
 	if seq <= low {
-		return l.inSegment(ctx, seq)
+		return nil, nil
 	}
 	// The second Query covers every run that can contain the commit, because a run has at most
 	// maxRun commits.
@@ -194,19 +207,22 @@ func (l *Log[S]) RunWith(ctx context.Context, seq uint64) (_ *Run, err error) {
 			if err != nil {
 				return nil, Unreadable(ctx, err)
 			}
-			r, err := l.read(it)
+			r, inline, err := readPlaced(it)
 			if err != nil {
 				return nil, err
 			}
 			if r.First <= seq && seq <= r.Last {
-				return r, l.load(ctx, r)
+				if r.Object == "" {
+					r.packed = inline
+				}
+				return r, nil
 			}
 		}
 	}
 	if l.opt.Imaging == nil {
 		return nil, Damaged(seq, errNoSegment)
 	}
-	return l.inSegment(ctx, seq)
+	return nil, nil
 }
 
 // Commit returns a commit that exists. Its errors are those of RunAt.

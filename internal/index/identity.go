@@ -23,16 +23,15 @@ type prevTrait struct {
 
 // prevTraitsOf returns the current traits of a note as prevTraits, by position.
 func prevTraitsOf(n *Note) []*prevTrait {
-	all := make([]*prevTrait, len(n.Annotations))
+	all, traits := make([]*prevTrait, len(n.Annotations)), make([]prevTrait, len(n.Annotations))
 	for i, t := range n.Annotations {
-		all[i] = &prevTrait{
-			id: t.ID, typ: t.Type, parent: t.fragment(), text: identityText(t.Type, t.ContentText),
+		k := t.kin()
+		traits[i] = prevTrait{
+			id: t.ID, typ: k.typ, parent: k.parent, text: k.text,
 			path: n.Path, line: t.Line, raw: t.Raw, content: t.ContentText,
 			times: t.Times,
 		}
-		if t.Field {
-			all[i].text = fieldText
-		}
+		all[i] = &traits[i]
 	}
 	return all
 }
@@ -131,26 +130,53 @@ func matchTraits(n *Note, old []*prevTrait) []*prevTrait {
 	if len(old) == 0 || len(m.matches) == 0 {
 		return m.matches
 	}
+	if m.matchInOrder(old) {
+		return m.matches
+	}
 	left := m.matchSame(old)
 	m.matchNearest(left)
 	return m.matches
 }
 
+// A kin is what traits have in common that matchSame matches.
+type kin struct{ typ, parent, text string }
+
+// kin returns the kin of a trait.
+func (t *Trait) kin() kin {
+	if t.Field {
+		return kin{t.Type, t.fragment(), fieldText}
+	}
+	return kin{t.Type, t.fragment(), identityText(t.Type, t.ContentText)}
+}
+
+// kin returns the kin of a trait before a change.
+func (f *prevTrait) kin() kin { return kin{f.typ, f.parent, f.text} }
+
+// matchInOrder is matchSame for traits that all stay, in the same order, as in most changes of a
+// note. It returns false, and has matched nothing, if that is not so.
+func (m traitMatcher) matchInOrder(old []*prevTrait) bool {
+	if len(old) != len(m.matches) {
+		return false
+	}
+	for i, t := range m.note.Annotations {
+		if t.kin() != old[i].kin() {
+			return false
+		}
+	}
+	copy(m.matches, old)
+	return true
+}
+
 // matchSame matches traits with the same parent, type and text, the k-th with the k-th, and returns
 // the earlier traits that are not matched.
 func (m traitMatcher) matchSame(old []*prevTrait) []*prevTrait {
-	type kin struct{ typ, parent, text string }
 	queues := map[kin][]*prevTrait{}
 	for _, f := range old {
-		k := kin{f.typ, f.parent, f.text}
-		queues[k] = append(queues[k], f)
+		queues[f.kin()] = append(queues[f.kin()], f)
 	}
 	matched := map[*prevTrait]bool{}
 	for i, t := range m.note.Annotations {
-		k := kin{t.Type, t.fragment(), identityText(t.Type, t.ContentText)}
-		if t.Field {
-			k.text = fieldText
-		}
+		k := t.kin()
 		if queue := queues[k]; len(queue) > 0 {
 			m.matches[i], queues[k] = queue[0], queue[1:]
 			matched[queue[0]] = true

@@ -11,6 +11,7 @@ import (
 	"github.com/klauspost/compress/s2"
 
 	"github.com/rookeryhq/rookery/internal/eventlog"
+	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/index"
 )
 
@@ -143,29 +144,49 @@ func (v *Vault) revision(ctx context.Context, path string, seq uint64) (Revision
 // text is the text of the note if the run is small, and nil otherwise. Changes in small runs are
 // not cached: decoding such a run costs little more than reading it. state is that of the cache
 // before the call.
+//
+// In a large run, only the frame with the note is unpacked if its place is known, and otherwise
+// those up to it that no lookup has unpacked yet. A run with a damaged payload is read as a whole,
+// because a segment may have an intact copy.
 func (v *Vault) findChange(ctx context.Context, k changeKey, state int) (found *change, text []byte, err error) {
-	// If the places of the run are cached, only the frame with the note is unpacked. Otherwise the
-	// whole run is unpacked, and its places are cached for the next lookup.
 	p := pick{v: v}
-	read := func(at eventlog.PartRef) (eventlog.Part, error) { return p.part(ctx, at) }
 	in, _ := v.texts.changes.get(k.places()).(*notePlaces)
 	if in == nil {
-		run, err := v.log.RunWith(ctx, k.seq)
+		run, err := p.runWith(ctx, k.seq)
 		if err != nil {
 			return nil, nil, err
 		}
 		if run.Size < largeRun {
 			return findChangeIn(run, k)
 		}
-		in, read = newNotePlaces(run), run.Part
+		in = newNotePlaces(run)
 		for _, c := range in.commits {
 			v.texts.changes.add(changeKey{tenant: k.tenant, part: k.part, seq: c.Seq}, state, in)
 		}
 	}
-	if found, err = in.change(k, read); found != nil {
+	found, err = in.change(ctx, k, v.indexedPart(k), &p)
+	if fault.Is(err, fault.IndexError) {
+		run, err := v.log.RunWith(ctx, k.seq)
+		if err != nil {
+			return nil, nil, err
+		}
+		return findChangeIn(run, k)
+	}
+	if found != nil {
 		v.texts.changes.add(k, state, found)
 	}
 	return found, nil, err
+}
+
+// indexedPart returns the place that the newest index in memory has for the text of a file, if the
+// commit of the key is the last one that changed the file; otherwise the zero place. The caller must
+// compare the path in the part.
+func (v *Vault) indexedPart(k changeKey) eventlog.PartRef {
+	f, ok := v.log.Known().State.File(k.path)
+	if !ok || f.Version != k.seq {
+		return eventlog.PartRef{}
+	}
+	return eventlog.PartRef(f.Body)
 }
 
 // findChangeIn returns the change of a run with this key and the text of the note; nil if there is

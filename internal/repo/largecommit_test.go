@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rookeryhq/rookery/internal/blob"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/repo"
 	"github.com/rookeryhq/rookery/internal/vault"
@@ -44,11 +45,84 @@ func TestHistoryOfALargeCommit(t *testing.T) {
 	require.Less(t, each, uint64(1<<20))
 }
 
+// TestFirstHistoryOfALargeCommit checks that the first history that a process reads from a large
+// commit does not unpack all of it: it costs the packed commit and a frame for the newest change of
+// a note, and a buffer for further frames for an earlier one.
+func TestFirstHistoryOfALargeCommit(t *testing.T) {
+	large := newLargeCommit(t)
+	change(t, large.vault, edit{"n123.md", "edited"})
+	for path, changes := range map[string]int{"n322.md": 1, "n123.md": 2} {
+		v := large.open(t)
+		idx, err := v.Read(t.Context())
+		require.NoError(t, err)
+		f, ok := idx.File(path)
+		require.True(t, ok)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		n := 0
+		for _, err := range v.Revisions(t.Context(), path, f.Version) {
+			require.NoError(t, err)
+			n++
+		}
+		runtime.ReadMemStats(&after)
+		require.Equal(t, changes, n)
+		t.Logf("%s: %d KiB", path, (after.TotalAlloc-before.TotalAlloc)>>10)
+		require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<20)) // all texts together are 4 MiB
+	}
+}
+
+// TestHistoryOfADamagedPayload checks that the history of a note is read from a segment if the
+// payload of its large commit is damaged or lost, whether the note was edited since or not.
+func TestHistoryOfADamagedPayload(t *testing.T) {
+	s := newShelf(t)
+	var edits []edit
+	for i := range 50 {
+		edits = append(edits, edit{fmt.Sprintf("n%02d.md", i), fmt.Sprintf("note %d\n%s", i, noise(8<<10))})
+	}
+	change(t, s.vault, edits...)
+	change(t, s.vault, edit{"n20.md", "edited"})
+	s.fold(t)
+	keys := s.objects(t, "payload/")
+	require.Len(t, keys, 1)
+	for _, c := range []struct {
+		name   string
+		damage func() error
+	}{
+		{"intact", func() error { return nil }},
+		{"damaged", func() error {
+			data, _, err := s.Bucket.Get(t.Context(), keys[0], 0, -1)
+			require.NoError(t, err)
+			for i := len(data) / 4; i < len(data); i += 1 << 10 {
+				data[i]++
+			}
+			_, err = s.Bucket.Put(t.Context(), keys[0], data, blob.Always)
+			return err
+		}},
+		{"lost", func() error { return s.Bucket.Delete(t.Context(), keys[0]) }},
+	} {
+		require.NoError(t, c.damage())
+		v := s.open(t)
+		idx, err := v.Read(t.Context())
+		require.NoError(t, err)
+		for _, i := range []int{20, 45} {
+			f, ok := idx.File(edits[i].path)
+			require.True(t, ok)
+			var digest index.Digest
+			for r, err := range v.Revisions(t.Context(), f.Path, f.Version) {
+				require.NoError(t, err, "%s: %s", c.name, f.Path)
+				digest = r.Digest
+			}
+			require.Equal(t, index.DigestOf([]byte(edits[i].text)), digest, "%s: %s", c.name, f.Path)
+		}
+	}
+}
+
 // A largeCommit is a vault with one commit of many notes, whose texts do not fit in its cache
 // together.
 type largeCommit struct {
 	vault    *repo.Vault
 	counting *countingTable
+	bucket   blob.Bucket
 }
 
 const largeNotes = 500
@@ -67,13 +141,18 @@ func newLargeCommit(t *testing.T) (large largeCommit) {
 		edits = append(edits, edit{fmt.Sprintf("n%03d.md", i), large.text(i)})
 	}
 	change(t, v, edits...)
-	large.counting = &countingTable{Table: e.Table}
-	var err error
-	large.vault, err = repo.NewVault(repo.VaultOptions{
-		Name: "team", Part: "v", Table: large.counting, Bucket: e.Bucket, Texts: repo.NewTexts(1 << 20), Now: time.Now,
+	large.counting, large.bucket = &countingTable{Table: e.Table}, e.Bucket
+	large.vault = large.open(t)
+	return large
+}
+
+// open opens the vault as a process that has just started.
+func (large largeCommit) open(t *testing.T) *repo.Vault {
+	v, err := repo.NewVault(repo.VaultOptions{
+		Name: "team", Part: "v", Table: large.counting, Bucket: large.bucket, Texts: repo.NewTexts(1 << 20), Now: time.Now,
 	})
 	require.NoError(t, err)
-	return large
+	return v
 }
 
 // costs calls read for each note, and returns the average number of bytes allocated for one. It

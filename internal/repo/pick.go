@@ -19,6 +19,8 @@ import (
 type pick struct {
 	v   *Vault
 	run eventlog.PackedRun // the run that was read last
+
+	scanned eventlog.PackedRun // the run of the last call of frame, with a buffer of its own
 }
 
 // text returns the text or value at a place. The caller must not change it.
@@ -48,7 +50,7 @@ func (p *pick) part(ctx context.Context, at eventlog.PartRef) (eventlog.Part, er
 		}
 		return eventlog.Part{}, err
 	}
-	parts, first, _, err := p.frame(ctx, k)
+	parts, first, _, err := p.unpackWith(ctx, k)
 	if err != nil || at.Part < first || at.Part >= first+len(parts) {
 		return p.v.log.Part(ctx, at) // which returns the error
 	}
@@ -74,6 +76,56 @@ func (p *pick) read(ctx context.Context, k textKey, state int) error {
 	return nil
 }
 
+// runWith returns the run that contains a commit, and reads its payload into p.run. A payload of one
+// frame is unpacked into the run; one of several frames is cached instead.
+func (p *pick) runWith(ctx context.Context, seq uint64) (*eventlog.Run, error) {
+	state := p.v.texts.state(p.v.part)
+	run, packed, err := p.v.log.PackedWith(ctx, seq)
+	if err == nil && packed.IsRun() && packed.Frames() == 0 {
+		if run.Parts, _, err = packed.Unpack(ctx, 0); err != nil {
+			err = eventlog.Damaged(run.First, err)
+		}
+	}
+	switch {
+	case fault.Is(err, fault.IndexError):
+		return p.v.log.RunWith(ctx, seq) // which may find an intact copy in a segment
+	case err != nil:
+		return nil, err
+	case packed.Frames() > 0:
+		p.v.texts.addRun(textKey{p.v.part, eventlog.PartRef{Run: run.First}}, state, packed)
+	}
+	p.run = packed
+	return run, nil
+}
+
+// frame returns the parts of the frame that contains the part at a place, and the number of the
+// first one. They are valid only until the next call. It returns INDEX_ERROR if there is no such
+// part.
+func (p *pick) frame(ctx context.Context, at eventlog.PartRef) (parts []eventlog.Part, first int, err error) {
+	k := textKey{p.v.part, at}
+	if err := p.read(ctx, k, p.v.texts.state(k.part)); err != nil {
+		return nil, 0, err
+	}
+	err = p.again(ctx, k, func() (err error) {
+		i := p.run.FrameOf(at.Part)
+		if i > 0 && i == p.run.Frames() {
+			return eventlog.ErrFewParts
+		}
+		if p.scanned.First() != at.Run {
+			p.scanned = p.run.Reusing()
+		}
+		parts, first, err = p.scanned.Unpack(ctx, i)
+		return err
+	})
+	if err == nil && at.Part >= first+len(parts) {
+		err = eventlog.ErrFewParts
+	}
+	if err != nil {
+		return nil, 0, eventlog.Damaged(at.Run, err)
+	}
+	return parts, first, nil
+}
+
 // unpack unpacks the frame that contains a text, caches it, and returns the text.
 func (p *pick) unpack(ctx context.Context, k textKey) ([]byte, error) {
 	texts, at := p.v.texts, k.at
@@ -81,7 +133,7 @@ func (p *pick) unpack(ctx context.Context, k textKey) ([]byte, error) {
 	if err := p.read(ctx, k, state); err != nil {
 		return nil, err
 	}
-	parts, first, key, err := p.frame(ctx, k)
+	parts, first, key, err := p.unpackWith(ctx, k)
 	if err != nil {
 		return nil, eventlog.Damaged(at.Run, err)
 	}
@@ -102,34 +154,37 @@ func (p *pick) unpack(ctx context.Context, k textKey) ([]byte, error) {
 	return text, nil
 }
 
-// frame unpacks the frame of p.run that contains a text. first is the number of its first part, and
-// key is the cache key of its texts. parts is empty if no frame contains the part. If the run has
-// moved since it was read, it is read again.
-func (p *pick) frame(ctx context.Context, k textKey) (parts []eventlog.Part, first int, key textKey, err error) {
-	parts, first, key, err = unpackWith(ctx, p.run, k)
-	if !errors.Is(err, eventlog.ErrMoved) {
-		return parts, first, key, err
-	}
-	p.v.texts.drop(k.runKey())
-	p.run = eventlog.PackedRun{}
-	if err := p.read(ctx, k, p.v.texts.state(k.part)); err != nil {
-		return nil, 0, k, err
-	}
-	return unpackWith(ctx, p.run, k)
+// unpackWith unpacks the frame of p.run that contains a text. first is the number of its first part,
+// and key is the cache key of its texts. parts is empty if no frame contains the part.
+func (p *pick) unpackWith(
+	ctx context.Context, k textKey,
+) (parts []eventlog.Part, first int, key textKey, err error) {
+	err = p.again(ctx, k, func() (err error) {
+		i := p.run.FrameOf(k.at.Part)
+		if p.run.Frames() == 0 {
+			key = k.runKey()
+		} else if key = k.frameKey(i); i == p.run.Frames() {
+			return nil
+		}
+		parts, first, err = p.run.Unpack(ctx, i)
+		return err
+	})
+	return parts, first, key, err
 }
 
-// unpackWith unpacks the frame of a run that contains a text, as pick.frame does.
-func unpackWith(
-	ctx context.Context, r eventlog.PackedRun, k textKey,
-) (parts []eventlog.Part, first int, key textKey, err error) {
-	i := r.FrameOf(k.at.Part)
-	if r.Frames() == 0 {
-		key = k.runKey()
-	} else if key = k.frameKey(i); i == r.Frames() {
-		return nil, 0, k, nil
+// again calls unpack, which unpacks a frame of p.run, and once more if the run has moved since it
+// was found.
+func (p *pick) again(ctx context.Context, k textKey, unpack func() error) error {
+	err := unpack()
+	if !errors.Is(err, eventlog.ErrMoved) {
+		return err
 	}
-	parts, first, err = r.Unpack(ctx, i)
-	return parts, first, key, err
+	p.v.texts.drop(k.runKey())
+	p.run, p.scanned = eventlog.PackedRun{}, eventlog.PackedRun{}
+	if err := p.read(ctx, k, p.v.texts.state(k.part)); err != nil {
+		return err
+	}
+	return unpack()
 }
 
 // blockOf returns the texts of consecutive parts, the first of which is at a place. It copies the

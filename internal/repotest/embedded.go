@@ -14,7 +14,7 @@ import (
 // Embedded returns a new embedded engine in a folder of its own, which is closed when the test ends.
 // The clock of its table is fixed at the start time of the cases' clocks, so that nothing in the table
 // expires.
-func Embedded(t *testing.T) Engine {
+func Embedded(t testing.TB) Engine {
 	t.Helper()
 	table, err := bolttable.Open(filepath.Join(t.TempDir(), "table.db"),
 		bolttable.Options{Now: NewClock().Now})

@@ -10,6 +10,9 @@ import (
 	"github.com/rookeryhq/rookery/internal/control"
 )
 
+// slashes replaces the characters of a title that would divide a path.
+var slashes = strings.NewReplacer("/", "-", `\`, "-")
+
 // Slug returns the name of a new note for a title: lower-case ASCII, other letters transliterated
 // (reference/raven.md §1.2). It is a valid path segment of at most MaxSegment bytes with its
 // extension. For a title without letters and digits it keeps the characters that a path may
@@ -19,7 +22,7 @@ func Slug(title string) string {
 		return s
 	}
 	title = strings.TrimSuffix(CleanPath(title), ".md")
-	s := slug.Make(strings.NewReplacer("/", "-", `\`, "-").Replace(title))
+	s := slug.Make(slashes.Replace(title))
 	if s == "" {
 		s = signs(title)
 	}
