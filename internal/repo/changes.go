@@ -16,8 +16,8 @@ import (
 )
 
 // largeRun is the payload size, in bytes, from which results read from a run are cached. Finding
-// the change of one file in a run requires unpacking it, so without a cache an import would be
-// unpacked once for each history that is read.
+// an older change of a file in a run may require unpacking much of it, so without a cache an import
+// would be unpacked once for each history that is read.
 const largeRun = 64 << 10
 
 // A changes caches the changes that the commits of large runs made to files, packed and without the
@@ -170,7 +170,8 @@ func (v *Vault) findChange(ctx context.Context, k changeKey, state int) (found *
 		if err != nil {
 			return nil, nil, err
 		}
-		return findChangeIn(run, k)
+		found, _, err = findChangeIn(run, k)
+		return found, nil, err
 	}
 	if found != nil {
 		v.texts.changes.add(k, state, found)
