@@ -15,8 +15,8 @@ const snippetLength = 240
 
 // A marker finds the words of a query in texts. It must be used by one goroutine.
 //
-// It derives the terms of each distinct word of a text once, and skips words whose first byte no
-// term of the query can have.
+// It derives the terms of each distinct word of a text once, and skips words whose first letter no
+// term of the query can have, mostly without reading the rest of the word.
 type marker struct {
 	analyzer *analyzer
 	scan     *scanner
@@ -24,7 +24,7 @@ type marker struct {
 	terms    map[string][]int // concepts, by term
 	prefixes []prefixMark
 	words    map[string][]int // concepts, by word: a cache
-	starts   [256]bool        // first bytes of words that can match
+	starts   initials         // of words that can match
 	empty    bool             // the query has no concepts
 	length   int              // maximum length of a snippet in bytes
 }
@@ -45,7 +45,7 @@ type mark struct {
 func newMarker(a *analyzer, concepts []*concept) *marker {
 	m := &marker{
 		analyzer: a, scan: a.scanner(), terms: map[string][]int{}, words: map[string][]int{},
-		empty: len(concepts) == 0, length: snippetLength,
+		starts: newInitials(a), empty: len(concepts) == 0, length: snippetLength,
 	}
 	for i, c := range concepts {
 		m.worth = append(m.worth, c.idf)
@@ -55,23 +55,10 @@ func newMarker(a *analyzer, concepts []*concept) *marker {
 			} else {
 				m.terms[f.term] = append(m.terms[f.term], i)
 			}
-			m.startsWith(f.term)
+			m.starts.add(f.term)
 		}
 	}
 	return m
-}
-
-// startsWith sets the first bytes of words that a term can match: that of the term, and those of
-// irregular forms. Every byte of a non-ASCII character is set, because an accent can have been
-// removed.
-func (m *marker) startsWith(term string) {
-	bare := strings.TrimPrefix(strings.TrimPrefix(term, asWritten), unaccented)
-	for i := range len(m.starts) {
-		m.starts[i] = m.starts[i] || i >= utf8.RuneSelf || m.analyzer.mutates
-	}
-	for _, c := range []byte(bare[:min(1, len(bare))] + m.analyzer.starts[bare]) {
-		m.starts[c] = true
-	}
 }
 
 // snippet returns the part of a text with the matches that are worth most, in one line, and the
@@ -96,7 +83,7 @@ func (m *marker) snippet(text []byte) (string, [][2]int) {
 // marks returns the matches in a text, ordered by their start.
 func (m *marker) marks(text []byte) []mark {
 	var marks []mark
-	for r := range m.scan.runs(text) {
+	for r := range m.scan.runsIf(text, m.mayMatch) {
 		if r.whole != nil {
 			// A match of a whole identifier is marked as a whole, and its parts are not.
 			if found := m.word(r.whole); found != nil {
@@ -110,6 +97,27 @@ func (m *marker) marks(text []byte) []mark {
 	}
 	slices.SortStableFunc(marks, func(a, b mark) int { return a.start - b.start })
 	return marks
+}
+
+// mayMatch reports whether a run can contain a word that matches; see runsIf. Of a run with capital
+// letters or joiners, every letter that can begin an atom must be examined. If some of it is not
+// ASCII, it must be read first.
+func (m *marker) mayMatch(raw []byte, plain bool) bool {
+	if plain {
+		return m.starts.has(raw)
+	}
+	begins := true
+	for i, c := range raw {
+		isCapital := 'A' <= c && c <= 'Z'
+		switch {
+		case c >= utf8.RuneSelf:
+			return true
+		case isCapital && m.starts.ascii[c+'a'-'A'], begins && m.starts.ascii[c]:
+			return true
+		}
+		begins = joiner(raw[i:]) > 0
+	}
+	return false
 }
 
 // atom appends the marks of an atom.
@@ -136,7 +144,7 @@ func (m *marker) atom(marks []mark, text []byte, a atom) []mark {
 
 // word returns the concepts that a word matches.
 func (m *marker) word(word []byte) []int {
-	if !m.starts[word[0]] {
+	if !m.starts.has(word) {
 		return nil
 	}
 	found, ok := m.words[string(word)]
@@ -292,7 +300,7 @@ type passage struct {
 // most.
 func (s *searcher) passage(m *marker, f scored, text []byte) passage {
 	l := &s.x.layers[f.layer]
-	fields, body := markdown.ReadHead(text)
+	body := markdown.BodyStart(text)
 	// The best passage is in the body already.
 	if int(l.slots[f.slot].start) >= body {
 		return l.passage(f.slot, text)
@@ -311,8 +319,11 @@ func (s *searcher) passage(m *marker, f scored, text []byte) passage {
 			best, most, found = slot, worth, false
 		}
 	}
-	if found && fields != nil {
-		return m.field(text, fields)
+	if found {
+		// Only here the fields matter: parsing the YAML of each hit takes longer than all else.
+		if fields, _ := markdown.ReadHead(text); fields != nil {
+			return m.field(text, fields)
+		}
 	}
 	return l.passage(best, text)
 }

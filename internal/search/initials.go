@@ -1,0 +1,82 @@
+package search
+
+import (
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// initials is the set of the first letters of the words that can have one of some terms. It
+// excludes most words of a text by a look at their first letter, and never a word that has one of
+// the terms.
+//
+// Letters are compared without accents, because a word is listed both with and without them.
+type initials struct {
+	analyzer *analyzer
+	ascii    [utf8.RuneSelf]bool
+	others   map[rune]bool // whether the set has a letter: a cache for letters that are not ASCII
+	bare     map[rune]bool // the letters of the set, without accents
+	all      bool          // a word with any first letter can have one of the terms
+}
+
+// newInitials returns an empty set for words in the analyzer's language.
+func newInitials(a *analyzer) initials {
+	return initials{analyzer: a, others: map[rune]bool{}, bare: map[rune]bool{}}
+}
+
+// add adds the first letters of the words that can have a term: that of the term, and those of
+// irregular forms. All terms must be added before the first call of has.
+func (s *initials) add(term string) {
+	word := term
+	if term != "" && (term[:1] == asWritten || term[:1] == unaccented) {
+		word = term[1:]
+	}
+	s.all = s.all || s.analyzer.mutates || word == ""
+	first, _ := utf8.DecodeRuneInString(word)
+	s.addLetter(first)
+	for _, r := range s.analyzer.starts[word] {
+		s.addLetter(r)
+	}
+}
+
+// addLetter adds a first letter.
+func (s *initials) addLetter(r rune) {
+	r = bareLetter(r)
+	s.bare[r] = true
+	if r < utf8.RuneSelf {
+		s.ascii[r] = true
+	}
+}
+
+// has reports whether a word can have one of the terms. The word must not be empty, and must be
+// normalized as in an atom.
+func (s *initials) has(word []byte) bool {
+	if c := word[0]; s.all || c < utf8.RuneSelf {
+		return s.all || s.ascii[c]
+	}
+	r, _ := utf8.DecodeRune(word)
+	has, ok := s.others[r]
+	if !ok {
+		has = !hasBareLetter(r) || s.bare[bareLetter(r)]
+		s.others[r] = has
+	}
+	return has
+}
+
+// hasBareLetter reports whether stripAccents begins with bareLetter of a character for each word
+// that begins with it. This covers Latin, Greek and Cyrillic letters, except for accents.
+func hasBareLetter(r rune) bool {
+	return (r < 0x530 || r >= 0x1E00 && r < 0x2000) && !isAccent(r)
+}
+
+// bareLetter returns a letter without its accents, or the first of the letters that replace it.
+func bareLetter(r rune) rune {
+	if r < utf8.RuneSelf {
+		return r
+	}
+	base, _ := utf8.DecodeRuneInString(norm.NFD.String(string(r)))
+	if plain := plainLetter(base); plain != "" {
+		return rune(plain[0])
+	}
+	return base
+}
