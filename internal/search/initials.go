@@ -1,6 +1,7 @@
 package search
 
 import (
+	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
@@ -51,10 +52,18 @@ func (s *initials) addLetter(r rune) {
 // has reports whether a word can have one of the terms. The word must not be empty, and must be
 // normalized as in an atom.
 func (s *initials) has(word []byte) bool {
-	if c := word[0]; s.all || c < utf8.RuneSelf {
+	if c := word[0]; c < utf8.RuneSelf {
 		return s.all || s.ascii[c]
 	}
 	r, _ := utf8.DecodeRune(word)
+	return s.hasLetter(r)
+}
+
+// hasLetter reports whether a word that begins with a letter can have one of the terms.
+func (s *initials) hasLetter(r rune) bool {
+	if s.all || r < utf8.RuneSelf {
+		return s.all || s.ascii[r]
+	}
 	has, ok := s.others[r]
 	if !ok {
 		has = !hasBareLetter(r) || s.bare[bareLetter(r)]
@@ -79,4 +88,16 @@ func bareLetter(r rune) rune {
 		return rune(plain[0])
 	}
 	return base
+}
+
+// isSimple reports whether a character that is not ASCII is one of most letters of Latin, Greek and
+// Cyrillic. A text of such letters and ASCII is normalized character by character, by simpleFold.
+func isSimple(r rune) bool { return r < 0x482 && isNormal(r) || r >= 0x1EA0 && r <= 0x1EF9 }
+
+// simpleFold returns a simple or ASCII character in lower case, as fold does.
+func simpleFold(r rune) rune {
+	if r == 'ς' {
+		return 'σ'
+	}
+	return unicode.ToLower(r)
 }

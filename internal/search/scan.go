@@ -44,6 +44,8 @@ type scanner struct {
 	found []atom // atoms of a text in which a phrase is searched
 	kept  []byte // memory of the atoms in found
 	low   []byte // that text in lower case, as canSeek sets it
+
+	literal []byte // the phrase as containsLiterally searches for it
 }
 
 // runs yields the runs of a text. Invalid UTF-8 separates words.

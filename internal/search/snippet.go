@@ -100,22 +100,23 @@ func (m *marker) marks(text []byte) []mark {
 }
 
 // mayMatch reports whether a run can contain a word that matches; see runsIf. Of a run with capital
-// letters or joiners, every letter that can begin an atom must be examined. If some of it is not
-// ASCII, it must be read first.
+// letters or joiners, every letter that can begin an atom is examined. A run with a letter that is
+// not simple must be read first.
 func (m *marker) mayMatch(raw []byte, plain bool) bool {
 	if plain {
 		return m.starts.has(raw)
 	}
 	begins := true
-	for i, c := range raw {
-		isCapital := 'A' <= c && c <= 'Z'
-		switch {
-		case c >= utf8.RuneSelf:
-			return true
-		case isCapital && m.starts.ascii[c+'a'-'A'], begins && m.starts.ascii[c]:
+	for i, r := range string(raw) {
+		if joiner(raw[i:]) > 0 {
+			begins = true
+			continue
+		}
+		k := m.scan.classes.of(r)
+		if r >= utf8.RuneSelf && !isSimple(r) || (begins || k&upper != 0) && m.starts.hasLetter(simpleFold(r)) {
 			return true
 		}
-		begins = joiner(raw[i:]) > 0
+		begins = false
 	}
 	return false
 }
