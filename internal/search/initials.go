@@ -66,19 +66,15 @@ func (s *initials) hasLetter(r rune) bool {
 	}
 	has, ok := s.others[r]
 	if !ok {
-		has = !hasBareLetter(r) || s.bare[bareLetter(r)]
+		// All accents at the beginning of a word can be omitted, so any letter can follow.
+		has = isAccent(r) || s.bare[bareLetter(r)]
 		s.others[r] = has
 	}
 	return has
 }
 
-// hasBareLetter reports whether stripAccents begins with bareLetter of a character for each word
-// that begins with it. This covers Latin, Greek and Cyrillic letters, except for accents.
-func hasBareLetter(r rune) bool {
-	return (r < 0x530 || r >= 0x1E00 && r < 0x2000) && !isAccent(r)
-}
-
-// bareLetter returns a letter without its accents, or the first of the letters that replace it.
+// bareLetter returns a letter without its marks, or the first of the letters that replace it. It is the
+// same for the first letter of a normalized word and for that of the word without accents.
 func bareLetter(r rune) rune {
 	if r < utf8.RuneSelf {
 		return r

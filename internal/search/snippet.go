@@ -2,6 +2,7 @@ package search
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -25,6 +26,7 @@ type marker struct {
 	prefixes []prefixMark
 	words    map[string][]int // concepts, by word: a cache
 	starts   initials         // of words that can match
+	grams    bool             // a term of the query is of a spaceless script
 	empty    bool             // the query has no concepts
 	length   int              // maximum length of a snippet in bytes
 }
@@ -56,6 +58,8 @@ func newMarker(a *analyzer, concepts []*concept) *marker {
 				m.terms[f.term] = append(m.terms[f.term], i)
 			}
 			m.starts.add(f.term)
+			first, _ := utf8.DecodeRuneInString(f.term)
+			m.grams = m.grams || a.classes.of(first)&spaceless != 0
 		}
 	}
 	return m
@@ -108,11 +112,12 @@ func (m *marker) mayMatch(raw []byte, plain bool) bool {
 	}
 	begins := true
 	for i, r := range string(raw) {
-		if joiner(raw[i:]) > 0 {
+		k := m.scan.classes.of(r)
+		// A word can begin after each spaceless character.
+		if joiner(raw[i:]) > 0 || !m.grams && isWhole(r) && k&spaceless != 0 {
 			begins = true
 			continue
 		}
-		k := m.scan.classes.of(r)
 		if r >= utf8.RuneSelf && !isSimple(r) || (begins || k&upper != 0) && m.starts.hasLetter(simpleFold(r)) {
 			return true
 		}
@@ -309,9 +314,11 @@ func (s *searcher) passage(m *marker, f scored, text []byte) passage {
 	head := text[:body]
 	best, most := f.slot, m.worthOf(head)
 	found := most > 0
+	phrases := s.phrasesIn(head)
 	for slot := l.docs[f.doc].head + 1; slot < l.end(f.doc); slot++ {
 		part := l.slots[slot].of(text)
-		if int(l.slots[slot].start) < body || !s.containsPhrasesOf(part, head) {
+		// Most passages cannot be worth as much, as their postings show.
+		if int(l.slots[slot].start) < body || s.mostWorth(f.layer, slot) < most || !s.containsAll(part, phrases) {
 			continue
 		}
 		worth := m.worthOf(part)
@@ -335,11 +342,39 @@ func (l *liveSegment) passage(slot uint32, text []byte) passage {
 	return passage{u.of(text), Passage{int(u.line), l.heading(slot)}}
 }
 
-// containsPhrasesOf reports whether part contains every required phrase that the frontmatter contains.
-func (s *searcher) containsPhrasesOf(part, head []byte) bool {
+// mostWorth returns an upper bound of the worth of a passage: the sum of the idf of the concepts that
+// it has.
+func (s *searcher) mostWorth(layer int, slot uint32) (worth float64) {
+	for _, c := range s.concepts {
+		_, ok := slices.BinarySearchFunc(c.lists[layer], slot, weighted.compareSlot)
+		// The postings of a late concept are not complete.
+		if ok || c.late {
+			worth += c.idf
+		}
+	}
+	// The order of a sum changes its rounding.
+	return worth * (1 + 1e-9)
+}
+
+// compareSlot compares the slot of w with another.
+func (w weighted) compareSlot(slot uint32) int { return cmp.Compare(w.slot, slot) }
+
+// phrasesIn returns the required phrases that a text contains.
+func (s *searcher) phrasesIn(text []byte) (phrases [][]atom) {
 	scan := s.x.analyzer.scanner()
 	for _, r := range s.must {
-		if r.phrase != nil && scan.contains(head, r.phrase) && !scan.contains(part, r.phrase) {
+		if r.phrase != nil && scan.contains(text, r.phrase) {
+			phrases = append(phrases, r.phrase)
+		}
+	}
+	return phrases
+}
+
+// containsAll reports whether a text contains all of some phrases.
+func (s *searcher) containsAll(text []byte, phrases [][]atom) bool {
+	scan := s.x.analyzer.scanner()
+	for _, phrase := range phrases {
+		if !scan.contains(text, phrase) {
 			return false
 		}
 	}

@@ -155,7 +155,11 @@ func TestEveryWordIsMarkedByItsTerms(t *testing.T) {
 	for r := rune(0x80); r < 0x3000; r++ {
 		texts = append(texts, string(r)+"bc", "a"+string(r), "a-"+string(r)+"b", "x"+string(unicode.ToUpper(r))+"b")
 	}
+	for r := rune(0x3000); r < 0x10000; r++ {
+		texts = append(texts, string(r)+"bc")
+	}
 	require.Empty(t, search.Unmarked("english", texts))
+	require.Empty(t, search.Unmarked("english", []string{"語Go", "Go語Été語x", "מְגדל", "آب", "한a", "𝔸bc", "𐐀x"}))
 }
 
 // allocations returns how many objects a search with snippets allocates.
