@@ -79,3 +79,19 @@ func Unmarked(language string, texts []string) (list []string) {
 	}
 	return list
 }
+
+// LoweredFor returns how many bytes of a text are copied in lower case to look for a phrase.
+func LoweredFor(text, phrase string) int {
+	s := newAnalyzer("").scanner()
+	p := &planner{x: Empty(""), scan: s}
+	s.contains([]byte(text), p.phrase(phrase).phrase)
+	return len(s.low)
+}
+
+// Decoded returns how many occurrences are decoded for the words of a query.
+func (x *Index) Decoded(query string) int {
+	g := x.gatherer()
+	defer g.release()
+	g.plan(ParseQuery(query))
+	return len(g.arena)
+}

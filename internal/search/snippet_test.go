@@ -195,3 +195,15 @@ func TestSnippetsParseNoFields(t *testing.T) {
 	}
 	require.LessOrEqual(t, allocations(t, fields, "lantern"), allocations(t, plain, "lantern")+10)
 }
+
+// TestSnippetsReadFewPassages covers that passages without a word of the query are not read when the
+// frontmatter has it.
+func TestSnippetsReadFewPassages(t *testing.T) {
+	var b strings.Builder
+	for i := range 300 {
+		fmt.Fprintf(&b, "# Part\n\nlaw%d\n\n", i)
+	}
+	head := "---\nkind: lantern\n---\n"
+	few := allocations(t, vault{"n.md": head + "A harbour.\n"}, "lantern")
+	require.LessOrEqual(t, allocations(t, vault{"n.md": head + b.String()}, "lantern"), few+10)
+}
