@@ -36,11 +36,13 @@ func (s *scanner) contains(text []byte, phrase []atom) bool {
 }
 
 // containsLiterally reports whether a text contains a phrase in small letters, with a single space
-// between words. It is much faster than contains, and true for most texts that contain the phrase.
+// between words. The first letter can be a capital one, as at the beginning of a sentence. It is much
+// faster than contains, and true for most texts that contain the phrase.
 func (s *scanner) containsLiterally(text []byte, phrase []atom) bool {
 	first := phrase[0]
+	r, n := utf8.DecodeRune(first.text)
 	// Other spaceless characters can belong to the character before them; see containsAt.
-	if r, _ := utf8.DecodeRune(first.text); first.spaceless && !isWhole(r) {
+	if first.spaceless && !isWhole(r) {
 		return false
 	}
 	s.literal = s.literal[:0]
@@ -50,12 +52,16 @@ func (s *scanner) containsLiterally(text []byte, phrase []atom) bool {
 		}
 		s.literal = append(s.literal, a.text...)
 	}
-	at := bytes.Index(text, s.literal)
+	literal := s.literal
+	if len(first.text) > n {
+		literal = literal[n:]
+	}
+	at := bytes.Index(text, literal)
 	return at >= 0 && s.containsAt(text, at, phrase)
 }
 
-// containsAt reports whether a text contains a phrase in the runs from an offset on, at which the
-// bytes of its first atom are. It splits only these runs.
+// containsAt reports whether a text contains a phrase in the runs from an offset on, which is in its
+// first atom. It splits only these runs.
 func (s *scanner) containsAt(text []byte, at int, phrase []atom) bool {
 	// The phrase ends at most so many letters after its begin, which bounds the text to split.
 	letters := 0

@@ -253,10 +253,14 @@ func startsCharacter(text []byte) bool {
 // Ranges are offsets in the result, in ascending order.
 func oneLine(text []byte, from, to int, marks []mark) (string, [][2]int) {
 	var b strings.Builder
+	b.Grow(to - from)
 	place := make([]int, to-from+1) // by byte of the stretch: its offset in the snippet
 	spaces := false
 	for at := from; at < to; {
-		r, n := utf8.DecodeRune(text[at:to])
+		r, n := rune(text[at]), 1
+		if r >= utf8.RuneSelf {
+			r, n = utf8.DecodeRune(text[at:to])
+		}
 		blank := unicode.IsSpace(r) || unicode.IsControl(r)
 		// A space is written only before a character, so that the line does not end with one.
 		if !blank && spaces && b.Len() > 0 {
