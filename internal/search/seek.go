@@ -47,7 +47,7 @@ func (s *scanner) containsLiterally(text []byte, phrase []atom) bool {
 	}
 	s.literal = s.literal[:0]
 	for i, a := range phrase {
-		if i > 0 && !a.soft && !(a.spaceless && phrase[i-1].spaceless) {
+		if i > 0 && !a.soft && (!a.spaceless || !phrase[i-1].spaceless) {
 			s.literal = append(s.literal, ' ')
 		}
 		s.literal = append(s.literal, a.text...)
