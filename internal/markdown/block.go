@@ -262,7 +262,7 @@ const probe = "7d0c4f6e probe"
 func Unclosed(text []byte) bool {
 	defer acquire(len(text))()
 	body := text
-	if _, end, ok := fence(text, len(text)-len(bytes.TrimPrefix(text, []byte(bom)))); ok {
+	if _, end, ok := fence(text, afterBOM(text)); ok {
 		body = text[end:]
 	}
 	if !mayStayOpen(body) {

@@ -68,15 +68,30 @@ func ReadHead(text []byte) (*Frontmatter, int) {
 	return h.fm, h.end
 }
 
+// BodyStart returns the offset of the body of a note, the same as ReadHead. It does not read the
+// YAML of the frontmatter.
+func BodyStart(text []byte) int {
+	start := afterBOM(text)
+	if _, end, ok := fence(text, start); ok {
+		return end
+	}
+	return start
+}
+
+// afterBOM returns the offset after the byte order mark that a text begins with; 0 if there is none.
+func afterBOM(text []byte) int {
+	if bytes.HasPrefix(text, []byte(bom)) {
+		return len(bom)
+	}
+	return 0
+}
+
 // readHead parses the head of a note. There is a frontmatter if the first line is `---`, ignoring
 // blanks around it, and a later line is too. It never fails; see head.problem. If there is a
 // problem, fields that are valid on their own are in salvaged, but not in fm, so that edits do not
 // use them.
 func readHead(text []byte) head {
-	h := head{}
-	if bytes.HasPrefix(text, []byte(bom)) {
-		h.end = len(bom)
-	}
+	h := head{end: afterBOM(text)}
 	inner, end, ok := fence(text, h.end)
 	if !ok {
 		return h

@@ -26,6 +26,7 @@ func FuzzSetBody(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text, body string) {
 		_, at := markdown.ReadHead([]byte(text))
+		require.Equal(t, at, markdown.BodyStart([]byte(text)))
 		head := text[:at]
 		out := markdown.SetBody([]byte(text), body)
 		require.True(t, bytes.HasPrefix(out, []byte(head)))

@@ -38,8 +38,8 @@ type analyzer struct {
 	forms    map[string]string // an irregular form, to the word that it counts as
 	stems    map[string]string // a stem, to the stem that it counts as
 
-	// The first bytes of words that have a stem, besides the first byte of the stem itself. With
-	// mutates, a form of a word can begin with any byte.
+	// The first letters of words that have a stem, besides the first letter of the stem itself. They
+	// are ASCII. With mutates, a form of a word can begin with any letter. See initials.
 	starts  map[string]string
 	mutates bool
 

@@ -51,3 +51,47 @@ func HoldsPhrase(text, phrase string) (sought, cut, canSeek bool) {
 	}
 	return s.contains([]byte(text), atoms), s.containsBySplitting([]byte(text), atoms), s.canSeek(atoms[0].text, []byte(text))
 }
+
+// Unmarked returns the terms of the words of some texts that mark no word of their own text, after the text.
+func Unmarked(language string, texts []string) (list []string) {
+	a := newAnalyzer(language)
+	for _, text := range texts {
+		var words, terms []string
+		for r := range a.scanner().runs([]byte(text)) {
+			words = append(words, string(r.whole))
+			for _, atom := range r.atoms {
+				if !atom.spaceless { // its terms are not those of a word
+					words = append(words, string(atom.text))
+				}
+			}
+		}
+		for _, word := range words {
+			if word != "" {
+				terms = append(terms, a.terms(word)...)
+			}
+		}
+		for _, term := range terms {
+			m := newMarker(a, []*concept{{forms: []form{{term: term}}}})
+			if len(m.marks([]byte(text))) == 0 {
+				list = append(list, text, term)
+			}
+		}
+	}
+	return list
+}
+
+// LoweredFor returns how many bytes of a text are copied in lower case to look for a phrase.
+func LoweredFor(text, phrase string) int {
+	s := newAnalyzer("").scanner()
+	p := &planner{x: Empty(""), scan: s}
+	s.contains([]byte(text), p.phrase(phrase).phrase)
+	return len(s.low)
+}
+
+// Decoded returns how many occurrences are decoded for the words of a query.
+func (x *Index) Decoded(query string) int {
+	g := x.gatherer()
+	defer g.release()
+	g.plan(ParseQuery(query))
+	return len(g.arena)
+}

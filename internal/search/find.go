@@ -209,15 +209,15 @@ func (s *searcher) each(filter func(string) bool, f func(scored)) error {
 					return err
 				}
 			}
-			// The note must be scored even if it is not admitted, because this advances the
-			// walker.
-			found := w.score(doc)
-			if s.admits(i, doc) && (filter == nil || filter(found.path)) {
-				if len(s.named) > 0 && !s.x.profile.isThreaded() {
-					found.score = rounded(found.score + s.bonus(i, doc))
-				}
-				f(found)
+			if !s.admits(i, doc) || filter != nil && !filter(w.path(doc)) {
+				w.skip(doc)
+				continue
 			}
+			found := w.score(doc)
+			if len(s.named) > 0 && !s.x.profile.isThreaded() {
+				found.score = rounded(found.score + s.bonus(i, doc))
+			}
+			f(found)
 		}
 	}
 	return nil

@@ -2,6 +2,7 @@ package search_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"sync"
@@ -241,4 +242,29 @@ func TestSearchFromManyGoroutines(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+// TestNotesThatTheFilterExcludesAreNotScored counts the lists of passages that scores need: each note has
+// more passages than the one before.
+func TestNotesThatTheFilterExcludesAreNotScored(t *testing.T) {
+	v := vault{}
+	for i := range 60 {
+		v[fmt.Sprintf("%02d.md", i)] = strings.Repeat("# Part\n\nA lantern.\n\n", i+1)
+	}
+	x, q := v.index("english"), search.ParseQuery("lantern")
+	scored := func(admitted bool) float64 {
+		return testing.AllocsPerRun(10, func() {
+			_, err := x.Search(q, search.Options{Filter: func(string) bool { return admitted }})
+			require.NoError(t, err)
+		})
+	}
+	require.Less(t, scored(false)+50, scored(true))
+}
+
+// TestEqualPostingsAreDecodedOnce covers a word that all notes have in one form.
+func TestEqualPostingsAreDecodedOnce(t *testing.T) {
+	v := vault{"a.md": "A lantern", "b.md": "lantern", "c.md": "the harbour"}
+	require.Equal(t, 2, v.index("english").Decoded("lantern"))
+	v["c.md"] = "lanterns"
+	require.Equal(t, 3+2, v.index("english").Decoded("lantern"), "of the stem, and of the word as written")
 }

@@ -95,3 +95,14 @@ func TestSignaturesSpareTexts(t *testing.T) {
 		require.Less(t, len(read), 3, query)
 	}
 }
+
+// TestPhrasesAreFoundAsWritten covers that a text which contains a phrase in small letters is not copied.
+func TestPhrasesAreFoundAsWritten(t *testing.T) {
+	for text, phrase := range map[string]string{
+		"The harbour lantern was lit.": "harbour lantern", "у порту вежа біля гавані": "порту вежа",
+		"港口的灯塔很安静": "灯塔很", "Harbour lantern": "harbour lantern", "Ночі. Вежа біля порту": "вежа біля",
+	} {
+		require.Zero(t, search.LoweredFor(text, phrase), text)
+		require.NotZero(t, search.LoweredFor(strings.ReplaceAll(text, " ", "\n")+" .", "other "+phrase), text)
+	}
+}

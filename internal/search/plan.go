@@ -41,9 +41,11 @@ type concept struct {
 	k1 float64 // k1 of BM25
 
 	// late reports that the concept counts only for documents that are scored in full, and that
-	// its postings are read when these are known. Then beside is the concept of the stem of the
-	// same word, which is not late.
-	late   bool
+	// its postings are read when these are known.
+	late bool
+
+	// beside is, for a word as written, the concept of the stem of the same word, which comes directly
+	// before it and is not late. Else nil.
 	beside *concept
 
 	// repeats reports that a late concept has the same occurrences as the one beside it, in all

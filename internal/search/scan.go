@@ -44,10 +44,18 @@ type scanner struct {
 	found []atom // atoms of a text in which a phrase is searched
 	kept  []byte // memory of the atoms in found
 	low   []byte // that text in lower case, as canSeek sets it
+
+	literal []byte // the phrase as containsLiterally searches for it
 }
 
 // runs yields the runs of a text. Invalid UTF-8 separates words.
 func (s *scanner) runs(text []byte) iter.Seq[*run] {
+	return s.runsIf(text, func([]byte, bool) bool { return true })
+}
+
+// runsIf yields the runs of a text that are wanted. It does not split or normalize the others.
+// wanted is called with the text of a run, and whether it is plain; see extent.
+func (s *scanner) runsIf(text []byte, wanted func(raw []byte, plain bool) bool) iter.Seq[*run] {
 	return func(yield func(*run) bool) {
 		var r run
 		for at := 0; at < len(text); {
@@ -58,10 +66,12 @@ func (s *scanner) runs(text []byte) iter.Seq[*run] {
 				continue
 			}
 			end, plain := s.extent(text, at)
-			r.start, r.end = at, end
-			s.read(&r, text[at:end], plain)
-			if len(r.atoms) > 0 && !yield(&r) {
-				return
+			if raw := text[at:end]; wanted(raw, plain) {
+				r.start, r.end = at, end
+				s.read(&r, raw, plain)
+				if len(r.atoms) > 0 && !yield(&r) {
+					return
+				}
 			}
 			at = end
 		}
@@ -84,6 +94,11 @@ func (s *scanner) at(text []byte, i int) (class, int) {
 func (s *scanner) extent(text []byte, at int) (end int, plain bool) {
 	plain = true
 	for at < len(text) {
+		// Most characters are small letters of ASCII, which need no further test.
+		if c := text[at]; 'a' <= c && c <= 'z' {
+			at++
+			continue
+		}
 		k, n := s.at(text, at)
 		switch {
 		case k&(inWord|silent) != 0:

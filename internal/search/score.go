@@ -149,10 +149,24 @@ func (g *gatherer) gather(c *concept) {
 	}
 	c.lists, c.stats, c.docs = make([][]weighted, len(g.x.layers)), make([]layerStats, len(g.x.layers)), 0
 	for i := range g.x.layers {
-		c.lists[i], c.stats[i] = g.listOf(&g.x.layers[i], c.forms)
+		if l := &g.x.layers[i]; c.repeatsIn(i, l) {
+			c.lists[i], c.stats[i] = c.beside.lists[i], c.beside.stats[i]
+		} else {
+			c.lists[i], c.stats[i] = g.listOf(l, c.forms)
+		}
 		c.docs += c.stats[i].docs
 	}
 	g.weigh(c)
+}
+
+// repeatsIn reports whether a concept has the same occurrences in a layer as the concept beside it:
+// the notes have the word in one form only.
+func (c *concept) repeatsIn(i int, l *liveSegment) bool {
+	if c.beside == nil || c.beside.stats[i].only < 0 {
+		return false
+	}
+	first, end := l.termsOf(c.forms[0])
+	return end > first && l.sameList(first, c.beside.stats[i].only)
 }
 
 // weigh sets the idf of a concept from the number of notes that have it.
@@ -179,7 +193,7 @@ func (g *gatherer) gatherLate(c *concept) {
 		}
 		// If the postings of the stem and of the word as written are equal, all occurrences of
 		// the stem are in this form, and the list of the stem can be shared.
-		if h := c.beside.stats[i]; h.only >= 0 && part(l.lists, l.listEnds, h.only) == part(l.lists, l.listEnds, first) {
+		if h := c.beside.stats[i]; h.only >= 0 && l.sameList(first, h.only) {
 			c.lists[i] = c.beside.lists[i]
 			c.docs += h.docs
 			continue
@@ -405,7 +419,7 @@ func newWalker(x *Index, number int, concepts []*concept) *walker {
 	return w
 }
 
-// next returns the next document; false at the end. score advances to the one after it.
+// next returns the next document; false at the end. score and skip advance to the one after it.
 func (w *walker) next() (doc int, ok bool) {
 	lowest := deletedSlot
 	for _, list := range w.rest {
@@ -455,6 +469,17 @@ func (w *walker) score(doc int) scored {
 	return scored{
 		layer: w.number, doc: doc, slot: slot, order: w.order[doc],
 		score: rounded(total), path: w.path(doc),
+	}
+}
+
+// skip advances past a document without a score.
+func (w *walker) skip(doc int) {
+	end := w.end(doc)
+	for i, list := range w.rest {
+		for len(list) > 0 && list[0].slot < end {
+			list = list[1:]
+		}
+		w.rest[i] = list
 	}
 }
 

@@ -32,7 +32,8 @@
 // # Phrases
 //
 // Words of a phrase restrict the candidates to slots that have all of them, and signatures (see
-// phraseFilter) to passages in which they can be adjacent. Only then the text is read.
+// phraseFilter) to passages in which they can be adjacent. Only then the text is read: it is first
+// searched for the phrase as written, and normalized only if that is not found.
 package search
 
 import (

@@ -88,6 +88,11 @@ func (s *segment) list(i int) postingReader {
 	return postingReader{data: part(s.lists, s.listEnds, i), slots: uint64(len(s.slots))}
 }
 
+// sameList reports whether two terms have the same postings.
+func (s *segment) sameList(a, b int) bool {
+	return part(s.lists, s.listEnds, a) == part(s.lists, s.listEnds, b)
+}
+
 // part returns part i of concatenated strings, given their end offsets.
 func part(all string, ends []uint32, i int) string {
 	if i == 0 {

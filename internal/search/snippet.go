@@ -2,6 +2,7 @@ package search
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -15,8 +16,8 @@ const snippetLength = 240
 
 // A marker finds the words of a query in texts. It must be used by one goroutine.
 //
-// It derives the terms of each distinct word of a text once, and skips words whose first byte no
-// term of the query can have.
+// It derives the terms of each distinct word of a text once, and skips words whose first letter no
+// term of the query can have, mostly without reading the rest of the word.
 type marker struct {
 	analyzer *analyzer
 	scan     *scanner
@@ -24,7 +25,8 @@ type marker struct {
 	terms    map[string][]int // concepts, by term
 	prefixes []prefixMark
 	words    map[string][]int // concepts, by word: a cache
-	starts   [256]bool        // first bytes of words that can match
+	starts   initials         // of words that can match
+	grams    bool             // a term of the query is of a spaceless script
 	empty    bool             // the query has no concepts
 	length   int              // maximum length of a snippet in bytes
 }
@@ -45,7 +47,7 @@ type mark struct {
 func newMarker(a *analyzer, concepts []*concept) *marker {
 	m := &marker{
 		analyzer: a, scan: a.scanner(), terms: map[string][]int{}, words: map[string][]int{},
-		empty: len(concepts) == 0, length: snippetLength,
+		starts: newInitials(a), empty: len(concepts) == 0, length: snippetLength,
 	}
 	for i, c := range concepts {
 		m.worth = append(m.worth, c.idf)
@@ -55,23 +57,12 @@ func newMarker(a *analyzer, concepts []*concept) *marker {
 			} else {
 				m.terms[f.term] = append(m.terms[f.term], i)
 			}
-			m.startsWith(f.term)
+			m.starts.add(f.term)
+			first, _ := utf8.DecodeRuneInString(f.term)
+			m.grams = m.grams || a.classes.of(first)&spaceless != 0
 		}
 	}
 	return m
-}
-
-// startsWith sets the first bytes of words that a term can match: that of the term, and those of
-// irregular forms. Every byte of a non-ASCII character is set, because an accent can have been
-// removed.
-func (m *marker) startsWith(term string) {
-	bare := strings.TrimPrefix(strings.TrimPrefix(term, asWritten), unaccented)
-	for i := range len(m.starts) {
-		m.starts[i] = m.starts[i] || i >= utf8.RuneSelf || m.analyzer.mutates
-	}
-	for _, c := range []byte(bare[:min(1, len(bare))] + m.analyzer.starts[bare]) {
-		m.starts[c] = true
-	}
 }
 
 // snippet returns the part of a text with the matches that are worth most, in one line, and the
@@ -96,7 +87,7 @@ func (m *marker) snippet(text []byte) (string, [][2]int) {
 // marks returns the matches in a text, ordered by their start.
 func (m *marker) marks(text []byte) []mark {
 	var marks []mark
-	for r := range m.scan.runs(text) {
+	for r := range m.scan.runsIf(text, m.mayMatch) {
 		if r.whole != nil {
 			// A match of a whole identifier is marked as a whole, and its parts are not.
 			if found := m.word(r.whole); found != nil {
@@ -110,6 +101,29 @@ func (m *marker) marks(text []byte) []mark {
 	}
 	slices.SortStableFunc(marks, func(a, b mark) int { return a.start - b.start })
 	return marks
+}
+
+// mayMatch reports whether a run can contain a word that matches; see runsIf. Of a run with capital
+// letters or joiners, every letter that can begin an atom is examined. A run with a letter that is
+// not simple must be read first.
+func (m *marker) mayMatch(raw []byte, plain bool) bool {
+	if plain {
+		return m.starts.has(raw)
+	}
+	begins := true
+	for i, r := range string(raw) {
+		k := m.scan.classes.of(r)
+		// A word can begin after each spaceless character.
+		if joiner(raw[i:]) > 0 || !m.grams && isWhole(r) && k&spaceless != 0 {
+			begins = true
+			continue
+		}
+		if r >= utf8.RuneSelf && !isSimple(r) || (begins || k&upper != 0) && m.starts.hasLetter(simpleFold(r)) {
+			return true
+		}
+		begins = false
+	}
+	return false
 }
 
 // atom appends the marks of an atom.
@@ -136,7 +150,7 @@ func (m *marker) atom(marks []mark, text []byte, a atom) []mark {
 
 // word returns the concepts that a word matches.
 func (m *marker) word(word []byte) []int {
-	if !m.starts[word[0]] {
+	if !m.starts.has(word) {
 		return nil
 	}
 	found, ok := m.words[string(word)]
@@ -239,10 +253,14 @@ func startsCharacter(text []byte) bool {
 // Ranges are offsets in the result, in ascending order.
 func oneLine(text []byte, from, to int, marks []mark) (string, [][2]int) {
 	var b strings.Builder
+	b.Grow(to - from)
 	place := make([]int, to-from+1) // by byte of the stretch: its offset in the snippet
 	spaces := false
 	for at := from; at < to; {
-		r, n := utf8.DecodeRune(text[at:to])
+		r, n := rune(text[at]), 1
+		if r >= utf8.RuneSelf {
+			r, n = utf8.DecodeRune(text[at:to])
+		}
 		blank := unicode.IsSpace(r) || unicode.IsControl(r)
 		// A space is written only before a character, so that the line does not end with one.
 		if !blank && spaces && b.Len() > 0 {
@@ -292,7 +310,7 @@ type passage struct {
 // most.
 func (s *searcher) passage(m *marker, f scored, text []byte) passage {
 	l := &s.x.layers[f.layer]
-	fields, body := markdown.ReadHead(text)
+	body := markdown.BodyStart(text)
 	// The best passage is in the body already.
 	if int(l.slots[f.slot].start) >= body {
 		return l.passage(f.slot, text)
@@ -300,9 +318,11 @@ func (s *searcher) passage(m *marker, f scored, text []byte) passage {
 	head := text[:body]
 	best, most := f.slot, m.worthOf(head)
 	found := most > 0
+	phrases := s.phrasesIn(head)
 	for slot := l.docs[f.doc].head + 1; slot < l.end(f.doc); slot++ {
 		part := l.slots[slot].of(text)
-		if int(l.slots[slot].start) < body || !s.containsPhrasesOf(part, head) {
+		// Most passages cannot be worth as much, as their postings show.
+		if int(l.slots[slot].start) < body || s.mostWorth(f.layer, slot) < most || !s.containsAll(part, phrases) {
 			continue
 		}
 		worth := m.worthOf(part)
@@ -311,8 +331,11 @@ func (s *searcher) passage(m *marker, f scored, text []byte) passage {
 			best, most, found = slot, worth, false
 		}
 	}
-	if found && fields != nil {
-		return m.field(text, fields)
+	if found {
+		// Only here the fields matter: parsing the YAML of each hit takes longer than all else.
+		if fields, _ := markdown.ReadHead(text); fields != nil {
+			return m.field(text, fields)
+		}
 	}
 	return l.passage(best, text)
 }
@@ -323,11 +346,39 @@ func (l *liveSegment) passage(slot uint32, text []byte) passage {
 	return passage{u.of(text), Passage{int(u.line), l.heading(slot)}}
 }
 
-// containsPhrasesOf reports whether part contains every required phrase that the frontmatter contains.
-func (s *searcher) containsPhrasesOf(part, head []byte) bool {
+// mostWorth returns an upper bound of the worth of a passage: the sum of the idf of the concepts that
+// it has.
+func (s *searcher) mostWorth(layer int, slot uint32) (worth float64) {
+	for _, c := range s.concepts {
+		_, ok := slices.BinarySearchFunc(c.lists[layer], slot, weighted.compareSlot)
+		// The postings of a late concept are not complete.
+		if ok || c.late {
+			worth += c.idf
+		}
+	}
+	// The order of a sum changes its rounding.
+	return worth * (1 + 1e-9)
+}
+
+// compareSlot compares the slot of w with another.
+func (w weighted) compareSlot(slot uint32) int { return cmp.Compare(w.slot, slot) }
+
+// phrasesIn returns the required phrases that a text contains.
+func (s *searcher) phrasesIn(text []byte) (phrases [][]atom) {
 	scan := s.x.analyzer.scanner()
 	for _, r := range s.must {
-		if r.phrase != nil && scan.contains(head, r.phrase) && !scan.contains(part, r.phrase) {
+		if r.phrase != nil && scan.contains(text, r.phrase) {
+			phrases = append(phrases, r.phrase)
+		}
+	}
+	return phrases
+}
+
+// containsAll reports whether a text contains all of some phrases.
+func (s *searcher) containsAll(text []byte, phrases [][]atom) bool {
+	scan := s.x.analyzer.scanner()
+	for _, phrase := range phrases {
+		if !scan.contains(text, phrase) {
 			return false
 		}
 	}

@@ -1,8 +1,11 @@
 package search_test
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
@@ -132,4 +135,75 @@ func TestSnippetShowsFormsThatBeginOtherwise(t *testing.T) {
 		require.NotEmpty(t, h.Ranges, c.query)
 		require.Equal(t, c.shows, h.Snippet[h.Ranges[0][0]:h.Ranges[0][1]])
 	}
+}
+
+// TestEveryWordIsMarkedByItsTerms covers that a look at the first letters of a word excludes none that
+// matches.
+func TestEveryWordIsMarkedByItsTerms(t *testing.T) {
+	for _, language := range []string{"english", "german", "romanian", "russian", "turkish", "irish"} {
+		require.Empty(t, search.Unmarked(language, strings.Fields("kids Kinder children ʼn ĳzer ﬁre ½a xy½ İstanbul ısı şi "+
+			"și Ёлка елка йод ΘΆΛΑΣΣΑ ἀρχή Đường Þoka æðarfugl œuvre ölçü Straße readFile HTTPServer read-File x.Été "+
+			"go_Écran O'Été soft\u00adhyphen \u00ad-été ͺabc ＦＵＬＬ n-Été Ünder2Über mom best went t-shirt an gcapall")), language)
+	}
+	var texts []string
+	for _, text := range generated(5, 60) {
+		texts = slices.AppendSeq(texts, strings.FieldsSeq(text))
+	}
+	slices.Sort(texts)
+	require.Empty(t, search.Unmarked("english", slices.Compact(texts)))
+	texts = nil
+	for r := rune(0x80); r < 0x3000; r++ {
+		texts = append(texts, string(r)+"bc", "a"+string(r), "a-"+string(r)+"b", "x"+string(unicode.ToUpper(r))+"b")
+	}
+	for r := rune(0x3000); r < 0x10000; r++ {
+		texts = append(texts, string(r)+"bc")
+	}
+	require.Empty(t, search.Unmarked("english", texts))
+	require.Empty(t, search.Unmarked("english", []string{"語Go", "Go語Été語x", "מְגדל", "آب", "한a", "𝔸bc", "𐐀x"}))
+}
+
+// allocations returns how many objects a search with snippets allocates.
+func allocations(t *testing.T, v vault, query string) float64 {
+	t.Helper()
+	x, q := v.index("english"), search.ParseQuery(query)
+	return testing.AllocsPerRun(10, func() {
+		r, err := x.Search(q, search.Options{Text: v.text})
+		require.NoError(t, err)
+		require.Len(t, r.Items, len(v))
+	})
+}
+
+// TestSnippetsReadFewWords covers that the words of a text which cannot match are not analyzed.
+func TestSnippetsReadFewWords(t *testing.T) {
+	short, long := vault{"n.md": "гавань lantern"}, vault{}
+	var b strings.Builder
+	for i := range 100 {
+		fmt.Fprintf(&b, "Слово%c%c été%c%c fileRead%c%c ", 'а'+i/10, 'а'+i%10, 'a'+i/10, 'a'+i%10, 'a'+i/10, 'a'+i%10)
+	}
+	long["n.md"] = short["n.md"] + " " + b.String()
+	few := allocations(t, short, "lantern гавань")
+	require.LessOrEqual(t, allocations(t, long, "lantern гавань"), few+30, "300 words more")
+}
+
+// TestSnippetsParseNoFields covers that fields of the frontmatter are parsed only for a hit that shows one.
+func TestSnippetsParseNoFields(t *testing.T) {
+	plain, fields := vault{}, vault{}
+	for i := range 10 {
+		path, text := fmt.Sprintf("%d.md", i), "A lantern at the harbour.\n"
+		plain[path] = text
+		fields[path] = "---\n" + strings.Repeat("# a comment\n", 3) + "status: active\nowner: [a, b, c]\n---\n" + text
+	}
+	require.LessOrEqual(t, allocations(t, fields, "lantern"), allocations(t, plain, "lantern")+10)
+}
+
+// TestSnippetsReadFewPassages covers that passages without a word of the query are not read when the
+// frontmatter has it.
+func TestSnippetsReadFewPassages(t *testing.T) {
+	var b strings.Builder
+	for i := range 300 {
+		fmt.Fprintf(&b, "# Part\n\nlaw%d\n\n", i)
+	}
+	head := "---\nkind: lantern\n---\n"
+	few := allocations(t, vault{"n.md": head + "A harbour.\n"}, "lantern")
+	require.LessOrEqual(t, allocations(t, vault{"n.md": head + b.String()}, "lantern"), few+10)
 }

@@ -173,8 +173,7 @@ func (s *searcher) hasWord(f *scored, word *queryWord) bool {
 	return slices.ContainsFunc(word.concepts, func(c *concept) bool {
 		list := c.lists[f.layer]
 		// Any slot of the document suffices.
-		i, _ := slices.BinarySearchFunc(list, head,
-			func(w weighted, slot uint32) int { return int(w.slot) - int(slot) })
+		i, _ := slices.BinarySearchFunc(list, head, weighted.compareSlot)
 		return i < len(list) && list[i].slot < end
 	})
 }

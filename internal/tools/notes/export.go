@@ -377,8 +377,7 @@ func (e *exporter) content(n *index.Note, text []byte) (string, error) {
 // are escaped.
 func (e *exporter) html(n *index.Note, text []byte) (string, error) {
 	d := parse(n, text)
-	_, body := markdown.ReadHead(text)
-	shown, err := markdown.HTML(text[body:])
+	shown, err := markdown.HTML(text[markdown.BodyStart(text):])
 	if err != nil {
 		return "", err
 	}
