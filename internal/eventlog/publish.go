@@ -128,9 +128,8 @@ func (l *Log[S]) publish(ctx context.Context, h *head[S], all Sections) (i Image
 	return i, m, nil
 }
 
-// largeState is the size of an encoded state in bytes from which it is worth a collection of garbage
-// that its pieces are not in memory while the other sections of the image are written: that is when
-// a process needs the most memory.
+// largeState is the size of an encoded state in bytes from which garbage is collected while an image
+// is drawn, which is when a process needs the most memory.
 const largeState = 8 << 20
 
 // draw builds an image of a head. The sizes of all sections are known before the buffer is
@@ -152,10 +151,14 @@ func (l *Log[S]) draw(ctx context.Context, h *head[S], all Sections) (*BuiltImag
 	for _, section := range all {
 		size += section.Size
 	}
+	isLarge := state.Size() >= largeState
+	if isLarge {
+		debug.FreeOSMemory() // what the pieces of the state were made with
+	}
 	d := newDraftImage(size, len(m.Segments))
 	m.imageHead.State = d.section(state.Append)
-	if m.imageHead.State >= largeState {
-		debug.FreeOSMemory() // the pieces of the state, and what they were made with
+	if isLarge {
+		debug.FreeOSMemory() // the pieces
 	}
 	m.Keys = d.section(Drawn(keys).Append)
 	for name, section := range all {

@@ -188,24 +188,14 @@ func (p *pick) again(ctx context.Context, k textKey, unpack func() error) error 
 }
 
 // blockOf returns the texts of consecutive parts, the first of which is at a place. It copies the
-// texts, because a part may be much larger than its text. All texts share one piece of memory. A
-// part without a text, such as records or a deleted note, has nil.
+// texts, because a part may be much larger than its text. A part without a text, such as records or
+// a deleted note, has nil.
 func blockOf(parts []eventlog.Part, at eventlog.PartRef) block {
-	b := block{at.Part, make([][]byte, len(parts))}
-	size := 0
+	texts := make([][]byte, len(parts))
 	for i := range parts {
 		if text, err := eventlog.TextOf(parts[i], at); err == nil {
-			b.texts[i] = text
-			size += len(text)
+			texts[i] = text
 		}
 	}
-	all := make([]byte, 0, size)
-	for i, text := range b.texts {
-		if text != nil {
-			begin := len(all)
-			all = append(all, text...)
-			b.texts[i] = all[begin:len(all):len(all)]
-		}
-	}
-	return b
+	return block{first: at.Part, texts: inOnePiece(texts)}
 }

@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
@@ -67,10 +68,12 @@ type cached struct {
 	size  int64
 }
 
-// A block contains the texts of the parts of a frame; nil for parts without a text.
+// A block contains the texts of the parts of a frame; nil for parts without a text. All texts share
+// one piece of memory.
 type block struct {
 	first int // number of the first part
 	texts [][]byte
+	idle  int // bytes of the memory that no text uses
 }
 
 // at returns the text of a part; nil if the block does not contain it.
@@ -87,6 +90,35 @@ func (b block) size() (n int) {
 		n += len(text)
 	}
 	return n
+}
+
+// without returns the block without the text of a part. If the texts use less than half of the
+// memory then, they are copied into a smaller piece.
+func (b block) without(part int) block {
+	b.texts = slices.Clone(b.texts) // others may be reading them
+	text := &b.texts[part-b.first]
+	b.idle += len(*text)
+	if *text = nil; b.idle > b.size() {
+		b.texts, b.idle = inOnePiece(b.texts), 0
+	}
+	return b
+}
+
+// inOnePiece copies texts into one piece of memory of their size. A nil text stays nil.
+func inOnePiece(texts [][]byte) [][]byte {
+	size := 0
+	for _, text := range texts {
+		size += len(text)
+	}
+	all, copies := make([]byte, 0, size), make([][]byte, len(texts))
+	for i, text := range texts {
+		if text != nil {
+			begin := len(all)
+			all = append(all, text...)
+			copies[i] = all[begin:len(all):len(all)]
+		}
+	}
+	return copies
 }
 
 // runKey returns the key under which the run of a text is cached: the packed run if it has several
@@ -146,12 +178,17 @@ func (t *Texts) addRun(k textKey, state int, r eventlog.PackedRun) {
 
 // addBlock caches the texts of a frame. It returns false, and caches nothing, if they do not fit.
 func (t *Texts) addBlock(k textKey, state int, b block) bool {
-	size := b.size() + blockOverhead*len(b.texts)
-	if !t.fits(size) {
+	c := cachedBlock(b)
+	if !t.fits(int(c.size)) {
 		return false
 	}
-	t.put(k, state, cached{block: b, size: int64(size) + textOverhead})
+	t.put(k, state, c)
 	return true
+}
+
+// cachedBlock returns the entry of a block.
+func cachedBlock(b block) cached {
+	return cached{block: b, size: int64(b.size()+b.idle+blockOverhead*len(b.texts)) + textOverhead}
 }
 
 // fits reports whether size bytes are at most half of the cache.
@@ -178,24 +215,53 @@ const oldShare = 16
 
 // replaced records that a text was replaced by a newer one. If the replaced texts exceed their
 // share, the oldest are evicted. Without that, a note that is edited often would fill the cache
-// with its own earlier texts. Texts in blocks are not counted: they stay until their block is
-// evicted.
+// with its own earlier texts, and the block of an import would keep the texts of all its notes that
+// were replaced.
 func (t *Texts) replaced(k textKey) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	at := placed{t.tenant, k}
-	c, ok := t.lru.Peek(at)
-	if !ok {
+	size := int64(0)
+	if c, ok := t.lru.Peek(at); ok {
+		size = c.size
+	} else if _, c, ok := t.blockWith(at); ok {
+		size = int64(len(c.block.at(k.at.Part)))
+	}
+	if size == 0 {
 		return
 	}
-	t.old = append(t.old, oldText{at, c.size})
-	t.oldHeld += c.size
+	t.old = append(t.old, oldText{at, size})
+	t.oldHeld += size
 	for t.oldHeld > t.most/oldShare {
 		first := t.old[0]
 		t.old = t.old[1:]
 		t.oldHeld -= first.size
-		t.lru.Remove(first.at)
+		t.evict(first.at)
 	}
+}
+
+// evict removes a text from the cache, or from its block. The caller holds mu.
+func (t *texts) evict(at placed) {
+	if t.lru.Remove(at) {
+		return
+	}
+	if in, c, ok := t.blockWith(at); ok {
+		next := cachedBlock(c.block.without(at.at.Part))
+		t.held += next.size - c.size
+		t.lru.Add(in, next)
+	}
+}
+
+// blockWith returns the key and the entry of the block that contains a text; ok is false if none is
+// cached. It does not count as a use. The caller holds mu.
+func (t *texts) blockWith(at placed) (in placed, c cached, ok bool) {
+	in = placed{at.tenant, at.runKey()}
+	c, _ = t.lru.Peek(in)
+	if c.run.Frames() > 0 {
+		in.textKey = at.frameKey(c.run.FrameOf(at.at.Part))
+		c, _ = t.lru.Peek(in)
+	}
+	return in, c, c.block.at(at.at.Part) != nil
 }
 
 // drop evicts the entry of a text. A text in a block stays until the block is evicted.

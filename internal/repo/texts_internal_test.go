@@ -1,0 +1,46 @@
+package repo
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/rookeryhq/rookery/internal/eventlog"
+)
+
+// TestReplacedTextsLeaveTheirBlock checks that the cache does not keep the texts of a block that were
+// replaced by newer ones, except the last few, and that the memory of a block shrinks with them.
+func TestReplacedTextsLeaveTheirBlock(t *testing.T) {
+	const count, size = 40, 8 << 10
+	texts := NewTexts(1 << 20).Sub("t")
+	key := func(part int) textKey { return textKey{"v", eventlog.PartRef{Run: 7, Part: part}} }
+	text := func(part int) []byte { return bytes.Repeat([]byte{byte(part)}, size) }
+	b := block{first: 3}
+	for i := range count {
+		b.texts = append(b.texts, text(3+i))
+	}
+	b.texts = append(inOnePiece(b.texts), nil) // a deleted note has no text
+	require.True(t, texts.addBlock(key(3).runKey(), texts.state("v"), b))
+	full := texts.held
+	for i := range count - 8 {
+		texts.replaced(key(3 + i))
+		texts.replaced(key(3 + count)) // it has no text
+		texts.Sub("other").replaced(key(3 + count - 1))
+	}
+	kept := int(texts.most / oldShare / size) // of those that were replaced
+	for i := range count {
+		got, ok := texts.get(key(3 + i))
+		require.Equal(t, i >= count-8-kept, ok, i)
+		if ok {
+			require.Equal(t, text(3+i), got)
+		}
+	}
+	require.Less(t, texts.held, full/2)
+	require.GreaterOrEqual(t, texts.held, int64(8+kept)*size)
+
+	texts.dropRuns("v", map[uint64]bool{7: true})
+	require.Zero(t, texts.held)
+	texts.replaced(key(4))
+	require.Zero(t, texts.held)
+}
