@@ -213,31 +213,39 @@ func (t *Texts) put(k textKey, state int, c cached) {
 // oldShare is the divisor of the cache size that limits the replaced texts.
 const oldShare = 16
 
-// replaced records that a text was replaced by a newer one. If the replaced texts exceed their
-// share, the oldest are evicted. Without that, a note that is edited often would fill the cache
-// with its own earlier texts, and the block of an import would keep the texts of all its notes that
-// were replaced.
-func (t *Texts) replaced(k textKey) {
+// replaced records that a commit has replaced some texts by newer ones. If the texts that earlier
+// commits replaced exceed their share, the oldest are evicted. Without that, a note that is edited
+// often would fill the cache with its own earlier texts, and the block of an import would keep the
+// texts of all its notes that were replaced. The texts of this commit stay: the files of the notes
+// are compared with them soon.
+func (t *Texts) replaced(all []textKey) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	at := placed{t.tenant, k}
-	size := int64(0)
-	if c, ok := t.lru.Peek(at); ok {
-		size = c.size
-	} else if _, c, ok := t.blockWith(at); ok {
-		size = int64(len(c.block.at(k.at.Part)))
-	}
-	if size == 0 {
-		return
-	}
-	t.old = append(t.old, oldText{at, size})
-	t.oldHeld += size
 	for t.oldHeld > t.most/oldShare {
 		first := t.old[0]
 		t.old = t.old[1:]
 		t.oldHeld -= first.size
 		t.evict(first.at)
 	}
+	for _, k := range all {
+		at := placed{t.tenant, k}
+		if size := t.sizeOf(at); size > 0 {
+			t.old = append(t.old, oldText{at, size})
+			t.oldHeld += size
+		}
+	}
+}
+
+// sizeOf returns about how many bytes a text takes in the cache; 0 if it is not cached. The caller
+// holds mu.
+func (t *texts) sizeOf(at placed) int64 {
+	if c, ok := t.lru.Peek(at); ok {
+		return c.size
+	}
+	if _, c, ok := t.blockWith(at); ok {
+		return int64(len(c.block.at(at.at.Part)))
+	}
+	return 0
 }
 
 // evict removes a text from the cache, or from its block. The caller holds mu.

@@ -23,11 +23,23 @@ func TestReplacedTextsLeaveTheirBlock(t *testing.T) {
 	b.texts = append(inOnePiece(b.texts), nil) // a deleted note has no text
 	require.True(t, texts.addBlock(key(3).runKey(), texts.state("v"), b))
 	full := texts.held
-	for i := range count - 8 {
-		texts.replaced(key(3 + i))
-		texts.replaced(key(3 + count)) // it has no text
-		texts.Sub("other").replaced(key(3 + count - 1))
+	const half = (count - 8) / 2
+	for part := 3; part < 3+half; part++ {
+		texts.replaced([]textKey{key(part), key(3 + count)}) // the second has no text
+		texts.Sub("other").replaced([]textKey{key(3 + count - 1)})
 	}
+	var rest []textKey
+	for part := 3 + half; part < 3+2*half; part++ {
+		rest = append(rest, key(part))
+	}
+	texts.replaced(rest) // of one commit: they stay until the next one
+	require.NotEmpty(t, texts.old)
+	for part := 3 + half; part < 3+count; part++ {
+		got, ok := texts.get(key(part))
+		require.True(t, ok, part)
+		require.Equal(t, text(part), got)
+	}
+	texts.replaced(nil)
 	kept := int(texts.most / oldShare / size) // of those that were replaced
 	for i := range count {
 		got, ok := texts.get(key(3 + i))
@@ -41,6 +53,6 @@ func TestReplacedTextsLeaveTheirBlock(t *testing.T) {
 
 	texts.dropRuns("v", map[uint64]bool{7: true})
 	require.Zero(t, texts.held)
-	texts.replaced(key(4))
+	texts.replaced([]textKey{key(4)})
 	require.Zero(t, texts.held)
 }

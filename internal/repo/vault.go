@@ -275,11 +275,13 @@ func (v *Vault) remember(c *eventlog.Commit, at eventlog.PartRef) {
 // replaced reports the texts that a commit has replaced to the cache, which evicts them earlier
 // than others. before is the index before the commit.
 func (v *Vault) replaced(before *index.Index, c *eventlog.Commit) {
+	var all []textKey
 	for i := range c.Notes {
 		if f, ok := before.File(c.Notes[i].Path); ok {
-			v.texts.replaced(textKey{v.part, eventlog.PartRef(f.Body)})
+			all = append(all, textKey{v.part, eventlog.PartRef(f.Body)})
 		}
 	}
+	v.texts.replaced(all)
 }
 
 // Create creates the log of the vault: its control item and its first commit, which names the vault
