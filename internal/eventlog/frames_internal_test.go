@@ -2,6 +2,8 @@ package eventlog
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"math/rand/v2"
 	"testing"
 
@@ -210,4 +212,33 @@ func FuzzFrames(f *testing.F) {
 			_, _ = c.unpackFrame(packed[f.off:f.end], f)
 		}
 	})
+}
+
+// TestFramesThatMoved checks that a frame which is no longer where it was is ErrMoved, whether its
+// place cannot be read or has other bytes now.
+func TestFramesThatMoved(t *testing.T) {
+	c, err := newCodec()
+	require.NoError(t, err)
+	r := rand.New(rand.NewPCG(9, 9))
+	parts := []Part{somePart(r, frameBytes), somePart(r, frameBytes), somePart(r, 9)}
+	packed, _ := c.pack(parts)
+	frames, err := framesOf(packed)
+	require.NoError(t, err)
+	place, failure := packed, error(nil)
+	run := PackedRun{first: 1, frames: frames, code: c, read: func(_ context.Context, off, n int64) ([]byte, error) {
+		return place[off:min(off+n, int64(len(place)))], failure
+	}}
+	got, first, err := run.Unpack(t.Context(), 1)
+	require.NoError(t, err)
+	require.Equal(t, parts[first:first+len(got)], got)
+
+	place, _, err = c.redact(packed, map[int]bool{0: true}) // what follows is at other offsets
+	require.NoError(t, err)
+	place = append(place, packed...)
+	_, _, err = run.Unpack(t.Context(), 1)
+	require.ErrorIs(t, err, ErrMoved)
+	failure = errors.New("gone")
+	_, _, err = run.Unpack(t.Context(), 1)
+	require.ErrorIs(t, err, ErrMoved)
+	require.ErrorIs(t, err, failure)
 }

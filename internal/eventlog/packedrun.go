@@ -23,7 +23,8 @@ type PackedRun struct {
 }
 
 // A payloadReader reads n bytes from offset off of a payload in a bucket, fewer at its end; n < 0
-// means up to the end. It fails for good once an erasure has rewritten the payload, or the run has moved into a segment.
+// means up to the end. Once an erasure has rewritten the payload, or the run has moved into a
+// segment, it fails or returns other bytes.
 type payloadReader func(ctx context.Context, off, n int64) ([]byte, error)
 
 // ErrMoved is the error of a payload that is no longer where it was. PackedAt finds it again.
@@ -63,22 +64,26 @@ func (r PackedRun) Reusing() PackedRun {
 }
 
 // Unpack unpacks the parts of a frame. first is the number of its first part in the run. If there
-// is a single frame, its index is 0. It returns ErrMoved if the frame is not in memory and can no
-// longer be read.
+// is a single frame, its index is 0. It returns ErrMoved if the frame is not in memory, and is not
+// where it was.
 func (r PackedRun) Unpack(ctx context.Context, frame int) (parts []Part, first int, err error) {
 	if r.frames == nil {
 		parts, err = r.code.unpack(r.packed)
 		return parts, 0, err
 	}
 	f := r.frames[frame]
-	var packed []byte
 	if r.read == nil {
-		packed = r.packed[f.off:f.end]
-	} else if packed, err = r.read(ctx, int64(f.off), int64(f.end-f.off)); err != nil {
+		parts, err = r.code.unpackFrame(r.packed[f.off:f.end], f)
+		return parts, f.first, err
+	}
+	packed, err := r.read(ctx, int64(f.off), int64(f.end-f.off))
+	if err == nil {
+		parts, err = r.code.unpackFrame(packed, f)
+	}
+	if err != nil {
 		return nil, 0, fmt.Errorf("%w: %w", ErrMoved, err)
 	}
-	parts, err = r.code.unpackFrame(packed, f)
-	return parts, f.first, err
+	return parts, f.first, nil
 }
 
 // PackedAt returns the packed payload of the run that begins with commit first. It looks in the
@@ -214,8 +219,9 @@ func (l *Log[S]) packedAt(ctx context.Context, first uint64) (r *Run, packed []b
 }
 
 // PackedWith returns the run that contains a commit, which must exist, without its parts, and its
-// packed payload, as PackedAt does. It costs the same requests as RunWith. Its errors are those of RunAt; there may be
-// an INDEX_ERROR for a run whose payload object is lost, which RunWith may find in a segment.
+// packed payload, as PackedAt does. It costs the same requests as RunWith. Its errors are those of
+// RunAt; there may be an INDEX_ERROR for a run whose payload object is lost, which RunWith may find
+// in a segment.
 func (l *Log[S]) PackedWith(ctx context.Context, seq uint64) (*Run, PackedRun, error) {
 	if l.isHere() {
 		if r, p, err := l.placedWith(ctx, seq); err == nil {
