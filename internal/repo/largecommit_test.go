@@ -209,6 +209,10 @@ func TestTextsOfAMovedPayload(t *testing.T) {
 		require.NoError(t, s.Bucket.Delete(t.Context(), key))
 	}
 	read(50, 100)
+	late = s.open(t) // reads frames of the segment
+	idx, err = late.Read(t.Context())
+	require.NoError(t, err)
+	read(100, 150)
 	_, err = s.vault.EraseNote(t.Context(), caller(), vault.Path(edits[200].path))
 	require.NoError(t, err)
 	for range 2 {
