@@ -216,9 +216,12 @@ func (h *leasedJob) release(ctx context.Context, change func(*Item)) error {
 func (h *leasedJob) drop(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
 	defer cancel()
-	it := h.known()
-	return unknown(h.jobs.opt.Table.Commit(ctx, table.Remove(jobKey(it.ID)),
-		table.Remove(table.Key{Part: Part, Sort: it.Open})))
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	err := h.jobs.opt.Table.Commit(ctx, table.Remove(jobKey(h.item.ID)),
+		table.Remove(table.Key{Part: Part, Sort: h.item.Open}))
+	h.unsure = err != nil
+	return unknown(err)
 }
 
 // Cancel ends a job, or asks the process that runs it to end it, which may take until its next

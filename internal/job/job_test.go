@@ -758,3 +758,35 @@ func TestALeaseThatCouldNotBeGivenBack(t *testing.T) {
 		}
 	}
 }
+
+// TestAnUnsureJobIsResumed checks that a message is sent for every job that a call leaves in the table
+// because a write failed, so that it goes on without a restart.
+func TestAnUnsureJobIsResumed(t *testing.T) {
+	refused := func(context.Context, *job.Run) error { return fault.New(fault.InvalidParameter, "no") }
+	for _, first := range []func(context.Context, *job.Run) error{nil, refused} {
+		for n, reached := 1, true; reached; n++ {
+			reached = false
+			for _, at := range []tabletest.Fault{tabletest.Before, tabletest.After} {
+				b := newBed(t)
+				flaky := tabletest.NewFlaky(b.table, tabletest.At(n, at))
+				j, look := b.process(flaky, true), b.process(b.table, true)
+				_, _ = j.Start(t.Context(), request("sure"), first)
+				reached = reached || flaky.Calls() >= n
+				left, err := look.Open(t.Context())
+				require.NoError(t, err)
+				if len(left) == 0 {
+					continue
+				}
+				require.NotEmpty(t, b.sent, "call %d, fault %d", n, at)
+				if left[0].State == job.Waiting {
+					b.clock.pass(time.Minute)
+				}
+				_, err = j.Work(t.Context())
+				require.NoError(t, err)
+				left, err = look.Open(t.Context())
+				require.NoError(t, err)
+				require.Empty(t, left, "call %d, fault %d", n, at)
+			}
+		}
+	}
+}

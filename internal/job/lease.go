@@ -34,10 +34,11 @@ type leasedJob struct {
 	holder string // Lease.Holder of the attempt
 	leave  func() // ends the attempt
 
-	mu   sync.Mutex // guards the rest: keep renews the lease while steps run
-	item Item
-	row  table.Item
-	lost bool // the lease was lost, or the job has ended
+	mu     sync.Mutex // guards the rest: keep renews the lease while steps run
+	item   Item
+	row    table.Item
+	lost   bool // the lease was lost, or the job has ended
+	unsure bool // the last write failed, with or without an effect
 }
 
 // known returns the job in its last known state.
@@ -45,6 +46,18 @@ func (h *leasedJob) known() Item {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.item
+}
+
+// resume sends the message for a job whose attempt is over, if the last write failed: the table may
+// still say that this process runs the job, and then nobody would continue it before the next message
+// or start.
+func (h *leasedJob) resume(ctx context.Context) {
+	h.mu.Lock()
+	it, unsure := h.item, h.unsure
+	h.mu.Unlock()
+	if unsure {
+		_ = h.jobs.send(context.WithoutCancel(ctx), it) // without it the job is found later
+	}
 }
 
 // isLeased reports whether an attempt has a valid lease of the job. For a lease of this process, it
@@ -73,6 +86,9 @@ func (j *Jobs) acquire(ctx context.Context, id string, asked bool) (_ *leasedJob
 	defer func() {
 		if err != nil {
 			h.leave()
+			if asked { // other callers run the job again by themselves
+				h.resume(ctx)
+			}
 		}
 	}()
 	if h.item, h.row, err = j.get(ctx, id); err != nil {
@@ -131,9 +147,10 @@ func (h *leasedJob) replace(ctx context.Context, change func(*Item), with ...tab
 	}
 	ops := append([]table.Op{table.Replace(h.row, row)}, with...)
 	if err := h.jobs.opt.Table.Commit(ctx, ops...); err != nil {
+		h.unsure = asConflict(err) == nil
 		return err
 	}
-	h.item, h.row = next, row
+	h.item, h.row, h.unsure = next, row, false
 	return nil
 }
 

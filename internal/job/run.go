@@ -40,6 +40,8 @@ func (j *Jobs) Start(
 	}
 	if err := j.runDetached(ctx, func(ctx context.Context) error { return j.create(ctx, h.item) }); err != nil {
 		h.leave()
+		h.unsure = !fault.Is(err, fault.InProgress) && !fault.Is(err, fault.DuplicateID)
+		h.resume(ctx)
 		return it, err
 	}
 	if !j.opt.Background {
@@ -102,7 +104,13 @@ func (j *Jobs) runInCall(
 ) (Item, error) {
 	run, stop := j.attemptContext(ctx)
 	done := make(chan error, 1)
-	if !j.goBackground(func() { defer stop(); done <- h.attempt(run, first) }) {
+	attempt := func() {
+		defer stop()
+		err := h.attempt(run, first)
+		h.resume(run)
+		done <- err
+	}
+	if !j.goBackground(attempt) {
 		stop()
 		return h.known(), j.requeue(ctx, h)
 	}
