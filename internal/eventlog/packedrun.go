@@ -88,8 +88,8 @@ func (r PackedRun) Unpack(ctx context.Context, frame int) (parts []Part, first i
 
 // PackedAt returns the packed payload of the run that begins with commit first. It looks in the
 // table and in the segments as RunAt does, and has the same errors. If the bucket of the log is on
-// this machine, it reads only the table of the frames of a large payload in a segment: the system
-// keeps what is read often in memory anyway.
+// this machine, it reads only the table of the frames of a large payload: the system keeps what is
+// read often in memory anyway.
 func (l *Log[S]) PackedAt(ctx context.Context, first uint64) (PackedRun, error) {
 	if l.isHere() {
 		if p, err := l.placedAt(ctx, first); err == nil {
@@ -160,16 +160,14 @@ func (l *Log[S]) placedInSegment(ctx context.Context, seq uint64) (*Run, PackedR
 }
 
 // placed returns the packed payload of a run of the table, which is inline if it is not an object.
-// An object is read whole: it is young, and of a young file the bucket reads everything for each
-// part, because it computes the tag again.
 func (l *Log[S]) placed(ctx context.Context, r *Run, inline []byte) (PackedRun, error) {
-	if r.Object != "" {
-		var err error
-		if inline, err = l.payload(ctx, r); err != nil {
-			return PackedRun{}, err
-		}
+	if r.Object == "" {
+		return newPackedRun(l.code, r.First, inline)
 	}
-	return newPackedRun(l.code, r.First, inline)
+	return l.framesBy(ctx, r.First, func(ctx context.Context, off, n int64) ([]byte, error) {
+		data, _, err := l.opt.Bucket.Get(ctx, r.Object, off, n)
+		return data, err
+	})
 }
 
 // framesLook is how many bytes of a payload are read to find its frames.

@@ -273,6 +273,9 @@ func (b *Bucket) putStaged(key string, s *stagedFile, c blob.Cond) (err error) {
 		if errors.Is(err, fs.ErrExist) {
 			return createError(to)
 		}
+		if err == nil {
+			b.tags.put(key, s) // before another call can put a file
+		}
 		return err
 	})
 }
@@ -382,7 +385,7 @@ func begin(ctx context.Context, key string) error {
 	return checkKey(key)
 }
 
-// beginWrite makes the checks that every change begins with.
+// beginWrite makes the checks that every change begins with, and forgets the tag of the file.
 func (b *Bucket) beginWrite(ctx context.Context, key string) error {
 	if err := begin(ctx, key); err != nil {
 		return err
@@ -390,6 +393,7 @@ func (b *Bucket) beginWrite(ctx context.Context, key string) error {
 	if b.readOnly {
 		return ErrReadOnly
 	}
+	b.tags.forget(key)
 	return nil
 }
 

@@ -152,12 +152,18 @@ const (
 	// within the same tick of the file system's clock would not be visible in the modification
 	// time.
 	minTagAge = 2 * time.Second
+
+	// minOwnTag is the minimum size, in bytes, of a file whose tag is cached when it is put. Smaller
+	// files are quickly read whole.
+	minOwnTag = 256 << 10
 )
 
 // A tagCache caches the tags of files of which a part was read. A tag is a digest of the whole file, so
 // without the cache reading a part would cost as much as reading the whole segment. Large objects
-// that are read in parts, such as segments, never change, so a cached tag stays valid. It is safe
-// for concurrent use.
+// that are read in parts, such as segments, never change, so a cached tag stays valid. The tag of a
+// large file that this Bucket puts is known from the beginning, and its later writes forget it; if
+// another program writes to the file in place within the same tick, its parts have the old tag. It is
+// safe for concurrent use.
 type tagCache struct {
 	mu  sync.Mutex
 	lru *simplelru.LRU[string, knownTag]
@@ -197,4 +203,21 @@ func (m *tagCache) add(key string, c content) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.lru.Add(key, knownTag{c.info, c.tag})
+}
+
+// put adds the tag of a file that was put just now, if it is large.
+func (m *tagCache) put(key string, s *stagedFile) {
+	if s.info.Size() < minOwnTag {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.lru.Add(key, knownTag{s.info, s.tag})
+}
+
+// forget removes the tag of a file that is written now.
+func (m *tagCache) forget(key string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.lru.Remove(key)
 }

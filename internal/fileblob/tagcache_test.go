@@ -3,6 +3,7 @@ package fileblob_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/rookeryhq/rookery/internal/blob"
 	"github.com/rookeryhq/rookery/internal/fileblob"
+	"github.com/rookeryhq/rookery/internal/tooltest"
 )
 
 // TestPartsOfAFile checks that the tag of a part is that of the current whole file, whether it is
@@ -55,4 +57,39 @@ func TestPartsOfAFile(t *testing.T) {
 	require.NoError(t, b.Delete(t.Context(), "a"))
 	_, _, err = b.Get(t.Context(), "a", 2, 3)
 	require.ErrorIs(t, err, blob.ErrNotExist)
+}
+
+// TestPartsOfALargeFile checks that parts of a large file that was put just now are read without the
+// rest of the file, and have the tag of the current file after each way to write it.
+func TestPartsOfALargeFile(t *testing.T) {
+	dir := t.TempDir()
+	b, err := fileblob.Open(dir)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, b.Close()) })
+	const size = 8 << 20
+	text := func(fill string) []byte { return []byte(strings.Repeat(fill, size)) }
+	tagOfPart := func() blob.Tag {
+		t.Helper()
+		_, tag, err := b.Get(t.Context(), "a", 2, 3)
+		require.NoError(t, err)
+		return tag
+	}
+	put, err := b.Put(t.Context(), "a", text("a"), blob.Always)
+	require.NoError(t, err)
+	_, read := tooltest.Allocated(func() { require.Equal(t, put, tagOfPart()) })
+	require.Less(t, read, uint64(1<<20))
+
+	put, err = b.Put(t.Context(), "a", text("b"), blob.IfTag(put))
+	require.NoError(t, err)
+	require.Equal(t, put, tagOfPart())
+	require.NoError(t, b.Exchange(t.Context(), "a", text("c"), text("b")))
+	_, whole, err := b.Get(t.Context(), "a", 0, -1)
+	require.NoError(t, err)
+	require.Equal(t, whole, tagOfPart())
+	_, err = b.Put(t.Context(), "a", text("d"), blob.Always)
+	require.NoError(t, err)
+	require.NoError(t, b.Append(t.Context(), "a", size-1, []byte("e")))
+	_, whole, err = b.Get(t.Context(), "a", 0, -1)
+	require.NoError(t, err)
+	require.Equal(t, whole, tagOfPart())
 }
