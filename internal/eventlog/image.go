@@ -294,6 +294,13 @@ func (o *OpenImage) Has(name SectionName) bool {
 	return size > 0
 }
 
+// ReadState reads the state of an image. It returns blob.ErrNotExist if the image no longer exists. The
+// state may keep references to the data that was read.
+func (l *Log[S]) ReadState(ctx context.Context, from *OpenImage) (S, error) {
+	h, _, err := l.open(ctx, from.image)
+	return h.state, err
+}
+
 // ReadSection reads a section that an image has. It returns blob.ErrNotExist if the image no longer
 // exists. Whether the bytes are intact is for the caller to check.
 func (l *Log[S]) ReadSection(ctx context.Context, from *OpenImage, name SectionName) ([]byte, error) {
@@ -316,7 +323,7 @@ func (l *Log[S]) ImageBefore(ctx context.Context, seq uint64) (*OpenImage, error
 	if !ok {
 		return nil, errImage
 	}
-	return l.baseOf(ctx, i)
+	return l.BaseOf(ctx, i)
 }
 
 // ImageMemory returns how many bytes of memory the compressed sections take that came with the

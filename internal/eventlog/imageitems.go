@@ -55,12 +55,12 @@ func (p *packedImage) size() int64 {
 }
 
 // packImage returns the packed image.
-func (c *codec) packImage(m *BuiltImage) []byte {
+func (c *codec) packImage(m *builtImage) []byte {
 	var all []byte
 	front, keys := m.data[:m.start+m.imageHead.State], m.data[m.keysAt():m.keysAt()+m.Keys]
-	sections := [][]byte{front, keys, m.Section(SearchSection)}
+	sections := [][]byte{front, keys, m.section(SearchSection)}
 	if m.Memories > 0 {
-		sections = append(sections, m.Section(MemoriesSection))
+		sections = append(sections, m.section(MemoriesSection))
 	}
 	for _, section := range sections {
 		all = appendBytes(all, c.enc.EncodeAll(section, nil))
@@ -84,7 +84,7 @@ func (c *codec) unpackSection(packed []byte, n int64) ([]byte, error) {
 // putImageItems writes an image as items, in one transaction, and returns how many there are. It
 // writes nothing and returns 0 if the image is too large, or if the log does not use items for
 // images.
-func (l *Log[S]) putImageItems(ctx context.Context, i Image, m *BuiltImage) (items int, err error) {
+func (l *Log[S]) putImageItems(ctx context.Context, i Image, m *builtImage) (items int, err error) {
 	if !l.opt.ImageItems || len(m.data) > mostImage {
 		return 0, nil
 	}

@@ -19,8 +19,8 @@ type Pass[S any] struct {
 	Erased func(context.Context) error
 
 	// Published is called with the image that was written of a snapshot, before the image is in
-	// use. Nil: it is not called.
-	Published func(context.Context, Snapshot[S], *BuiltImage) error
+	// use. The image is no longer in memory. Nil: it is not called.
+	Published func(context.Context, Snapshot[S], Image) error
 }
 
 // Compact makes one compaction pass, which does all work that is due. Each step is idempotent and
@@ -146,18 +146,17 @@ func (l *Log[S]) foldImage(ctx context.Context, f Compaction, p Pass[S]) error {
 // writes none, if another pass is urgent.
 func (l *Log[S]) putImage(ctx context.Context, p Pass[S]) (Image, error) {
 	var s Snapshot[S]
-	var m *BuiltImage
 	var i Image
 	err := l.urgent.unless(ctx, func(ctx context.Context) (err error) {
 		var sections Sections
 		if s, sections, err = p.Newest(ctx); err != nil {
 			return err
 		}
-		i, m, err = l.publish(ctx, s.head, sections)
+		i, err = l.publish(ctx, s.head, sections)
 		return err
 	})
 	if err != nil || p.Published == nil {
 		return i, err
 	}
-	return i, p.Published(ctx, s, m)
+	return i, p.Published(ctx, s, i)
 }

@@ -84,20 +84,15 @@ func (i *Image) weight() int64 {
 // many changes, after which none may follow for hours.
 func (l *Log[S]) WantImage() { l.imageWanted.Store(true) }
 
-// A BuiltImage is an image that was built, with its head decoded.
-type BuiltImage struct {
+// A builtImage is an image that was built, with its head decoded.
+type builtImage struct {
 	imageHead
 	data []byte
 }
 
-// State returns the encoded state. It shares memory with the image.
-func (m *BuiltImage) State() []byte {
-	return m.data[m.start : m.start+m.imageHead.State : m.start+m.imageHead.State]
-}
-
-// Section returns a section; nil if the image does not have it. It shares memory with the image.
-func (m *BuiltImage) Section(name SectionName) []byte {
-	at, size := m.section(name)
+// section returns a section; nil if the image does not have it. It shares memory with the image.
+func (m *builtImage) section(name SectionName) []byte {
+	at, size := m.imageHead.section(name)
 	if size == 0 {
 		return nil
 	}
@@ -107,12 +102,13 @@ func (m *BuiltImage) Section(name SectionName) []byte {
 // publish writes an image of a head with some sections, and returns its description for the
 // control item. The image is not in use until name is called. It is in memory once, in the buffer
 // that it is encoded into.
-func (l *Log[S]) publish(ctx context.Context, h *head[S], all Sections) (i Image, m *BuiltImage, err error) {
+func (l *Log[S]) publish(ctx context.Context, h *head[S], all Sections) (i Image, err error) {
 	if err := l.keys.need(ctx); err != nil {
-		return i, nil, err
+		return i, err
 	}
-	if m, err = l.draw(ctx, h, all); err != nil {
-		return i, nil, err
+	m, err := l.draw(ctx, h, all)
+	if err != nil {
+		return i, err
 	}
 	i = Image{
 		Format: imageFormat, Seq: h.seq, Time: h.time, Head: m.start + m.imageHead.State, Size: int64(len(m.data)),
@@ -122,10 +118,10 @@ func (l *Log[S]) publish(ctx context.Context, h *head[S], all Sections) (i Image
 		_, err = l.opt.Bucket.Put(ctx, i.key(), m.data, blob.Always)
 	}
 	if err != nil {
-		return i, nil, NotCompacted(err)
+		return i, NotCompacted(err)
 	}
 	l.imageWanted.Store(false)
-	return i, m, nil
+	return i, nil
 }
 
 // largeState is the size of an encoded state in bytes from which garbage is collected while an image
@@ -135,8 +131,8 @@ const largeState = 8 << 20
 // draw builds an image of a head. The sizes of all sections are known before the buffer is
 // allocated. The head of the image names the segments up to the segments cursor, so that a start
 // need not list the bucket.
-func (l *Log[S]) draw(ctx context.Context, h *head[S], all Sections) (*BuiltImage, error) {
-	m := &BuiltImage{imageHead: imageHead{
+func (l *Log[S]) draw(ctx context.Context, h *head[S], all Sections) (*builtImage, error) {
+	m := &builtImage{imageHead: imageHead{
 		Format: imageFormat, Seq: h.seq, Time: h.time, Hash: h.hash, Status: h.status, Weight: h.weight,
 		Folded: l.head.Load().control.Cursors[segmentsCursor].Seq,
 	}}

@@ -97,8 +97,8 @@ func (l *Log[S]) findImages(ctx context.Context, c *Control) error {
 // it is longer.
 const firstOfImage = 4 << 10
 
-// baseOf reads the head of an image. For an image in items, the other sections come with it.
-func (l *Log[S]) baseOf(ctx context.Context, i Image) (*OpenImage, error) {
+// BaseOf reads the head of an image. For an image in items, the other sections come with it.
+func (l *Log[S]) BaseOf(ctx context.Context, i Image) (*OpenImage, error) {
 	if i.Items == 0 {
 		h, err := l.headOf(ctx, i)
 		return &OpenImage{image: i, head: h}, err

@@ -1,7 +1,6 @@
 package repo
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rookeryhq/rookery/internal/blob"
 	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/search"
@@ -28,7 +28,7 @@ func (v *Vault) Compact(ctx context.Context, f eventlog.Compaction) error {
 // index that was built commit by commit is scattered over the heap and takes twice as much memory.
 // During the replacement there are two states in memory. While much is written it does nothing: the
 // log would not take the second state, and the vault is compacted again when it is at rest.
-func (v *Vault) goOn(ctx context.Context, s eventlog.Snapshot[*index.Index], m *eventlog.BuiltImage) error {
+func (v *Vault) goOn(ctx context.Context, s eventlog.Snapshot[*index.Index], i eventlog.Image) error {
 	if s.State.Size() < manySwept {
 		return nil
 	}
@@ -39,7 +39,7 @@ func (v *Vault) goOn(ctx context.Context, s eventlog.Snapshot[*index.Index], m *
 	if v.log.Known().Weight()-s.Weight() > calmBytes {
 		return nil
 	}
-	return v.goOnFrom(ctx, s, m)
+	return v.goOnFrom(ctx, s, i)
 }
 
 // A vault counts as calm if at most calmBytes, as stored, were appended while an image was written,
@@ -68,23 +68,27 @@ func (v *Vault) scattered(x *index.Index, some int) bool {
 }
 
 // goOnFrom replaces the state of the log and the search indexes by those decoded from the image of
-// a snapshot. If the state cannot be replaced, new search indexes with memory of their own are
-// paired with the old state, so that nothing keeps two states or the image in memory.
-func (v *Vault) goOnFrom(ctx context.Context, s eventlog.Snapshot[*index.Index], m *eventlog.BuiltImage) error {
+// a snapshot. The image is read again, so that the state and each search index have memory of their
+// own, without the rest of the buffer that the image was drawn in.
+func (v *Vault) goOnFrom(ctx context.Context, s eventlog.Snapshot[*index.Index], i eventlog.Image) error {
+	debug.FreeOSMemory() // that buffer
+	from, err := v.log.BaseOf(ctx, i)
+	if err != nil {
+		return imageUnread(err)
+	}
 	// The search indexes come first: then the memory of those before is free when the state is
 	// decoded.
-	found, err := v.searchIn(m, false)
+	found, err := v.searchIn(ctx, from)
 	if err != nil {
-		return err
+		return imageUnread(err)
 	}
 	found.replace(s.State)
-	// The buffers of the image and the previous search index are garbage now. They are returned
-	// before the second state is decoded, because two states in memory are the peak of the
-	// process.
+	// The previous search indexes are garbage now. Their memory is returned before the second state is
+	// decoded, because two states in memory are the peak of the process.
 	debug.FreeOSMemory()
-	state, err := index.ReadImage(m.State())
+	state, err := v.log.ReadState(ctx, from)
 	if err != nil {
-		return fmt.Errorf("read the image that was put: %w", err)
+		return imageUnread(err)
 	}
 	renewed, err := v.log.Renew(ctx, s, state)
 	if err != nil {
@@ -96,8 +100,6 @@ func (v *Vault) goOnFrom(ctx context.Context, s eventlog.Snapshot[*index.Index],
 		for by := range found {
 			_ = v.rejoin(ctx, by) // a search tells the error
 		}
-	} else if found, err = v.searchIn(m, true); err == nil {
-		found.replace(s.State)
 	}
 	if s.State.Memories().Len() == 0 {
 		v.memories.unpin()
@@ -106,25 +108,32 @@ func (v *Vault) goOnFrom(ctx context.Context, s eventlog.Snapshot[*index.Index],
 	return nil
 }
 
+// imageUnread returns the error of an image that was put and cannot be read; nil if it was deleted
+// meanwhile, which an erasure does.
+func imageUnread(err error) error {
+	if errors.Is(err, blob.ErrNotExist) {
+		return nil
+	}
+	return fmt.Errorf("read the image that was put: %w", err)
+}
+
 // imageSearch contains the search indexes of an image, by the searchers that they belong to.
 type imageSearch map[*searcher]*search.Index
 
-// searchIn decodes the search indexes in an image, or in copies of its sections.
-func (v *Vault) searchIn(m *eventlog.BuiltImage, copies bool) (imageSearch, error) {
+// searchIn reads the search indexes in an image.
+func (v *Vault) searchIn(ctx context.Context, from *eventlog.OpenImage) (imageSearch, error) {
 	all := imageSearch{}
 	for name, by := range v.searchers() {
-		data := m.Section(name)
-		if len(data) == 0 {
+		if !from.Has(name) {
 			continue
 		}
-		if copies {
-			data = bytes.Clone(data)
-		}
-		x, err := search.ReadImage(data)
+		data, err := v.log.ReadSection(ctx, from, name)
 		if err != nil {
-			return nil, fmt.Errorf("read the search index that was put: %w", err)
+			return nil, err
 		}
-		all[by] = x
+		if all[by], err = search.ReadImage(data); err != nil {
+			return nil, err
+		}
 	}
 	return all, nil
 }

@@ -42,9 +42,9 @@ func (v *Vault) Waiting() int {
 func (v *Vault) GoOn(ctx context.Context, between func()) error {
 	return v.log.CompactWith(ctx, eventlog.Compaction{All: true}, eventlog.Pass[*index.Index]{
 		Newest: v.searchedHead,
-		Published: func(ctx context.Context, s eventlog.Snapshot[*index.Index], m *eventlog.BuiltImage) error {
+		Published: func(ctx context.Context, s eventlog.Snapshot[*index.Index], i eventlog.Image) error {
 			between()
-			return v.goOnFrom(ctx, s, m)
+			return v.goOnFrom(ctx, s, i)
 		},
 	})
 }

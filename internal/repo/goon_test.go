@@ -148,14 +148,14 @@ func TestNothingPinsAnOldState(t *testing.T) {
 // yet. The idempotency keys are small, and may stay.
 type tracked struct {
 	blob.Bucket
-	held atomic.Int64
+	held *atomic.Int64
 }
 
 func (b *tracked) Get(ctx context.Context, key string, off, n int64) ([]byte, blob.Tag, error) {
 	data, tag, err := b.Bucket.Get(ctx, key, off, n)
 	if strings.HasPrefix(key, "image/") && len(data) > 4096 {
 		b.held.Add(1)
-		runtime.AddCleanup(&data[0], func(held *atomic.Int64) { held.Add(-1) }, &b.held)
+		runtime.AddCleanup(&data[0], func(held *atomic.Int64) { held.Add(-1) }, b.held)
 	}
 	return data, tag, err
 }
@@ -175,7 +175,7 @@ func TestNothingPinsAnOldImage(t *testing.T) {
 	}
 	change(t, s.vault, large...)
 	require.NoError(t, s.vault.Compact(t.Context(), eventlog.Compaction{All: true}))
-	images := &tracked{Bucket: s.Bucket}
+	images := &tracked{s.Bucket, new(atomic.Int64)}
 	s.Bucket = images
 	s.vault = s.open(t)
 	idx, err := s.vault.Read(t.Context())
@@ -191,6 +191,8 @@ func TestNothingPinsAnOldImage(t *testing.T) {
 	}
 	_, err = s.vault.Searchable(t.Context())
 	require.NoError(t, err)
+	old := images.held
+	images.held = new(atomic.Int64)
 	require.NoError(t, s.vault.GoOn(t.Context(), func() {
 		for n := range idx.Notes("") {
 			change(t, s.vault, edit{n.Path, "a needle of " + n.Path})
@@ -199,9 +201,26 @@ func TestNothingPinsAnOldImage(t *testing.T) {
 	idx = nil
 	require.Eventually(t, func() bool {
 		runtime.GC()
-		return images.held.Load() == 0
+		return old.Load() == 0
 	}, 5*time.Second, time.Millisecond)
 	runtime.KeepAlive(s)
+}
+
+// TestGoingOnFromAnImageThatWasErased checks that a vault stays as it is if its new image is deleted
+// before it is read, as an erasure does.
+func TestGoingOnFromAnImageThatWasErased(t *testing.T) {
+	s := newShelf(t)
+	s.write(t, 20)
+	before := s.vault.Known()
+	require.NoError(t, s.vault.GoOn(t.Context(), func() {
+		for o, err := range s.Bucket.List(t.Context(), "image/") {
+			require.NoError(t, err)
+			require.NoError(t, s.Bucket.Delete(t.Context(), o.Key))
+		}
+	}))
+	require.Same(t, before, s.vault.Known())
+	change(t, s.vault, edit{"needle.md", "a needle"})
+	requireAsRead(t, s, "needle")
 }
 
 // TestGoingOnWhileACallWrites checks that a write that began on a state that is replaced meanwhile
