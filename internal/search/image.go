@@ -50,11 +50,12 @@ func (x *Index) Size() int64 {
 	return size
 }
 
-// ImageSize returns an upper bound of the size of the index's image in bytes.
+// ImageSize returns the size of the index's image in bytes, or up to a few bytes of padding more for
+// each block.
 func (x *Index) ImageSize() int64 {
 	size := int64(imageSlack(x))
 	for _, l := range x.layers {
-		size += l.stored() + int64(len(l.dead))*8
+		size += l.coded() + int64(len(l.dead))*8
 	}
 	return size
 }
@@ -63,14 +64,17 @@ func (x *Index) ImageSize() int64 {
 // forms.
 const analyzerSize = planes + 32<<10
 
-// stored returns the size, in bytes, of the lists of a segment, most of which are also in an
-// image.
-func (s *segment) stored() int64 {
+// coded returns the size, in bytes, of the lists of a segment that are in an image.
+func (s *segment) coded() int64 {
 	texts := len(s.paths) + len(s.headings) + len(s.signatures) + len(s.names) + len(s.lists)
-	numbers := len(s.byPath) + len(s.order) + len(s.docOf) + len(s.signatureEnds) +
-		len(s.nameEnds) + len(s.listEnds) + len(s.byThread) + len(s.rank)
+	numbers := len(s.byPath) + len(s.signatureEnds) + len(s.nameEnds) + len(s.listEnds) + len(s.byThread)
 	return int64(texts) + 4*int64(numbers) + sizeOf[doc]()*int64(len(s.docs)) +
 		sizeOf[slot]()*int64(len(s.slots)) + sizeOf[member]()*int64(len(s.members))
+}
+
+// stored returns the size, in bytes, of all lists of a segment.
+func (s *segment) stored() int64 {
+	return s.coded() + 4*int64(len(s.order)+len(s.docOf)+len(s.rank))
 }
 
 // bytes returns the memory use of a segment: its lists, and the tables that searches derived from

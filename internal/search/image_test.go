@@ -33,6 +33,12 @@ func reopened(t require.TestingT, x *search.Index, shift int) *search.Index {
 	require.NoError(t, err)
 	require.Equal(t, x.Language(), y.Language())
 	require.Equal(t, data[shift:], y.AppendImage(nil))
+	// No block is forgotten, and the buffer of a large image is hardly larger than the image.
+	for _, x := range []*search.Index{x, y} {
+		spare := int(x.ImageSize()) - (len(data) - shift)
+		require.GreaterOrEqual(t, spare, 0)
+		require.Less(t, spare, 4<<10)
+	}
 	return y
 }
 
