@@ -161,7 +161,7 @@ func (b *tracked) Get(ctx context.Context, key string, off, n int64) ([]byte, bl
 }
 
 // TestNothingPinsAnOldImage checks that the image from which a state was read becomes garbage with the
-// state, although the index and the paths of its notes share its memory.
+// state, although the index, and the paths and references of its notes, share its memory.
 func TestNothingPinsAnOldImage(t *testing.T) {
 	s := newShelf(t)
 	s.write(t, 50)
@@ -171,7 +171,7 @@ func TestNothingPinsAnOldImage(t *testing.T) {
 		text := make([]byte, 500)
 		_, err := random.Read(text)
 		require.NoError(t, err)
-		large = append(large, edit{fmt.Sprintf("large/%d.md", i), hex.EncodeToString(text)})
+		large = append(large, edit{fmt.Sprintf("large/%d.md", i), "[[a reference]] " + hex.EncodeToString(text)})
 	}
 	change(t, s.vault, large...)
 	require.NoError(t, s.vault.Compact(t.Context(), eventlog.Compaction{All: true}))
@@ -187,7 +187,7 @@ func TestNothingPinsAnOldImage(t *testing.T) {
 		for _, err := range s.vault.Revisions(t.Context(), n.Path, n.Version) {
 			require.NoError(t, err)
 		}
-		change(t, s.vault, edit{n.Path, "a thread"})
+		change(t, s.vault, edit{n.Path, "a thread of [[a reference]]"})
 	}
 	_, err = s.vault.Searchable(t.Context())
 	require.NoError(t, err)
@@ -195,7 +195,7 @@ func TestNothingPinsAnOldImage(t *testing.T) {
 	images.held = new(atomic.Int64)
 	require.NoError(t, s.vault.GoOn(t.Context(), func() {
 		for n := range idx.Notes("") {
-			change(t, s.vault, edit{n.Path, "a needle of " + n.Path})
+			change(t, s.vault, edit{n.Path, "a needle of [[a reference]] in " + n.Path})
 		}
 	}))
 	idx = nil
