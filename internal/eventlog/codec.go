@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
@@ -61,7 +62,7 @@ func (c *codec) unpack(packed []byte) ([]Part, error) {
 	if c.room != nil {
 		room = (*c.room)[:0]
 	}
-	raw, err := c.dec.DecodeAll(packed, room)
+	raw, err := c.dec.DecodeAll(packed, slices.Grow(room, unpackedSize(packed)))
 	if err != nil {
 		return nil, fmt.Errorf("unpack a payload: %w", err)
 	}

@@ -116,6 +116,25 @@ func framesIn(head []byte) ([]frame, error) {
 	return all, nil
 }
 
+// unpackedSize returns the sum of the sizes that the frames of a payload state, at most maxPayload;
+// 0 if it has a single frame. DecodeAll makes room for one frame after the other, and without room
+// for all it copies what it has unpacked for each of them.
+func unpackedSize(packed []byte) int {
+	frames, err := framesOf(packed)
+	if err != nil {
+		return 0 // the decoder returns the error
+	}
+	size := uint64(0)
+	for _, f := range frames {
+		var h zstd.Header
+		if h.Decode(packed[f.off:f.end]) != nil || h.FrameContentSize > maxPayload {
+			return 0
+		}
+		size += h.FrameContentSize
+	}
+	return int(min(size, maxPayload)) //nolint:gosec // at most maxPayload
+}
+
 // tableSize returns how many bytes at the beginning of a payload contain its table of frames, from
 // its first bytes; 0 if it has none.
 func tableSize(head []byte) int64 {

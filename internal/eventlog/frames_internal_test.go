@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -76,6 +77,27 @@ func TestFrames(t *testing.T) {
 			require.Equal(t, len(frames), PackedRun{frames: frames}.FrameOf(len(parts)))
 		})
 	}
+}
+
+// TestUnpackAllocates checks that unpacking a payload of many frames allocates memory for its parts
+// once, not for each frame again.
+func TestUnpackAllocates(t *testing.T) {
+	c, err := newCodec()
+	require.NoError(t, err)
+	r := rand.New(rand.NewPCG(3, 4))
+	var parts []Part
+	for range 64 {
+		parts = append(parts, somePart(r, frameBytes))
+	}
+	packed, size := c.pack(parts)
+	_, err = c.unpack(packed) // the first call makes a decoder
+	require.NoError(t, err)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err = c.unpack(packed)
+	runtime.ReadMemStats(&after)
+	require.NoError(t, err)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(size+size/2))
 }
 
 // TestDamagedFrames checks that a truncated payload, and one with a wrong table of frames, are

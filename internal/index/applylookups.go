@@ -2,6 +2,7 @@ package index
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"sync"
 
@@ -48,9 +49,10 @@ func (d *draft) applyLookups() {
 	// Changes of several files can cancel each other, so all are collected before anything is
 	// written.
 	names, sums := entryDiff{sums: map[string]int{}}, map[term]int{}
-	for path, old := range d.changed {
+	for c := range d.changes() {
+		path, old := c.path, c.old
 		now, _ := d.files.Get(path)
-		names.add(path, d.names(old), d.names(now))
+		names.add(path, c.had, d.names(now))
 		tally(sums, noteOf(old), -1)
 		tally(sums, noteOf(now), 1)
 		d.totals.add(noteOf(old), -1)
@@ -87,8 +89,49 @@ func (d *draft) applyLookups() {
 	d.findDailyFolder()
 }
 
-// names returns the names of all entries of a file, sorted; nil for a nil file. A name occurs once
-// for each thing in the file that has it.
+// A fileChange is a changed file as it was.
+type fileChange struct {
+	path string
+	old  *File
+	had  []string // names of old; see draft.names
+}
+
+// changes yields the changed files, in no particular order. If there are many, another goroutine
+// computes the names that they had, a few files ahead.
+func (d *draft) changes() iter.Seq[fileChange] {
+	return func(yield func(fileChange) bool) {
+		if len(d.changed) <= parseAhead {
+			for path, old := range d.changed {
+				if !yield(fileChange{path, old, d.names(old)}) {
+					return
+				}
+			}
+			return
+		}
+		// The names of a file depend on nothing but the file and the cache, and this one is not shared.
+		before := &draft{entryNames: map[term]string{}}
+		ahead, done := make(chan fileChange, parseAhead), make(chan struct{})
+		defer close(done)
+		go func() {
+			defer close(ahead)
+			for path, old := range d.changed {
+				select {
+				case ahead <- fileChange{path, old, before.names(old)}:
+				case <-done:
+					return
+				}
+			}
+		}()
+		for c := range ahead {
+			if !yield(c) {
+				return
+			}
+		}
+	}
+}
+
+// names returns the names of all entries of a file, in no particular order; nil for a nil file. A
+// name occurs once for each thing in the file that has it.
 func (d *draft) names(f *File) []string {
 	if f == nil {
 		return nil
@@ -103,7 +146,6 @@ func (d *draft) names(f *File) []string {
 	if f.Hidden != nil {
 		all = append(all, isHidden.name(""))
 	}
-	slices.Sort(all)
 	return all
 }
 
@@ -114,9 +156,12 @@ type entryDiff struct {
 	sums           map[string]int // by name: the change of its count
 }
 
-// add compares the names that one file had with those that it has now. Both lists must be sorted,
-// and can contain a name several times. It takes time in proportion to their lengths.
+// add compares the names that one file had with those that it has now. The lists can contain a name
+// several times; add sorts them.
 func (r *entryDiff) add(path string, had, has []string) {
+	had, has = differing(had, has)
+	slices.Sort(had)
+	slices.Sort(has)
 	// A merge of two sorted lists. Names are handled in order, each with all its occurrences.
 	for len(had)+len(has) > 0 {
 		name := firstName(had, has)
@@ -134,6 +179,48 @@ func (r *entryDiff) add(path string, had, has []string) {
 			r.sums[name] += now - before
 		}
 	}
+}
+
+// fewNames is the largest number of places at which differing compares two lists any further.
+const fewNames = 8
+
+// differing returns those names of two lists whose counts may differ, each as often as the list has
+// it. After most changes of a note its list has the same length, and other names in a few places;
+// only the names there are returned then. Otherwise it returns both lists.
+func differing(had, has []string) (before, now []string) {
+	if len(had) != len(has) {
+		return had, has
+	}
+	var places []int
+	for i := range had {
+		if had[i] == has[i] {
+			continue
+		}
+		if places = append(places, i); len(places) > fewNames {
+			return had, has
+		}
+	}
+	var names []string
+	for _, i := range places {
+		names = append(names, had[i], has[i])
+	}
+	slices.Sort(names)
+	// The names may also be in other places, and their counts must be complete.
+	for _, name := range slices.Compact(names) {
+		before = appendEqual(before, had, name)
+		now = appendEqual(now, has, name)
+	}
+	return before, now
+}
+
+// appendEqual appends each element of names that is equal to name.
+func appendEqual(all, names []string, name string) []string {
+	for _, n := range names {
+		if n == name {
+			all = append(all, name)
+		}
+	}
+	return all
 }
 
 // firstName returns the smallest name of two sorted lists, of which at most one is empty.

@@ -16,13 +16,14 @@ import (
 type Parsed struct{ file *File }
 
 // NewParsed returns the parsed text of the note at a path. doc must be the result of markdown.Parse
-// for text. It returns nil, which is a valid Parsed that has nothing, if the file is not a note.
-func NewParsed(path string, text []byte, doc *markdown.Doc) *Parsed {
+// for text. was is the note before a change, or nil: it shares its Mentions, which need not be computed
+// again. It returns nil, which is a valid Parsed that has nothing, if the file is not a note.
+func NewParsed(path string, text []byte, doc *markdown.Doc, was *Note) *Parsed {
 	if !isNote(path) {
 		return nil
 	}
 	f := &File{Path: path, Size: len(text), Digest: DigestOf(text)}
-	f.Note = newNote(f, text, doc)
+	f.Note = newNote(f, text, doc, was)
 	return &Parsed{f}
 }
 
@@ -31,11 +32,11 @@ func NewParsed(path string, text []byte, doc *markdown.Doc) *Parsed {
 func (p *Parsed) Note() *Note { return p.file.Note }
 
 // ParseText returns the parsed text of the file at a path; see NewParsed.
-func ParseText(path string, text []byte) *Parsed {
+func ParseText(path string, text []byte, was *Note) *Parsed {
 	if !isNote(path) {
 		return nil
 	}
-	return NewParsed(path, text, markdown.Parse(text))
+	return NewParsed(path, text, markdown.Parse(text), was)
 }
 
 // of returns the file of a change if p is its parsed text, and nil otherwise. The result is a copy
@@ -59,7 +60,7 @@ func newFile(version uint64, ch Change) *File {
 		Path: ch.Path, Size: len(ch.Text), Digest: DigestOf(ch.Text), Body: ch.Body, Version: version,
 	}
 	if isNote(f.Path) {
-		f.Note = newNote(f, ch.Text, markdown.Parse(ch.Text))
+		f.Note = newNote(f, ch.Text, markdown.Parse(ch.Text), nil)
 	}
 	if isFolder(f.Path) {
 		f.Folder = newFolder(f, ch.Text)
@@ -69,8 +70,8 @@ func newFile(version uint64, ch Change) *File {
 
 // newNote returns the note in a text, of which doc is the parsed form. It does not set the parts
 // that depend on the schema, the times and the ids; see applySchema and identify. It does not
-// retain text.
-func newNote(f *File, text []byte, doc *markdown.Doc) *Note {
+// retain text. was is the note before a change, or nil; see NewParsed.
+func newNote(f *File, text []byte, doc *markdown.Doc, was *Note) *Note {
 	head := doc.Head()
 	n := &Note{
 		File: f, ID: strings.TrimSuffix(f.Path, ".md"), LineCount: doc.LineCount,
@@ -95,7 +96,7 @@ func newNote(f *File, text []byte, doc *markdown.Doc) *Note {
 		return number[heading]
 	}
 	n.readTraits(doc, section)
-	n.readRefs(doc.References, section)
+	n.readRefs(doc.References, section, was)
 	n.readLinks(doc.Links, section)
 	n.readTags(doc.Tags, section)
 	n.readBlocks(doc.Blocks)

@@ -53,16 +53,41 @@ func (r *Ref) IsFile() bool {
 // Location returns the location of the reference in lists.
 func (l Link) Location() Location { return Location{l.Source.Note.Path, l.Ref.Line, l.Ref.Position} }
 
+// earlierMentions are the Mentions of a note before a change, in order.
+type earlierMentions struct {
+	refs []Ref
+	next int // index of the one after the last that was found
+}
+
+// mentionReach is how many earlier Mentions are compared for each reference.
+const mentionReach = 8
+
+// mention returns the Mention of a text: that of the note before, or a new one. A change keeps the
+// order of most references, so it looks only at the next few.
+func (e *earlierMentions) mention(target, display string) *Mention {
+	for i := e.next; i < min(e.next+mentionReach, len(e.refs)); i++ {
+		if m := e.refs[i].Mention; m.Target == target && m.Display == display {
+			e.next = i + 1
+			return m
+		}
+	}
+	return newMention(target, display)
+}
+
 // readRefs sets the references of a text. number maps the position of a heading to that of its
-// section.
-func (n *Note) readRefs(refs []markdown.Reference, number func(int) int) {
+// section. was is the note before a change, or nil.
+func (n *Note) readRefs(refs []markdown.Reference, number func(int) int, was *Note) {
 	if len(refs) == 0 {
 		return
+	}
+	var earlier earlierMentions
+	if was != nil {
+		earlier.refs = was.Refs
 	}
 	n.Refs = make([]Ref, len(refs))
 	for i, r := range refs {
 		n.Refs[i] = Ref{
-			Mention: newMention(r.Target, r.Display), Field: r.Field, Line: r.Line,
+			Mention: earlier.mention(r.Target, r.Display), Field: r.Field, Line: r.Line,
 			Position: r.Span.Start, Scope: number(r.Scope), InField: r.Place != markdown.InBody, Form: r.Form,
 		}
 	}

@@ -70,7 +70,7 @@ func (w *rewriting) result() Result {
 	var parsed *index.Parsed
 	if len(done) > 0 {
 		if d := w.parsed(text, done); d != nil {
-			parsed = index.NewParsed(w.note.Path, text, d)
+			parsed = index.NewParsed(w.note.Path, text, d, w.note)
 		} else {
 			done, text = w.oneByOne()
 		}

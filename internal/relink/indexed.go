@@ -35,7 +35,7 @@ func (r *Relinker) fromIndex(was, is *index.Note, text []byte) (Result, bool) {
 	if len(w.edits) > 0 {
 		res.Text = apply(text, w.edits)
 		doc := markdown.Parse(res.Text)
-		res.Parsed = index.NewParsed(is.Path, res.Text, doc)
+		res.Parsed = index.NewParsed(is.Path, res.Text, doc, is)
 		if res.Parsed == nil || doc.Problem != nil || !hasTargets(res.Parsed.Note(), is, targets) {
 			return Result{}, false
 		}

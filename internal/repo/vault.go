@@ -209,7 +209,8 @@ func foldNotes(before *index.Index, c *eventlog.Commit, at eventlog.PartRef) *in
 func stepNotes(before *index.Index, c *eventlog.Commit, notes []int, at eventlog.PartRef) *index.Index {
 	_ = parallel.ForEach(runtime.GOMAXPROCS(0), notes, func(i int) error {
 		if n := &c.Notes[i]; n.Parsed == nil && !n.Deleted && !n.Erased {
-			n.Parsed = index.ParseText(n.Path, n.Text)
+			was, _ := before.Note(n.Path)
+			n.Parsed = index.ParseText(n.Path, n.Text, was)
 		}
 		return nil
 	})

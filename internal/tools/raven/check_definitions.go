@@ -211,6 +211,42 @@ func (p picker) wantsAt(f finding, code fault.Code, file string, line int) bool 
 	return !p.exclude[f.code] && !p.exclude[string(code)]
 }
 
+// wantsSome reports whether the filter can select an issue with one of these names. A filter by a
+// fault code can select all.
+func (p picker) wantsSome(names []string) bool {
+	if p.issues == nil {
+		return true
+	}
+	for code := range p.issues {
+		if slices.Contains(names, code) || !slices.Contains(checkCodes, code) {
+			return true
+		}
+	}
+	return false
+}
+
+// unwanted returns the parts of the check of a note of which the filter selects no finding.
+func (p picker) unwanted() noteParts {
+	return noteParts{
+		objects: !p.wantsSome(objectCodes), traits: !p.wantsSome(traitCodes), references: !p.wantsSome(refCodes),
+	}
+}
+
+// Raven's names for the issues that each part of a check can find. A part that finds another kind of
+// issue needs its name here, or a filter by that name does not find it.
+var (
+	objectCodes = []string{
+		"unknown_type", "missing_required_field", "missing_required_trait", "invalid_field_value",
+		"invalid_enum_value", "invalid_date_format", "unknown_frontmatter_key", "duplicate_object_id",
+	}
+	traitCodes = []string{"undefined_trait", "invalid_trait_value", "invalid_enum_value"}
+	refCodes   = []string{
+		"ambiguous_reference", "local_fragment_ref", "missing_reference", "stale_fragment",
+		"markdown_link_to_vault_note", "short_ref_could_be_full_path", "wrong_target_type",
+	}
+	nameCodes = []string{"duplicate_alias", "alias_collision", "id_collision"}
+)
+
 // checkCodes are Raven's names for the issues of a check, and Rookery's own additions.
 var checkCodes = []string{
 	"unknown_type", "parse_error", "missing_required_field", "missing_required_trait", "invalid_field_value",

@@ -62,11 +62,15 @@ type noteCheck struct {
 	// found receives each finding. It is not called concurrently.
 	found func(finding)
 	going func() bool // reports whether to continue; if not, the check is incomplete
+	skip  noteParts   // not checked, because no finding of them is selected
 
 	// passed reports whether a finding can be skipped before its fault is built, because it was
 	// only counted or is not selected. f has no fault yet. Nil: no finding is skipped.
 	passed func(f finding, code fault.Code, line int) bool
 }
+
+// noteParts are parts of the check of a note.
+type noteParts struct{ objects, traits, references bool }
 
 // run checks the frontmatter of the note, its objects and traits, and its references.
 //
@@ -80,23 +84,34 @@ func (c noteCheck) run() {
 		return
 	}
 	if c.idx.SchemaErr() == nil && !c.idx.Config().IsTemplate(vault.Path(c.note.Path)) {
-		c.object(c.note.Object(-1), c.note.DeclaredType, 1)
-		declared := map[string]bool{}
-		for i := range c.note.Sections {
-			s := &c.note.Sections[i]
-			if s.DeclaredType == "" {
-				continue
-			}
-			c.object(c.note.Object(i), s.DeclaredType, s.Line)
-			if declared[s.Slug] {
-				c.report(finding{fault: fault.New(fault.DuplicateID, "the note declares the id %q twice", s.Slug).
-					With("id", c.note.Object(i).ID()), code: "duplicate_object_id", typ: s.Type}, s.Line)
-			}
-			declared[s.Slug] = true
+		if !c.skip.objects {
+			c.objects()
 		}
-		c.traits()
+		if !c.skip.traits {
+			c.traits()
+		}
 	}
-	c.references()
+	if !c.skip.references {
+		c.references()
+	}
+}
+
+// objects checks the note and the objects that are declared in it.
+func (c noteCheck) objects() {
+	c.object(c.note.Object(-1), c.note.DeclaredType, 1)
+	declared := map[string]bool{}
+	for i := range c.note.Sections {
+		s := &c.note.Sections[i]
+		if s.DeclaredType == "" {
+			continue
+		}
+		c.object(c.note.Object(i), s.DeclaredType, s.Line)
+		if declared[s.Slug] {
+			c.report(finding{fault: fault.New(fault.DuplicateID, "the note declares the id %q twice", s.Slug).
+				With("id", c.note.Object(i).ID()), code: "duplicate_object_id", typ: s.Type}, s.Line)
+		}
+		declared[s.Slug] = true
+	}
 }
 
 // report reports a finding in a line of the note. Line 0 means line 1. It adds Raven's name of the

@@ -87,6 +87,29 @@ func codesOf(all []found) []string {
 	return codes
 }
 
+// checkFiltered requires that a check for the name or the code of one issue finds what a check for
+// all issues found of it.
+func (p *place) checkFiltered(t testing.TB, all []found) {
+	t.Helper()
+	for _, f := range all {
+		name := f.Details["raven_code"]
+		only, _ := p.checked(t, args{"issues": list{name.(string)}})
+		require.Equal(t, of(all, func(o found) bool { return o.Details["raven_code"] == name }), only)
+		only, _ = p.checked(t, args{"issues": list{string(f.Code)}})
+		require.Equal(t, of(all, func(o found) bool { return o.Code == f.Code }), only)
+	}
+}
+
+// of returns the issues for which is returns true.
+func of(all []found, is func(found) bool) (some []found) {
+	for _, f := range all {
+		if is(f) {
+			some = append(some, f)
+		}
+	}
+	return some
+}
+
 // TestCheckCodes covers each code with a vault that has it once, beside one that has none. fixed is the text that a fix
 // makes of the note; empty: there is no fix.
 func TestCheckCodes(t *testing.T) {
@@ -170,6 +193,7 @@ func TestCheckCodes(t *testing.T) {
 			if len(want) == 0 {
 				return
 			}
+			p.checkFiltered(t, all)
 			at := all[0].Location
 			require.Equal(t, c.at, fmt.Sprintf("%s:%d", at.File, at.Line))
 			before := p.texts(t)
@@ -247,6 +271,7 @@ func TestCheckTwins(t *testing.T) {
 				want = splitBar(c.want)
 			}
 			require.Equal(t, want, codesOf(all), "%v", all)
+			p.checkFiltered(t, all)
 			before := p.texts(t)
 			p.must(t, "raven_check_fix", nil, nil)
 			require.Equal(t, before, p.texts(t), "none of this is corrected without a doubt")

@@ -308,13 +308,13 @@ func (c *vaultCheck) merge(part *vaultCheck) {
 // is compared before each note, which costs little beside the check of a note; within a note only
 // the context is. It also reports a note in the wrong folder, and a conflict copy.
 func (c *vaultCheck) checkNotes(ctx context.Context, all []*index.Note) bool {
-	refs, going := c.idx.Resolver(), state.KeepGoing(ctx)
+	refs, going, skip := c.idx.Resolver(), state.KeepGoing(ctx), c.picks.unwanted()
 	for _, n := range all {
 		if ctx.Err() != nil || !c.until.IsZero() && time.Now().After(c.until) {
 			return false
 		}
 		c.files++
-		noteCheck{idx: c.idx, refs: refs, note: n, clock: c.clock, found: c.found, going: going,
+		noteCheck{idx: c.idx, refs: refs, note: n, clock: c.clock, found: c.found, going: going, skip: skip,
 			passed: func(f finding, code fault.Code, line int) bool { return c.passed(f, code, n.Path, line) }}.run()
 		c.folder(n)
 		if vault.Path(n.Path).IsConflictCopy() {
@@ -376,12 +376,15 @@ func trimFolder(id, folder string) string {
 	return id
 }
 
-// names reports aliases and short names that several notes have. It returns false if the check must
-// stop.
+// names reports aliases and short names that several notes have, unless the filter selects neither.
+// It returns false if the check must stop.
 //
 // It walks over all notes, whatever the filter selects, because a selected note can collide with
 // one that is not selected. Names are compared after case folding, as references are.
 func (c *vaultCheck) names(going func() bool) bool {
+	if !c.picks.wantsSome(nameCodes) {
+		return true
+	}
 	short, aliases := map[string][]*index.Note{}, map[string][]*index.Note{}
 	shown := map[string]string{}
 	for n := range c.idx.Notes("") {
@@ -476,16 +479,22 @@ func noteIDs(notes []*index.Note) []string {
 //
 // A name that several notes share is harmless until a reference uses it without a folder; so names
 // that no reference uses are not reported.
+//
+// Each name is looked up once, as it is written and then after case folding.
 func (c *vaultCheck) shortNames(short map[string][]*index.Note, going func() bool) bool {
-	told := map[string]bool{}
+	seen, told := map[string]bool{}, map[string]bool{}
 	for n := range c.idx.Notes("") {
 		for i := range n.Refs {
 			if !going() {
 				return false
 			}
 			base, _, _ := strings.Cut(n.Refs[i].Target, "#")
+			if base == "" || seen[base] || strings.Contains(base, "/") {
+				continue
+			}
+			seen[base] = true
 			key := vault.Fold(strings.TrimSuffix(strings.TrimSpace(base), ".md"))
-			if key == "" || told[key] || len(short[key]) < 2 || strings.Contains(key, "/") {
+			if key == "" || told[key] || len(short[key]) < 2 {
 				continue
 			}
 			told[key] = true
