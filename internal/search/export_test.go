@@ -120,3 +120,16 @@ func SplitsAlike(s *Scanner, text string) (alike, plain bool) {
 	s.split([]byte(text), 0)
 	return len(s.atoms) == 1 && string(s.atoms[0].text) == text && !s.atoms[0].spaceless, true
 }
+
+// ListedFor returns how many occurrences a search for the words of a query reads to score notes.
+func (x *Index) ListedFor(query string) (n int) {
+	g := x.gatherer()
+	defer g.release()
+	p := g.plan(ParseQuery(query))
+	for i := range x.layers {
+		for _, list := range newWalker(x, i, p.concepts).rest {
+			n += len(list)
+		}
+	}
+	return n
+}

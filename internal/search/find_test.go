@@ -265,6 +265,7 @@ func TestNotesThatTheFilterExcludesAreNotScored(t *testing.T) {
 func TestEqualPostingsAreDecodedOnce(t *testing.T) {
 	v := vault{"a.md": "A lantern", "b.md": "lantern", "c.md": "the harbour"}
 	require.Equal(t, 2, v.index("english").Decoded("lantern"))
+	require.Equal(t, 2, v.index("english").ListedFor("lantern"), "read once for both concepts")
 	v["c.md"] = "lanterns"
 	require.Equal(t, 3+2, v.index("english").Decoded("lantern"), "of the stem, and of the word as written")
 }
