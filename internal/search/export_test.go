@@ -133,3 +133,21 @@ func (x *Index) ListedFor(query string) (n int) {
 	}
 	return n
 }
+
+// LookedUpFor returns how many slots with the phrases of a query are found if the lists of its concepts are
+// empty.
+func (x *Index) LookedUpFor(query string) (n int) {
+	g := x.gatherer()
+	defer g.release()
+	p := &planner{x: x, plan: g.plan(ParseQuery(query))}
+	for _, c := range p.concepts {
+		c.lists = make([][]weighted, len(x.layers))
+	}
+	p.lookUp(p.must)
+	for _, r := range p.must {
+		for _, list := range r.lists {
+			n += len(list)
+		}
+	}
+	return n
+}

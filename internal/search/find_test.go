@@ -269,3 +269,9 @@ func TestEqualPostingsAreDecodedOnce(t *testing.T) {
 	v["c.md"] = "lanterns"
 	require.Equal(t, 3+2, v.index("english").Decoded("lantern"), "of the stem, and of the word as written")
 }
+
+// TestPhrasesDecodeNoPostings covers that the slots of a phrase are those in the lists of its concepts.
+func TestPhrasesDecodeNoPostings(t *testing.T) {
+	x := vault{"a.md": "A copper lantern by the harbour", "b.md": "lanterns of copper"}.index("english")
+	require.Zero(t, x.LookedUpFor(`"copper lantern"`))
+}
