@@ -52,7 +52,7 @@ type analyzer struct {
 func newAnalyzer(name string) *analyzer {
 	l := languageOf(name)
 	a := &analyzer{
-		language: name, classes: newClasses(), stem: l.stem, slots: make(chan struct{}, maxQueries()),
+		language: name, classes: sharedClasses(), stem: l.stem, slots: make(chan struct{}, maxQueries()),
 		stops: map[string]bool{}, forms: map[string]string{},
 		starts: map[string]string{}, mutates: l.mutates(),
 	}

@@ -2,6 +2,7 @@ package search
 
 import (
 	"math"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -19,7 +20,7 @@ const (
 	silent                      // invisible, ignored by the search: such as a soft hyphen
 	upper                       // a capital letter
 	lower                       // a small letter
-	asIs                        // a small letter that NFKC and case folding never change
+	asIs                        // inWord and not spaceless; NFKC and case folding never change it
 )
 
 // planes is the number of characters in the table of classes: the Basic Multilingual Plane. The
@@ -28,7 +29,7 @@ const planes = 1 << 16
 
 // classes contains the class of each character of the Basic Multilingual Plane.
 //
-// It has 64 kB, and is shared by all scanners of an analyzer.
+// It has 64 kB, and is shared by all scanners.
 type classes [planes]class
 
 // spacelessScripts returns the scripts that are indexed by pairs of characters: those written
@@ -59,6 +60,10 @@ func silentRunes() *unicode.RangeTable {
 	}, LatinOffset: 1}
 }
 
+// sharedClasses returns the classes of all characters, which do not depend on the language. They are
+// computed on first use.
+var sharedClasses = sync.OnceValue(newClasses)
+
 // newClasses computes the classes of the characters of the Basic Multilingual Plane.
 func newClasses() *classes {
 	c := &classes{}
@@ -77,12 +82,15 @@ func newClasses() *classes {
 	}
 	c.clear(silentRunes())
 	for r := range c {
-		if c[r]&(lower|spaceless) == lower && r != 'ß' && r != 'ς' && steadyRune(rune(r)) {
+		if c[r]&(inWord|spaceless|upper) == inWord && foldsToItself(rune(r)) && steadyRune(rune(r)) {
 			c[r] |= asIs
 		}
 	}
 	return c
 }
+
+// foldsToItself reports whether fold leaves a character unchanged.
+func foldsToItself(r rune) bool { return r != 'ß' && r != 'ς' && unicode.ToLower(r) == r }
 
 // steadyRune reports whether NFKC leaves a character unchanged, whatever characters are next to
 // it.
@@ -117,9 +125,15 @@ func (c *classes) clear(t *unicode.RangeTable) {
 //
 // Characters outside of the Basic Multilingual Plane are never silent or asIs.
 func (c *classes) of(r rune) class {
-	switch {
-	case r < planes:
+	if r < planes {
 		return c[r]
+	}
+	return classBeyond(r)
+}
+
+// classBeyond returns the class of a character outside of the Basic Multilingual Plane.
+func classBeyond(r rune) class {
+	switch {
 	case unicode.In(r, unicode.Mn, unicode.Mc) && !unicode.Is(unicode.Variation_Selector, r):
 		return inWord
 	case !unicode.IsLetter(r) && !unicode.IsNumber(r):

@@ -269,7 +269,7 @@ func (x *Index) UnitsWith(p Part, text func(doc string) ([]byte, error)) ([]Unit
 		l := &x.layers[i]
 		r := reader{scan: x.analyzer.scanner(), liveSegment: l, textOf: text}
 		last := -1
-		for _, slot := range l.slotsWith(p.requirement.parts) {
+		for _, slot := range slotsWith(p.requirement.parts, l.slotsOf) {
 			doc := int(l.docOf[slot])
 			if l.slots[slot].isHead() {
 				continue

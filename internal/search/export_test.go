@@ -95,3 +95,59 @@ func (x *Index) Decoded(query string) int {
 	g.plan(ParseQuery(query))
 	return len(g.arena)
 }
+
+// NormalizedFor returns how many bytes of the last normalized word there are after the words of a text were
+// compared with a term; 0 if none was normalized.
+func NormalizedFor(text, term string) int {
+	m := newMarker(newAnalyzer("english"), []*concept{{forms: []form{{term: term}}}})
+	m.marks([]byte(text))
+	return len(m.scan.raw)
+}
+
+// A Scanner is a scanner.
+type Scanner = scanner
+
+// NewScanner returns a scanner.
+func NewScanner() *Scanner { return newAnalyzer("english").scanner() }
+
+// SplitsAlike reports whether a run has the same atoms whether or not it is taken for a plain one.
+func SplitsAlike(s *Scanner, text string) (alike, plain bool) {
+	s.atoms, s.buf = s.atoms[:0], s.buf[:0]
+	end, plain := s.extent([]byte(text), 0)
+	if !plain || end < len(text) {
+		return true, false
+	}
+	s.split([]byte(text), 0)
+	return len(s.atoms) == 1 && string(s.atoms[0].text) == text && !s.atoms[0].spaceless, true
+}
+
+// ListedFor returns how many occurrences a search for the words of a query reads to score notes.
+func (x *Index) ListedFor(query string) (n int) {
+	g := x.gatherer()
+	defer g.release()
+	p := g.plan(ParseQuery(query))
+	for i := range x.layers {
+		for _, list := range newWalker(x, i, p.concepts).rest {
+			n += len(list)
+		}
+	}
+	return n
+}
+
+// LookedUpFor returns how many slots with the phrases of a query are found if the lists of its concepts are
+// empty.
+func (x *Index) LookedUpFor(query string) (n int) {
+	g := x.gatherer()
+	defer g.release()
+	p := &planner{x: x, plan: g.plan(ParseQuery(query))}
+	for _, c := range p.concepts {
+		c.lists = make([][]weighted, len(x.layers))
+	}
+	p.lookUp(p.must)
+	for _, r := range p.must {
+		for _, list := range r.lists {
+			n += len(list)
+		}
+	}
+	return n
+}

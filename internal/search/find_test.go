@@ -265,6 +265,13 @@ func TestNotesThatTheFilterExcludesAreNotScored(t *testing.T) {
 func TestEqualPostingsAreDecodedOnce(t *testing.T) {
 	v := vault{"a.md": "A lantern", "b.md": "lantern", "c.md": "the harbour"}
 	require.Equal(t, 2, v.index("english").Decoded("lantern"))
+	require.Equal(t, 2, v.index("english").ListedFor("lantern"), "read once for both concepts")
 	v["c.md"] = "lanterns"
 	require.Equal(t, 3+2, v.index("english").Decoded("lantern"), "of the stem, and of the word as written")
+}
+
+// TestPhrasesDecodeNoPostings covers that the slots of a phrase are those in the lists of its concepts.
+func TestPhrasesDecodeNoPostings(t *testing.T) {
+	x := vault{"a.md": "A copper lantern by the harbour", "b.md": "lanterns of copper"}.index("english")
+	require.Zero(t, x.LookedUpFor(`"copper lantern"`))
 }

@@ -88,7 +88,7 @@ func bareLetter(r rune) rune {
 
 // isSimple reports whether a character that is not ASCII is one of most letters of Latin, Greek and
 // Cyrillic. A text of such letters and ASCII is normalized character by character, by simpleFold.
-func isSimple(r rune) bool { return r < 0x482 && isNormal(r) || r >= 0x1EA0 && r <= 0x1EF9 }
+func isSimple(r rune) bool { return isNormal(r) && !isWhole(r) }
 
 // simpleFold returns a simple or ASCII character in lower case, as fold does.
 func simpleFold(r rune) rune {

@@ -155,3 +155,19 @@ func TestNormalLetters(t *testing.T) {
 		}
 	}
 }
+
+// TestPlainRuns covers that a run is taken for a single atom, without normalization, only if normalizing it
+// gives the same.
+func TestPlainRuns(t *testing.T) {
+	s, plain := search.NewScanner(), 0
+	for r := rune(0x80); r < 0x10000; r++ {
+		for _, text := range []string{string(r) + "b", "a" + string(r), "ב" + string(r) + "a", "к" + string(r) + string(r)} {
+			alike, isPlain := search.SplitsAlike(s, text)
+			require.True(t, alike, "%q", text)
+			if isPlain {
+				plain++
+			}
+		}
+	}
+	require.Greater(t, plain, 10_000)
+}

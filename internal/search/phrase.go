@@ -33,17 +33,52 @@ func (p *planner) phrase(text string) *requirement {
 	return r
 }
 
-// require looks up the slots of a requirement and appends it to a list, unless it has no
-// searchable characters.
-func (p *planner) require(list *[]*requirement, r *requirement) {
-	if len(r.parts) == 0 {
-		return
+// appendSearchable appends a requirement to a list, unless it has no searchable characters. Its slots are
+// looked up by lookUp.
+func appendSearchable(list *[]*requirement, r *requirement) {
+	if len(r.parts) > 0 {
+		*list = append(*list, r)
 	}
-	r.lists = make([][]uint32, len(p.x.layers))
-	for i := range p.x.layers {
-		r.lists[i] = p.x.layers[i].slotsWith(r.parts)
+}
+
+// lookUp looks up the slots of requirements. The postings of most words were read for their concepts
+// already, and are not decoded again.
+func (p *planner) lookUp(list []*requirement) {
+	for _, r := range list {
+		r.lists = make([][]uint32, len(p.x.layers))
+		for i := range p.x.layers {
+			l := &p.x.layers[i]
+			r.lists[i] = slotsWith(r.parts, func(forms []form) []uint32 {
+				if c := p.gathered(forms); c != nil {
+					return slotsIn(c.lists[i])
+				}
+				return l.slotsOf(forms)
+			})
+		}
 	}
-	*list = append(*list, r)
+}
+
+// gathered returns the concept of the query that has the given forms, if they are a single term and
+// its postings were read; else nil.
+func (p *planner) gathered(forms []form) *concept {
+	if len(forms) != 1 {
+		return nil
+	}
+	for _, c := range p.concepts {
+		if !c.late && len(c.forms) == 1 && c.forms[0].term == forms[0].term && c.forms[0].prefix == forms[0].prefix {
+			return c
+		}
+	}
+	return nil
+}
+
+// slotsIn returns the slots of a list.
+func slotsIn(list []weighted) []uint32 {
+	slots := make([]uint32, len(list))
+	for i, w := range list {
+		slots[i] = w.slot
+	}
+	return slots
 }
 
 // add appends the atoms of a run, and the terms of a slot that contains them.
@@ -79,7 +114,7 @@ func (p *planner) exclude(c Clause) {
 		forms = p.excludedForms(r.parts[0][0], c.Kind)
 	}
 	if forms == nil {
-		p.require(&p.mustNot, r)
+		appendSearchable(&p.mustNot, r)
 		return
 	}
 	p.excluded = append(p.excluded, forms...)
@@ -95,14 +130,15 @@ func (p *planner) excludedForms(asIs form, k Kind) []form {
 	return append(p.x.analyzer.wordForms(word), asIs)
 }
 
-// slotsWith returns the slots of a layer that have one form of each part, sorted.
-func (l *liveSegment) slotsWith(parts [][]form) []uint32 {
-	slots := l.slotsOf(parts[0])
+// slotsWith returns the slots of a layer that have one form of each part, sorted. slotsOf returns a
+// new list of those that have any of some forms.
+func slotsWith(parts [][]form, slotsOf func([]form) []uint32) []uint32 {
+	slots := slotsOf(parts[0])
 	for _, forms := range parts[1:] {
 		if len(slots) == 0 {
 			return nil
 		}
-		slots = common(slots, l.slotsOf(forms))
+		slots = common(slots, slotsOf(forms))
 	}
 	return slots
 }

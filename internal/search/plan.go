@@ -116,7 +116,7 @@ func (g *gatherer) plan(q Query) plan {
 	}
 	// All excluded words form one requirement, any form of which excludes a note.
 	if p.excluded != nil {
-		p.require(&p.mustNot, &requirement{parts: [][]form{p.excluded}})
+		appendSearchable(&p.mustNot, &requirement{parts: [][]form{p.excluded}})
 	}
 	for _, text := range q.quoted {
 		if r := p.phrase(text); len(r.parts) > 0 {
@@ -125,6 +125,8 @@ func (g *gatherer) plan(q Query) plan {
 	}
 	p.all = len(p.queryWords) == 0 && len(p.must) == 0 && len(p.mustNot) > 0
 	p.choose()
+	p.lookUp(p.must)
+	p.lookUp(p.mustNot)
 	return p.plan
 }
 
@@ -134,7 +136,7 @@ func (p *planner) clause(c Clause) {
 	case c.Not:
 		p.exclude(c)
 	case c.Kind == Phrase:
-		p.require(&p.must, p.phrase(c.Text))
+		appendSearchable(&p.must, p.phrase(c.Text))
 		p.text(c.Text)
 	case c.Kind == Prefix:
 		p.prefix(c.Text)

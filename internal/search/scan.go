@@ -59,8 +59,12 @@ func (s *scanner) runsIf(text []byte, wanted func(raw []byte, plain bool) bool) 
 	return func(yield func(*run) bool) {
 		var r run
 		for at := 0; at < len(text); {
+			// Skip everything that cannot begin a word, mostly a space.
+			if text[at] <= ' ' {
+				at++
+				continue
+			}
 			k, n := s.at(text, at)
-			// Skip everything that cannot begin a word.
 			if k&opening == 0 {
 				at += n
 				continue
@@ -88,16 +92,20 @@ func (s *scanner) at(text []byte, i int) (class, int) {
 }
 
 // extent returns the end of the run that begins at an offset. A plain run is a single atom
-// without any normalization: small ASCII letters and digits, and letters of class asIs.
+// without any normalization: small ASCII letters and digits, and characters of class asIs.
 //
 // Joiners are part of a run only between words.
 func (s *scanner) extent(text []byte, at int) (end int, plain bool) {
 	plain = true
 	for at < len(text) {
-		// Most characters are small letters of ASCII, which need no further test.
-		if c := text[at]; 'a' <= c && c <= 'z' {
+		// Most characters are small letters of ASCII, and most runs end at a space.
+		c := text[at]
+		if 'a' <= c && c <= 'z' {
 			at++
 			continue
+		}
+		if c <= ' ' {
+			return at, plain
 		}
 		k, n := s.at(text, at)
 		switch {
@@ -270,7 +278,7 @@ func isNormal(r rune) bool {
 	case r < 0x482:
 		return true // Cyrillic
 	}
-	return isWhole(r)
+	return isWhole(r) || r >= 0x1EA0 && r <= 0x1EF9 // Vietnamese
 }
 
 // fold appends a character in the form that all its cases have in common.

@@ -205,12 +205,6 @@ func (g *gatherer) gatherLate(c *concept) {
 	g.weigh(c)
 }
 
-// gain returns the score of a passage for the concept, given the weight of the occurrences.
-func (c *concept) gain(count float64) float64 {
-	// This is the term frequency of BM25; the length of the field is part of count already.
-	return c.idf * (count / (count + c.k1))
-}
-
 // listOf returns the occurrences of some forms in a layer, by slot, and how the layer has them.
 //
 // If a layer has a single term for all forms, its postings are appended without sums.
@@ -404,6 +398,7 @@ type walker struct {
 	number   int // index of the layer
 	concepts []*concept
 	rest     [][]weighted // by concept: the unread rest of its list
+	shared   []bool       // by concept: the concept after it has the same list, and no rest of its own
 	gains    []float64    // by slot of the current document, relative to the head
 	touched  []uint32     // slots with a gain
 
@@ -413,11 +408,19 @@ type walker struct {
 // newWalker returns a walker at the begin of a layer.
 func newWalker(x *Index, number int, concepts []*concept) *walker {
 	w := &walker{liveSegment: &x.layers[number], number: number, concepts: concepts, secondShare: x.profile.secondShare}
-	for _, c := range concepts {
-		w.rest = append(w.rest, c.lists[number])
+	w.shared = make([]bool, len(concepts))
+	for i, c := range concepts {
+		list := c.lists[number]
+		if i > 0 && c.beside == concepts[i-1] && sameList(list, c.beside.lists[number]) {
+			w.shared[i-1], list = true, nil
+		}
+		w.rest = append(w.rest, list)
 	}
 	return w
 }
+
+// sameList reports whether two lists are the same memory, and not empty.
+func sameList(a, b []weighted) bool { return len(a) > 0 && len(a) == len(b) && &a[0] == &b[0] }
 
 // next returns the next document; false at the end. score and skip advance to the one after it.
 func (w *walker) next() (doc int, ok bool) {
@@ -446,7 +449,9 @@ func (w *walker) score(doc int) scored {
 	common := 0.0
 	for i := range w.rest {
 		// common is what the head gains alone; gains contains what each passage adds to that.
-		common += w.read(i, head, end)
+		alone, beside := w.read(i, head, end)
+		common += alone
+		common += beside
 	}
 	slot, best, second := w.docs[doc].lead, 0.0, 0.0
 	// Of passages with equal gains, the first one in the text wins.
@@ -484,25 +489,44 @@ func (w *walker) skip(doc int) {
 }
 
 // read adds the gain of a concept to each passage of a document, and returns the gain of the head
-// alone.
-func (w *walker) read(i int, head, end uint32) float64 {
-	list, c, inHead := w.rest[i], w.concepts[i], 0.0
-	if len(list) > 0 && list[0].slot == head {
-		inHead, list = float64(list[0].count), list[1:]
+// alone. The gain is the idf times the term frequency of BM25; the length of the field is part of the
+// count already. If the next concept shares its list, read adds the gain of that one too, and returns it as
+// beside. Gains are added one after the other, because their order changes the rounding.
+func (w *walker) read(i int, head, end uint32) (alone, beside float64) {
+	list, inHead := w.rest[i], 0.0
+	if len(list) == 0 || list[0].slot >= end {
+		return 0, 0
 	}
-	alone := 0.0
-	if inHead > 0 {
-		alone = c.gain(inHead)
+	c, other := w.concepts[i], (*concept)(nil)
+	if w.shared[i] {
+		other = w.concepts[i+1]
+	}
+	if list[0].slot == head {
+		inHead, list = float64(list[0].count), list[1:]
+		ratio := inHead / (inHead + c.k1)
+		alone = float64(c.idf * ratio)
+		if other != nil {
+			beside = float64(other.idf * ratio)
+		}
 	}
 	for ; len(list) > 0 && list[0].slot < end; list = list[1:] {
-		at := list[0].slot - head
-		if w.gains[at] == 0 {
-			w.touched = append(w.touched, list[0].slot)
+		count := inHead + float64(list[0].count)
+		ratio := count / (count + c.k1)
+		w.add(list[0].slot, head, float64(c.idf*ratio)-alone)
+		if other != nil {
+			w.add(list[0].slot, head, float64(other.idf*ratio)-beside)
 		}
-		w.gains[at] += c.gain(inHead+float64(list[0].count)) - alone
 	}
 	w.rest[i] = list
-	return alone
+	return alone, beside
+}
+
+// add adds a gain to a passage.
+func (w *walker) add(slot, head uint32, gain float64) {
+	if w.gains[slot-head] == 0 {
+		w.touched = append(w.touched, slot)
+	}
+	w.gains[slot-head] += gain
 }
 
 // rounded rounds a score, or a share, to four decimal places.

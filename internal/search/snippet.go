@@ -105,7 +105,7 @@ func (m *marker) marks(text []byte) []mark {
 
 // mayMatch reports whether a run can contain a word that matches; see runsIf. Of a run with capital
 // letters or joiners, every letter that can begin an atom is examined. A run with a letter that is
-// not simple must be read first.
+// neither simple nor of class asIs must be read first.
 func (m *marker) mayMatch(raw []byte, plain bool) bool {
 	if plain {
 		return m.starts.has(raw)
@@ -118,7 +118,9 @@ func (m *marker) mayMatch(raw []byte, plain bool) bool {
 			begins = true
 			continue
 		}
-		if r >= utf8.RuneSelf && !isSimple(r) || (begins || k&upper != 0) && m.starts.hasLetter(simpleFold(r)) {
+		// A mark on a spaceless character makes a word of it.
+		known := isSimple(r) || k&asIs != 0 && (k&opening != 0 || !begins)
+		if r >= utf8.RuneSelf && !known || (begins || k&upper != 0) && m.starts.hasLetter(simpleFold(r)) {
 			return true
 		}
 		begins = false

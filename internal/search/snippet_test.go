@@ -207,3 +207,12 @@ func TestSnippetsReadFewPassages(t *testing.T) {
 	few := allocations(t, vault{"n.md": head + "A harbour.\n"}, "lantern")
 	require.LessOrEqual(t, allocations(t, vault{"n.md": head + b.String()}, "lantern"), few+10)
 }
+
+// TestWordsOfOtherScriptsAreNotNormalized covers that words of scripts without capital letters are compared
+// by their first letters, as others are.
+func TestWordsOfOtherScriptsAreNotNormalized(t *testing.T) {
+	for _, text := range []string{"המגדל בנמל", "المنارة في الميناء", "नाव बगीचा", "phía Đường ở", "վաղ"} {
+		require.Zero(t, search.NormalizedFor(text, "lantern"), text)
+	}
+	require.NotZero(t, search.NormalizedFor("½a", "lantern"))
+}

@@ -117,7 +117,7 @@ func (s *searcher) containsQuoted(f *scored) bool {
 	for _, q := range s.quoted {
 		phrase := q.phrase
 		if phrase == nil { // a single word
-			if !slices.Contains(r.slotsWith(q.parts), f.slot) {
+			if !slices.Contains(slotsWith(q.parts, r.slotsOf), f.slot) {
 				return false
 			}
 			continue
