@@ -57,7 +57,7 @@ func (p *packedImage) size() int64 {
 // packImage returns the packed image.
 func (c *codec) packImage(m *builtImage) []byte {
 	var all []byte
-	front, keys := m.data[:m.start+m.imageHead.State], m.data[m.keysAt():m.keysAt()+m.Keys]
+	front, keys := m.data[:m.start+m.State], m.data[m.keysAt():m.keysAt()+m.Keys]
 	sections := [][]byte{front, keys, m.section(SearchSection)}
 	if m.Memories > 0 {
 		sections = append(sections, m.section(MemoriesSection))

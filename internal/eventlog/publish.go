@@ -111,7 +111,7 @@ func (l *Log[S]) publish(ctx context.Context, h *head[S], all Sections) (i Image
 		return i, err
 	}
 	i = Image{
-		Format: imageFormat, Seq: h.seq, Time: h.time, Head: m.start + m.imageHead.State, Size: int64(len(m.data)),
+		Format: imageFormat, Seq: h.seq, Time: h.time, Head: m.start + m.State, Size: int64(len(m.data)),
 		At: l.opt.Now().UTC().Round(0), Weight: h.weight, State: l.opt.Imaging.Format,
 	}
 	if i.Items, err = l.putImageItems(ctx, i, m); err == nil && i.Items == 0 {
@@ -152,7 +152,7 @@ func (l *Log[S]) draw(ctx context.Context, h *head[S], all Sections) (*builtImag
 		debug.FreeOSMemory() // what the pieces of the state were made with
 	}
 	d := newDraftImage(size, len(m.Segments))
-	m.imageHead.State = d.section(state.Append)
+	m.State = d.section(state.Append)
 	if isLarge {
 		debug.FreeOSMemory() // the pieces
 	}
