@@ -58,9 +58,9 @@ func (p *packedImage) size() int64 {
 func (c *codec) packImage(m *builtImage) []byte {
 	var all []byte
 	front, keys := m.data[:m.start+m.State], m.data[m.keysAt():m.keysAt()+m.Keys]
-	sections := [][]byte{front, keys, m.section(SearchSection)}
+	sections := [][]byte{front, keys, m.bytesOf(SearchSection)}
 	if m.Memories > 0 {
-		sections = append(sections, m.section(MemoriesSection))
+		sections = append(sections, m.bytesOf(MemoriesSection))
 	}
 	for _, section := range sections {
 		all = appendBytes(all, c.enc.EncodeAll(section, nil))

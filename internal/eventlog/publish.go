@@ -90,9 +90,9 @@ type builtImage struct {
 	data []byte
 }
 
-// section returns a section; nil if the image does not have it. It shares memory with the image.
-func (m *builtImage) section(name SectionName) []byte {
-	at, size := m.imageHead.section(name)
+// bytesOf returns a section; nil if the image does not have it. It shares memory with the image.
+func (m *builtImage) bytesOf(name SectionName) []byte {
+	at, size := m.section(name)
 	if size == 0 {
 		return nil
 	}

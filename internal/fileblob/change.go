@@ -197,22 +197,23 @@ func (m *tagCache) find(key string, now fs.FileInfo) (blob.Tag, bool) {
 
 // add caches the tag of a file that was not modified within minTagAge.
 func (m *tagCache) add(key string, c content) {
-	if time.Since(c.info.ModTime()) < minTagAge {
-		return
+	if time.Since(c.info.ModTime()) >= minTagAge {
+		m.set(key, knownTag{c.info, c.tag})
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.lru.Add(key, knownTag{c.info, c.tag})
 }
 
-// put adds the tag of a file that was put just now, if it is large.
+// put caches the tag of a file that was put just now, if it is large.
 func (m *tagCache) put(key string, s *stagedFile) {
-	if s.info.Size() < minOwnTag {
-		return
+	if s.info.Size() >= minOwnTag {
+		m.set(key, knownTag{s.info, s.tag})
 	}
+}
+
+// set caches a tag.
+func (m *tagCache) set(key string, known knownTag) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.lru.Add(key, knownTag{s.info, s.tag})
+	m.lru.Add(key, known)
 }
 
 // forget removes the tag of a file that is written now.

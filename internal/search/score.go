@@ -411,7 +411,7 @@ func newWalker(x *Index, number int, concepts []*concept) *walker {
 	w.shared = make([]bool, len(concepts))
 	for i, c := range concepts {
 		list := c.lists[number]
-		if i > 0 && c.beside == concepts[i-1] && sameList(list, c.beside.lists[number]) {
+		if i > 0 && c.beside == concepts[i-1] && shareMemory(list, c.beside.lists[number]) {
 			w.shared[i-1], list = true, nil
 		}
 		w.rest = append(w.rest, list)
@@ -419,8 +419,8 @@ func newWalker(x *Index, number int, concepts []*concept) *walker {
 	return w
 }
 
-// sameList reports whether two lists are the same memory, and not empty.
-func sameList(a, b []weighted) bool { return len(a) > 0 && len(a) == len(b) && &a[0] == &b[0] }
+// shareMemory reports whether two lists are the same memory, and not empty.
+func shareMemory(a, b []weighted) bool { return len(a) > 0 && len(a) == len(b) && &a[0] == &b[0] }
 
 // next returns the next document; false at the end. score and skip advance to the one after it.
 func (w *walker) next() (doc int, ok bool) {
