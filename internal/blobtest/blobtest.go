@@ -69,6 +69,7 @@ func cases() []example {
 		{"ranges", testRanges},
 		{"empty object", testEmpty},
 		{"large object", testLarge},
+		{"pieces", testPieces},
 		{"delete", testDelete},
 		{"delete many", testDeleteAll},
 		{"if absent", testIfAbsent},
@@ -298,6 +299,29 @@ func testTwins(k kit) {
 		require.NoError(k, k.b.Delete(k.Context(), key))
 		k.gone(key)
 	}
+}
+
+// testPieces checks that an object that is written in pieces is the same as one in a single piece, with
+// the same conditions.
+func testPieces(k kit) {
+	large := bytes.Repeat([]byte("piece"), 100_000)
+	for _, data := range []blob.Pieces{nil, {nil}, {{}, []byte("a"), nil, []byte("bc"), {}}, {large, []byte("x"), large}} {
+		tag, err := blob.PutPieces(k.Context(), k.b, "f/pieces", data, blob.Always)
+		require.NoError(k, err)
+		got, read := k.get("f/pieces")
+		require.Equal(k, string(bytes.Join(data, nil)), got)
+		require.Equal(k, tag, read)
+		require.Equal(k, tag, k.put("f/whole", got, blob.Always))
+
+		part, _, err := k.b.Get(k.Context(), "f/pieces", 1, 2)
+		require.NoError(k, err)
+		require.Equal(k, got[min(1, len(got)):min(3, len(got))], string(part))
+	}
+	_, err := blob.PutPieces(k.Context(), k.b, "f/pieces", blob.Pieces{[]byte("no")}, blob.IfAbsent)
+	require.ErrorIs(k, err, blob.ErrCondition)
+	_, err = blob.PutPieces(k.Context(), k.b, "../pieces", blob.Pieces{[]byte("no")}, blob.Always)
+	require.ErrorIs(k, err, blob.ErrKey)
+	require.NotEqual(k, "no", k.text("f/pieces"))
 }
 
 func testCancelled(k kit) {

@@ -1,6 +1,10 @@
 package eventlog
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/rookeryhq/rookery/internal/blob"
+)
 
 // Waiting returns the number of calls in the queue of a log.
 func (l *Log[S]) Waiting() int {
@@ -44,16 +48,14 @@ func Repack(item []byte, change func(parts [][]byte) [][]byte) ([]byte, error) {
 // SealedImage builds an image of a state whose head names the given number of segments, and decodes
 // it.
 func SealedImage(segments int, state []byte) (names int, same bool, err error) {
-	d := newDraftImage(int64(len(state)), segments)
-	h := imageHead{Format: imageFormat, Seq: 1}
+	m := drawnImage{imageHead: imageHead{Format: imageFormat, Seq: 1}, state: blob.Pieces{state}}
 	for i := range segments {
-		h.Segments = append(h.Segments, uint64(i)*1_000_000)
+		m.Segments = append(m.Segments, uint64(i)*1_000_000)
 	}
-	h.State = d.section(func(b []byte) []byte { return append(b, state...) })
-	data, err := d.seal(&h)
-	if err != nil {
+	if err := m.seal(); err != nil {
 		return 0, false, err
 	}
+	data := m.whole().Join()
 	read, err := readImageHead(data)
 	if err != nil {
 		return 0, false, err

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"hash/crc32"
 	"time"
+
+	"github.com/rookeryhq/rookery/internal/blob"
 )
 
 // An image is a snapshot of the state of a log after some commit, from which a process starts
@@ -38,7 +40,7 @@ const (
 // An Imaging encodes a state into images and decodes it.
 type Imaging[S any] struct {
 	// Draw encodes a state. The bytes must depend only on the state.
-	Draw func(s S) Drawing
+	Draw func(s S) blob.Pieces
 	Read func(data []byte) (S, error) // the state may keep references to data
 
 	// Format is the version of the encoding of Draw. A release does not replace images of a later
@@ -57,31 +59,9 @@ const (
 	sectionCount
 )
 
-// A Section writes a section into an image.
-type Section struct {
-	Size   int64                 // the most bytes that Append appends
-	Append func(b []byte) []byte // appends the section to b; nil: the image does not have the section
-}
-
-// Sections are the sections of an image, by SectionName. The zero value is an image without any.
-type Sections [sectionCount]Section
-
-// A Drawing is an encoded state that may still be in several pieces of memory. Its size is known
-// before memory is allocated for the whole image, which could otherwise be twice as large while it
-// grows.
-type Drawing interface {
-	Size() int64            // the exact number of bytes that Append appends
-	Append(b []byte) []byte // appends the encoded state to b; it is called once
-}
-
-// Drawn is a Drawing in one piece.
-type Drawn []byte
-
-// Size implements Drawing.
-func (d Drawn) Size() int64 { return int64(len(d)) }
-
-// Append implements Drawing.
-func (d Drawn) Append(b []byte) []byte { return append(b, d...) }
+// Sections are the encoded sections of an image, by SectionName. The image does not have those that
+// are empty.
+type Sections [sectionCount]blob.Pieces
 
 // An Image is the description of an image in the control item.
 type Image struct {
@@ -144,67 +124,51 @@ func (h imageHead) section(name SectionName) (at, size int64) {
 	return aligned(at + h.Search), h.Memories
 }
 
-// setSection records the size of a section.
-func (h *imageHead) setSection(name SectionName, size int64) {
-	if name == SearchSection {
-		h.Search = size
-	} else {
-		h.Memories = size
-	}
-}
-
 // aligned returns the first offset from n on at which a section may begin.
 func aligned(n int64) int64 { return (n + imageAlign - 1) / imageAlign * imageAlign }
 
 // errImage is the error of data that is not the expected image.
 var errImage = errors.New("it is not an image, or damaged")
 
-// The head is written last, because it contains the sizes of the sections. imageLead bytes are
-// reserved for it before the sections, and segmentLead bytes for each segment that it names.
-const (
-	imageLead   = 1024
-	segmentLead = len("18446744073709551615,")
-)
-
-// A draftImage is an image under construction, in one buffer.
-type draftImage struct {
-	b    []byte
-	lead int64
+// A drawnImage is an image that was encoded, in pieces of memory: a copy of it in one piece would be the
+// largest object of the process.
+type drawnImage struct {
+	imageHead
+	lead     []byte // all bytes before the state
+	state    blob.Pieces
+	keys     []byte
+	sections Sections
 }
 
-// maxSections is the largest number of sections of an image.
-const maxSections = 2 + int64(sectionCount)
-
-// newDraftImage returns an empty image with memory for sections of so many bytes in all, and for a
-// head that names so many segments.
-func newDraftImage(size int64, segments int) *draftImage {
-	lead := aligned(int64(imageLead + segmentLead*segments))
-	return &draftImage{make([]byte, lead, lead+size+maxSections*imageAlign), lead}
-}
-
-// section appends a section, which add writes, and returns its size in bytes.
-func (d *draftImage) section(add func(b []byte) []byte) int64 {
-	start := aligned(int64(len(d.b)))
-	d.b = add(append(d.b, make([]byte, start-int64(len(d.b)))...))
-	return int64(len(d.b)) - start
-}
-
-// seal writes the head before the sections, and returns the whole image.
-func (d *draftImage) seal(h *imageHead) ([]byte, error) {
-	head, err := json.Marshal(h)
+// seal records the sizes of the sections in the head, and encodes it.
+func (m *drawnImage) seal() error {
+	m.State, m.Keys = m.state.Size(), int64(len(m.keys))
+	m.Search, m.Memories = m.sections[SearchSection].Size(), m.sections[MemoriesSection].Size()
+	head, err := json.Marshal(m.imageHead)
 	if err != nil {
-		return nil, fmt.Errorf("encode the head of an image: %w", err)
+		return fmt.Errorf("encode the head of an image: %w", err)
 	}
-	h.start = aligned(int64(imageFront + len(head)))
-	if h.start > d.lead {
-		return nil, fmt.Errorf("the head of an image has %d bytes", len(head))
+	m.start = aligned(int64(imageFront + len(head)))
+	m.lead = append(make([]byte, 0, m.start), imageMagic...)
+	m.lead = binary.LittleEndian.AppendUint32(m.lead, uint32(len(head)))
+	m.lead = binary.LittleEndian.AppendUint32(m.lead, crc32.Checksum(head, castagnoli()))
+	m.lead = append(m.lead, head...)[:m.start]
+	return nil
+}
+
+// front returns the head and the state.
+func (m *drawnImage) front() blob.Pieces { return append(blob.Pieces{m.lead}, m.state...) }
+
+// whole returns the image. The last section has nothing behind it.
+func (m *drawnImage) whole() blob.Pieces {
+	all, size := m.front(), m.start+m.State
+	for _, section := range append([]blob.Pieces{{m.keys}}, m.sections[:]...) {
+		if n := section.Size(); n > 0 {
+			all = append(append(all, make([]byte, aligned(size)-size)), section...)
+			size = aligned(size) + n
+		}
 	}
-	image := d.b[d.lead-h.start:]
-	copy(image, imageMagic)
-	binary.LittleEndian.PutUint32(image[len(imageMagic):], uint32(len(head)))
-	binary.LittleEndian.PutUint32(image[imageFront-4:], crc32.Checksum(head, castagnoli()))
-	copy(image[imageFront:], head)
-	return image, nil
+	return all
 }
 
 // imageHeadSize returns how many bytes at the beginning of an image contain its head, from its

@@ -55,15 +55,14 @@ func (p *packedImage) size() int64 {
 }
 
 // packImage returns the packed image.
-func (c *codec) packImage(m *builtImage) []byte {
+func (c *codec) packImage(m *drawnImage) []byte {
 	var all []byte
-	front, keys := m.data[:m.start+m.State], m.data[m.keysAt():m.keysAt()+m.Keys]
-	sections := [][]byte{front, keys, m.bytesOf(SearchSection)}
+	sections := []blob.Pieces{m.front(), {m.keys}, m.sections[SearchSection]}
 	if m.Memories > 0 {
-		sections = append(sections, m.bytesOf(MemoriesSection))
+		sections = append(sections, m.sections[MemoriesSection])
 	}
 	for _, section := range sections {
-		all = appendBytes(all, c.enc.EncodeAll(section, nil))
+		all = appendBytes(all, c.enc.EncodeAll(section.Join(), nil))
 	}
 	return all
 }
@@ -84,8 +83,8 @@ func (c *codec) unpackSection(packed []byte, n int64) ([]byte, error) {
 // putImageItems writes an image as items, in one transaction, and returns how many there are. It
 // writes nothing and returns 0 if the image is too large, or if the log does not use items for
 // images.
-func (l *Log[S]) putImageItems(ctx context.Context, i Image, m *builtImage) (items int, err error) {
-	if !l.opt.ImageItems || len(m.data) > mostImage {
+func (l *Log[S]) putImageItems(ctx context.Context, i Image, m *drawnImage) (items int, err error) {
+	if !l.opt.ImageItems || i.Size > mostImage {
 		return 0, nil
 	}
 	packed := l.code.packImage(m)

@@ -84,24 +84,8 @@ func (i *Image) weight() int64 {
 // many changes, after which none may follow for hours.
 func (l *Log[S]) WantImage() { l.imageWanted.Store(true) }
 
-// A builtImage is an image that was built, with its head decoded.
-type builtImage struct {
-	imageHead
-	data []byte
-}
-
-// bytesOf returns a section; nil if the image does not have it. It shares memory with the image.
-func (m *builtImage) bytesOf(name SectionName) []byte {
-	at, size := m.section(name)
-	if size == 0 {
-		return nil
-	}
-	return m.data[at : at+size]
-}
-
 // publish writes an image of a head with some sections, and returns its description for the
-// control item. The image is not in use until name is called. It is in memory once, in the buffer
-// that it is encoded into.
+// control item. The image is not in use until name is called.
 func (l *Log[S]) publish(ctx context.Context, h *head[S], all Sections) (i Image, err error) {
 	if err := l.keys.need(ctx); err != nil {
 		return i, err
@@ -110,12 +94,13 @@ func (l *Log[S]) publish(ctx context.Context, h *head[S], all Sections) (i Image
 	if err != nil {
 		return i, err
 	}
+	whole := m.whole()
 	i = Image{
-		Format: imageFormat, Seq: h.seq, Time: h.time, Head: m.start + m.State, Size: int64(len(m.data)),
+		Format: imageFormat, Seq: h.seq, Time: h.time, Head: m.start + m.State, Size: whole.Size(),
 		At: l.opt.Now().UTC().Round(0), Weight: h.weight, State: l.opt.Imaging.Format,
 	}
 	if i.Items, err = l.putImageItems(ctx, i, m); err == nil && i.Items == 0 {
-		_, err = l.opt.Bucket.Put(ctx, i.key(), m.data, blob.Always)
+		_, err = blob.PutPieces(ctx, l.opt.Bucket, i.key(), whole, blob.Always)
 	}
 	if err != nil {
 		return i, NotCompacted(err)
@@ -124,15 +109,14 @@ func (l *Log[S]) publish(ctx context.Context, h *head[S], all Sections) (i Image
 	return i, nil
 }
 
-// largeState is the size of an encoded state in bytes from which garbage is collected while an image
-// is drawn, which is when a process needs the most memory.
+// largeState is the size of an encoded state in bytes from which garbage is collected when an image
+// was encoded, which is when a process needs the most memory.
 const largeState = 8 << 20
 
-// draw builds an image of a head. The sizes of all sections are known before the buffer is
-// allocated. The head of the image names the segments up to the segments cursor, so that a start
-// need not list the bucket.
-func (l *Log[S]) draw(ctx context.Context, h *head[S], all Sections) (*builtImage, error) {
-	m := &builtImage{imageHead: imageHead{
+// draw encodes an image of a head. The head of the image names the segments up to the segments cursor,
+// so that a start need not list the bucket.
+func (l *Log[S]) draw(ctx context.Context, h *head[S], all Sections) (*drawnImage, error) {
+	m := &drawnImage{sections: all, imageHead: imageHead{
 		Format: imageFormat, Seq: h.seq, Time: h.time, Hash: h.hash, Status: h.status, Weight: h.weight,
 		Folded: l.head.Load().control.Cursors[segmentsCursor].Seq,
 	}}
@@ -140,36 +124,16 @@ func (l *Log[S]) draw(ctx context.Context, h *head[S], all Sections) (*builtImag
 	if m.Segments, err = l.segments.upTo(ctx, m.Folded); err != nil {
 		return nil, NotCompacted(err)
 	}
-	state := l.opt.Imaging.Draw(h.state)
-	keys := appendKeys(nil, l.keys.entries(h.seq, dayBefore(h.time, l.opt.Now())))
-	m.KeysSum = crc32.Checksum(keys, castagnoli())
-	size := state.Size() + int64(len(keys))
-	for _, section := range all {
-		size += section.Size
+	m.state = l.opt.Imaging.Draw(h.state)
+	if m.state.Size() >= largeState {
+		debug.FreeOSMemory() // what the state was encoded with
 	}
-	isLarge := state.Size() >= largeState
-	if isLarge {
-		debug.FreeOSMemory() // what the pieces of the state were made with
-	}
-	d := newDraftImage(size, len(m.Segments))
-	m.State = d.section(state.Append)
-	if isLarge {
-		debug.FreeOSMemory() // the pieces
-	}
-	m.Keys = d.section(Drawn(keys).Append)
-	for name, section := range all {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if section.Append != nil {
-			m.setSection(SectionName(name), d.section(section.Append))
-		}
-	}
+	m.keys = appendKeys(nil, l.keys.entries(h.seq, dayBefore(h.time, l.opt.Now())))
+	m.KeysSum = crc32.Checksum(m.keys, castagnoli())
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	m.data, err = d.seal(&m.imageHead)
-	return m, err
+	return m, m.seal()
 }
 
 // name puts an image in use if every follower has passed it; otherwise it records the image as

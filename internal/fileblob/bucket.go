@@ -223,6 +223,13 @@ func (b *Bucket) Close() error {
 func (b *Bucket) Put(
 	ctx context.Context, key string, data []byte, c blob.Cond,
 ) (blob.Tag, error) {
+	return b.PutPieces(ctx, key, blob.Pieces{data}, c)
+}
+
+// PutPieces implements blob.PiecePutter.
+func (b *Bucket) PutPieces(
+	ctx context.Context, key string, data blob.Pieces, c blob.Cond,
+) (blob.Tag, error) {
 	if err := b.beginWrite(ctx, key); err != nil {
 		return "", err
 	}
@@ -244,8 +251,8 @@ func (b *Bucket) Put(
 // and its folder after that, so that after a power loss the key has either its old or its new
 // content. For a condition on a tag, it exchanges the files instead: a rename would replace whatever
 // is there.
-func (b *Bucket) put(key string, data []byte, c blob.Cond) (blob.Tag, error) {
-	s, err := b.stage(data, true)
+func (b *Bucket) put(key string, data blob.Pieces, c blob.Cond) (blob.Tag, error) {
+	s, err := b.stage(true, data...)
 	if err != nil {
 		return "", err
 	}

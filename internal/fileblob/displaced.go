@@ -175,7 +175,7 @@ func (b *Bucket) copyBack(a *displacedFile) error {
 	if err := b.moveHome(); err != nil {
 		return err
 	}
-	s, err := b.stage(c.data, true)
+	s, err := b.stage(true, c.data)
 	if err != nil {
 		return err
 	}

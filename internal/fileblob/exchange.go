@@ -30,7 +30,7 @@ func (b *Bucket) Exchange(ctx context.Context, key string, data, want []byte) er
 // exchangeFile makes one attempt of an exchange. The file is staged before the key is locked, so
 // that other calls do not wait for the write.
 func (b *Bucket) exchangeFile(key string, data, want []byte) error {
-	s, err := b.stage(data, false)
+	s, err := b.stage(false, data)
 	if err != nil {
 		return err
 	}

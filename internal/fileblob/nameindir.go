@@ -142,7 +142,10 @@ func (s nameInDir) remove() error {
 }
 
 // tagOf returns the tag of a content: its SHA-256 in hexadecimal.
-func tagOf(data []byte) blob.Tag {
-	sum := sha256.Sum256(data)
-	return blob.Tag(hex.EncodeToString(sum[:]))
+func tagOf(data ...[]byte) blob.Tag {
+	sum := sha256.New()
+	for _, piece := range data {
+		_, _ = sum.Write(piece) // a hash returns no error
+	}
+	return blob.Tag(hex.EncodeToString(sum.Sum(nil)))
 }

@@ -20,18 +20,22 @@ type stagedFile struct {
 
 // stage writes a file to tmp, and syncs it if durable is set. The caller must call drop, which does
 // nothing once the file was moved to its place.
-func (b *Bucket) stage(data []byte, durable bool) (*stagedFile, error) {
-	return b.store.Load().tmp.stage(data, durable)
+func (b *Bucket) stage(durable bool, data ...[]byte) (*stagedFile, error) {
+	return b.store.Load().tmp.stage(durable, data...)
 }
 
 // stage writes a file with a random name to the folder.
-func (f *folder) stage(data []byte, durable bool) (*stagedFile, error) {
+func (f *folder) stage(durable bool, data ...[]byte) (*stagedFile, error) {
 	s, err := f.stageBy(durable, func(to io.Writer) error {
-		_, err := to.Write(data)
-		return err
+		for _, piece := range data {
+			if _, err := to.Write(piece); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	if err == nil {
-		s.tag = tagOf(data)
+		s.tag = tagOf(data...)
 	}
 	return s, err
 }

@@ -143,7 +143,7 @@ func (b *Bucket) moveHome() error {
 // removes an empty file in each of its folders, so it is called only after an error.
 func (s *store) lost() bool {
 	for _, own := range []*folder{s.tmp, s.aside} {
-		probe, err := own.stage(nil, false)
+		probe, err := own.stage(false)
 		if errors.Is(err, fs.ErrNotExist) {
 			return true
 		}
@@ -236,12 +236,12 @@ func (b *Bucket) temporary(dir string) ([]string, error) {
 // canSwap tests whether the file system can exchange two files, by exchanging two empty ones. The
 // kernel may have the call and the file system not, so there is no other way to know.
 func canSwap(tmp *folder) (bool, error) {
-	one, err := tmp.stage(nil, false)
+	one, err := tmp.stage(false)
 	if err != nil {
 		return false, err
 	}
 	defer one.drop()
-	two, err := tmp.stage(nil, false)
+	two, err := tmp.stage(false)
 	if err != nil {
 		return false, err
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"slices"
 	"unsafe"
 )
 
@@ -80,63 +79,50 @@ const blockFiles = 64
 // types use it as a fast hash, too.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// An Image is a serialized index in pieces. Its size is known before memory for the whole is
-// allocated. It must be used by one goroutine at a time.
-type Image struct {
-	pieces  [][]byte
-	size    int
-	lengths [imageParts]int
-}
-
-// Image returns the image of the index, for ReadImage. It contains the whole state of the index.
-// Equal states have equal images, byte for byte, whatever commits, images and Builders they come
-// from.
-func (x *Index) Image() *Image {
+// Image returns the image of the index, for ReadImage, in pieces of memory. It contains the whole state
+// of the index. Equal states have equal images, byte for byte, whatever commits, images and Builders
+// they come from.
+func (x *Index) Image() [][]byte {
 	w := newImageWriter(x)
-	m := &Image{}
+	w.add(make([]byte, partsAt(imageParts))) // of the header
+	var lengths [imageParts]int
 	for part, write := range w.parts() {
 		before := w.cut
 		write()
 		w.cutPiece()
-		m.lengths[part] = w.cut - before
+		lengths[part] = w.cut - before
 	}
-	m.pieces, m.size = w.pieces, partsAt(imageParts)+w.cut
-	return m
-}
-
-// Size returns the number of bytes that Append appends.
-func (m *Image) Size() int64 { return int64(m.size) }
-
-// Append appends the image to b and returns the extended slice. It must be called at most once,
-// because it frees the pieces.
-func (m *Image) Append(b []byte) []byte {
-	start := len(b)
-	b = append(slices.Grow(b, m.size), make([]byte, partsAt(imageParts))...)
-	for i, piece := range m.pieces {
-		b = append(b, piece...)
-		m.pieces[i] = nil
-	}
-	m.pieces = nil
-	sealImage(b[start:], m.lengths)
-	return b
+	sealImage(w.pieces, lengths)
+	return w.pieces
 }
 
 // AppendImage appends the image of the index to b and returns the extended slice; see Image.
-func (x *Index) AppendImage(b []byte) []byte { return x.Image().Append(b) }
+func (x *Index) AppendImage(b []byte) []byte {
+	for _, piece := range x.Image() {
+		b = append(b, piece...)
+	}
+	return b
+}
 
 // partsAt returns the offset of the first part in an image with this number of parts.
 func partsAt(parts int) int { return lengthsAt + 8*parts }
 
-// sealImage writes the header of an image. The checksum is last, because it covers the other
-// fields.
-func sealImage(image []byte, lengths [imageParts]int) {
-	copy(image, imageMagic)
-	binary.LittleEndian.PutUint32(image[formatAt:], ImageFormat)
-	binary.LittleEndian.PutUint64(image[summedAt:], uint64(len(image)))
+// sealImage writes the header of an image, which is its first piece. The checksum is last, because it
+// covers the other fields and pieces.
+func sealImage(pieces [][]byte, lengths [imageParts]int) {
+	header, size := pieces[0], partsAt(imageParts)
+	copy(header, imageMagic)
+	binary.LittleEndian.PutUint32(header[formatAt:], ImageFormat)
 	for i, n := range lengths {
-		binary.LittleEndian.PutUint64(image[lengthsAt+8*i:], uint64(n))
+		binary.LittleEndian.PutUint64(header[lengthsAt+8*i:], uint64(n))
+		size += n
 	}
-	binary.LittleEndian.PutUint32(image[sumAt:], crc32.Checksum(image[summedAt:], castagnoli))
+	binary.LittleEndian.PutUint64(header[summedAt:], uint64(size))
+	sum := crc32.Checksum(header[summedAt:], castagnoli)
+	for _, piece := range pieces[1:] {
+		sum = crc32.Update(sum, castagnoli, piece)
+	}
+	binary.LittleEndian.PutUint32(header[sumAt:], sum)
 }
 
 // ReadImage returns the index of an image. It behaves like the index that was serialized. Its texts

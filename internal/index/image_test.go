@@ -46,24 +46,6 @@ func TestAnImageIsTheIndex(t *testing.T) {
 	})
 }
 
-// TestImageSize holds that the size of an image is known before it is written, so that a buffer of that size does not
-// grow.
-func TestImageSize(t *testing.T) {
-	var commits []index.Commit
-	for file := range corpus.Vault(1, 400) {
-		commits = append(commits, commit(uint64(len(commits)+1), file.Path, file.Text))
-	}
-	for _, x := range []*index.Index{index.Empty(), index.Build(slices.Values(commits))} {
-		m := x.Image()
-		size := int(m.Size())
-		b := make([]byte, 3, 3+size)
-		image := m.Append(b)
-		require.Len(t, image, 3+size)
-		require.Same(t, &b[0], &image[0])
-		require.Equal(t, x.AppendImage(nil), image[3:])
-	}
-}
-
 // numberedNote is a note of a vault of many, as it is the nth time that it is written.
 func numberedNote(i, nth int) []string {
 	return []string{fmt.Sprintf("n/%03d.md", i), fmt.Sprintf(

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rookeryhq/rookery/internal/blob"
 	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/repotest"
 )
@@ -95,12 +96,12 @@ func TestWaitingImage(t *testing.T) {
 // large returns an Imaging with images of the given size.
 func large(size int) *eventlog.Imaging[*repotest.State] {
 	return &eventlog.Imaging[*repotest.State]{
-		Draw: func(s *repotest.State) eventlog.Drawing {
+		Draw: func(s *repotest.State) blob.Pieces {
 			text, err := json.Marshal(s)
 			if err != nil {
 				panic(err)
 			}
-			return eventlog.Drawn(append(text, bytes.Repeat([]byte(" "), size-len(text))...))
+			return blob.Pieces{append(text, bytes.Repeat([]byte(" "), size-len(text))...)}
 		},
 		Read: func(data []byte) (*repotest.State, error) {
 			s := &repotest.State{}

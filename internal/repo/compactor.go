@@ -68,10 +68,10 @@ func (v *Vault) scattered(x *index.Index, some int) bool {
 }
 
 // goOnFrom replaces the state of the log and the search indexes by those decoded from the image of
-// a snapshot. The image is read again, so that the state and each search index have memory of their
-// own, without the rest of the buffer that the image was drawn in.
+// a snapshot. The image is read again, so that the state and each search index are each in one piece of
+// memory.
 func (v *Vault) goOnFrom(ctx context.Context, s eventlog.Snapshot[*index.Index], i eventlog.Image) error {
-	debug.FreeOSMemory() // that buffer
+	debug.FreeOSMemory() // the pieces of the image
 	from, err := v.log.BaseOf(ctx, i)
 	if err != nil {
 		return imageUnread(err)
@@ -180,32 +180,32 @@ func (v *Vault) searchedHead(
 		defer by.release()
 	}
 	s = v.log.Known()
-	if all[eventlog.SearchSection], err = v.searchSectionOf(ctx, v.searcher, s.State); err != nil {
+	if all[eventlog.SearchSection], err = v.searchImageOf(ctx, v.searcher, s.State); err != nil {
 		return s, eventlog.Sections{}, context.Cause(ctx)
 	}
 	if s.State.Memories().Len() == 0 {
 		return s, all, nil
 	}
-	if all[eventlog.MemoriesSection], err = v.searchSectionOf(ctx, v.memories, s.State); err != nil {
+	if all[eventlog.MemoriesSection], err = v.searchImageOf(ctx, v.memories, s.State); err != nil {
 		return s, all, context.Cause(ctx)
 	}
 	return s, all, nil
 }
 
-// searchSectionOf returns the search index of a state as a section of an image. The caller holds
-// the turn of the searcher. It builds the search index first if it is not that of the state, so the
+// searchImageOf returns the image of the search index of a state. The caller holds the turn of the
+// searcher. It builds the search index first if it is not that of the state, so the
 // first search after a start from the image has nothing to read.
-func (v *Vault) searchSectionOf(
+func (v *Vault) searchImageOf(
 	ctx context.Context, by *searcher, idx *index.Index,
-) (eventlog.Section, error) {
+) (blob.Pieces, error) {
 	s, ok := by.at(idx)
 	if !ok {
 		var err error
 		if s, err = v.bringForward(ctx, by, idx); err != nil {
-			return eventlog.Section{}, err
+			return nil, err
 		}
 	}
-	return eventlog.Section{Size: s.Search.ImageSize(), Append: s.Search.AppendImage}, nil
+	return s.Search.Image(), nil
 }
 
 // A Compactor runs compaction passes for a vault in the background. Passes of several processes may

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rookeryhq/rookery/internal/blob"
 	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/repotest"
 	"github.com/rookeryhq/rookery/internal/table"
@@ -18,8 +19,8 @@ func formatted(format int) *eventlog.Imaging[*repotest.State] {
 	of := large(256 << 10)
 	return &eventlog.Imaging[*repotest.State]{
 		Format: format,
-		Draw: func(s *repotest.State) eventlog.Drawing {
-			return eventlog.Drawn(of.Draw(s).Append([]byte{byte('0' + format)}))
+		Draw: func(s *repotest.State) blob.Pieces {
+			return append(blob.Pieces{{byte('0' + format)}}, of.Draw(s)...)
 		},
 		Read: func(data []byte) (*repotest.State, error) {
 			if data[0] != byte('0'+format) {

@@ -115,7 +115,7 @@ func NewVault(o VaultOptions) (*Vault, error) {
 		Step: stepNotes, Adopt: adoptIDs, Build: v.build, SilentUpTo: func() uint64 { return v.from },
 		Imaged: v.imaged, ImageItems: o.ImageItems,
 		Imaging: &eventlog.Imaging[*index.Index]{
-			Draw:   func(x *index.Index) eventlog.Drawing { return x.Image() },
+			Draw:   func(x *index.Index) blob.Pieces { return x.Image() },
 			Read:   index.ReadImage,
 			Format: index.ImageFormat,
 		},

@@ -1,7 +1,6 @@
 package s3blob
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -39,6 +38,13 @@ var ErrUnknown = errors.New("it is not known whether the object was written")
 // settle. An unconditional Put whose outcome is unknown is repeated, and the last error is returned
 // if all attempts fail.
 func (b *Bucket) Put(ctx context.Context, key string, data []byte, c blob.Cond) (blob.Tag, error) {
+	return b.PutPieces(ctx, key, blob.Pieces{data}, c)
+}
+
+// PutPieces implements blob.PiecePutter.
+func (b *Bucket) PutPieces(
+	ctx context.Context, key string, data blob.Pieces, c blob.Cond,
+) (blob.Tag, error) {
 	if err := check(ctx, key); err != nil {
 		return "", err
 	}
@@ -50,7 +56,7 @@ func (b *Bucket) Put(ctx context.Context, key string, data []byte, c blob.Cond) 
 	var out *s3.PutObjectOutput
 	doubt, err := repeat(ctx, func() error {
 		var err error
-		out, err = b.writes.PutObject(ctx, p.input(b.name, data), b.withTimeLimit(len(data)))
+		out, err = b.writes.PutObject(ctx, p.input(b.name, data), b.withTimeLimit(int(data.Size())))
 		return err
 	})
 	switch {
@@ -105,11 +111,11 @@ type put struct {
 }
 
 // input returns the request.
-func (p put) input(bucket string, data []byte) *s3.PutObjectInput {
+func (p put) input(bucket string, data blob.Pieces) *s3.PutObjectInput {
 	in := &s3.PutObjectInput{
 		Bucket:      &bucket,
 		Key:         &p.key,
-		Body:        bytes.NewReader(data),
+		Body:        data.Reader(),
 		ContentType: aws.String(contentType(p.key)),
 		Metadata:    map[string]string{putID: p.id, putAfter: p.after()},
 	}

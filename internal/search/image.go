@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
-	"slices"
 	"unsafe"
 )
 
@@ -50,31 +49,17 @@ func (x *Index) Size() int64 {
 	return size
 }
 
-// ImageSize returns the size of the index's image in bytes, or up to a few bytes of padding more for
-// each block.
-func (x *Index) ImageSize() int64 {
-	size := int64(imageSlack(x))
-	for _, l := range x.layers {
-		size += l.coded() + int64(len(l.dead))*8
-	}
-	return size
-}
-
 // analyzerSize is the approximate memory use of an analyzer in bytes: its classes, stop words and
 // forms.
 const analyzerSize = planes + 32<<10
 
-// coded returns the size, in bytes, of the lists of a segment that are in an image.
-func (s *segment) coded() int64 {
-	texts := len(s.paths) + len(s.headings) + len(s.signatures) + len(s.names) + len(s.lists)
-	numbers := len(s.byPath) + len(s.signatureEnds) + len(s.nameEnds) + len(s.listEnds) + len(s.byThread)
-	return int64(texts) + 4*int64(numbers) + sizeOf[doc]()*int64(len(s.docs)) +
-		sizeOf[slot]()*int64(len(s.slots)) + sizeOf[member]()*int64(len(s.members))
-}
-
 // stored returns the size, in bytes, of all lists of a segment.
 func (s *segment) stored() int64 {
-	return s.coded() + 4*int64(len(s.order)+len(s.docOf)+len(s.rank))
+	texts := len(s.paths) + len(s.headings) + len(s.signatures) + len(s.names) + len(s.lists)
+	numbers := len(s.byPath) + len(s.signatureEnds) + len(s.nameEnds) + len(s.listEnds) + len(s.byThread) +
+		len(s.order) + len(s.docOf) + len(s.rank) // the last three are not in images
+	return int64(texts) + 4*int64(numbers) + sizeOf[doc]()*int64(len(s.docs)) +
+		sizeOf[slot]()*int64(len(s.slots)) + sizeOf[member]()*int64(len(s.members))
 }
 
 // bytes returns the memory use of a segment: its lists, and the tables that searches derived from
@@ -93,16 +78,13 @@ func (s *segment) bytes() int64 {
 	return s.stored() + int64(sketched)
 }
 
-// AppendImage appends the image of the index to b and returns the result. It writes the layers as
-// they are, including deleted notes: merging them first would take longer than everything else,
-// and each With merges as far as necessary.
+// Image returns the image of the index in pieces of memory, which must not be changed: the lists of the
+// layers are among them, without a copy. It has the layers as they are, including deleted notes:
+// merging them first would take longer than everything else, and each With merges as far as necessary.
 //
 // ReadImage returns an index with the same results. The image is not compressed.
-func (x *Index) AppendImage(b []byte) []byte {
-	c := coder{start: len(b), data: slices.Grow(b, int(x.ImageSize()))}
-	c.data = append(c.data, imageMagic...)
-	format, sum := uint32(ImageFormat), uint32(0) // the checksum follows below
-	c.number(&format, &sum)
+func (x *Index) Image() [][]byte {
+	var c coder
 	h := header{x.profile.number, x.analyzer.language, 0, uint32(len(x.layers))}
 	if x.analyzer.stem != nil {
 		h.stems = 1
@@ -113,28 +95,56 @@ func (x *Index) AppendImage(b []byte) []byte {
 		dead := halves(l.dead)
 		c.layer(l.segment, &dead)
 	}
-	own := c.data[c.start:]
-	sum = crc32.Checksum(own[imageHeader:], castagnoli())
-	binary.LittleEndian.PutUint32(own[imageHeader-4:], sum)
-	return c.data
+	c.cut()
+	sum := uint32(0)
+	for _, piece := range c.pieces {
+		sum = crc32.Update(sum, castagnoli(), piece)
+	}
+	front := append(make([]byte, 0, imageHeader), imageMagic...)
+	front = binary.LittleEndian.AppendUint32(front, ImageFormat)
+	front = binary.LittleEndian.AppendUint32(front, sum)
+	return append([][]byte{front}, c.pieces...)
 }
 
-// imageSlack returns an upper bound of the bytes of an image outside the elements of its blocks.
-func imageSlack(x *Index) int {
-	const ofLayer = 14 * 8 // of each block, its count and its padding
-	return imageHeader + 20 + len(x.analyzer.language) + ofLayer*len(x.layers)
+// AppendImage appends the image of the index to b and returns the result; see Image.
+func (x *Index) AppendImage(b []byte) []byte {
+	for _, piece := range x.Image() {
+		b = append(b, piece...)
+	}
+	return b
 }
 
-// A coder appends the blocks of an image to data or, if decodes is set, reads them from rest. An
+// A coder encodes the blocks of an image into pieces or, if decodes is set, reads them from rest. An
 // encoder only reads the values whose addresses it gets; a decoder sets them. After the end of the
 // image a decoder sets zero values.
 type coder struct {
-	data  []byte
-	start int // offset of the image in data
+	pieces [][]byte
+	data   []byte // the end of the image, which is not among the pieces yet
 
 	decodes   bool
 	rest      []byte
 	truncated bool // the image ended too soon
+}
+
+// smallBlock is the size in bytes of blocks that are copied, so that an image does not have a piece for
+// each of them.
+const smallBlock = 4 << 10
+
+// bytes appends the elements of a block, which has its length before it.
+func (c *coder) bytes(data []byte) {
+	if len(data) <= smallBlock {
+		c.data = append(c.data, data...)
+		return
+	}
+	c.cut()
+	c.pieces = append(c.pieces, data)
+}
+
+// cut makes a piece of the data that is not among the pieces.
+func (c *coder) cut() {
+	if len(c.data) > 0 {
+		c.pieces, c.data = append(c.pieces, c.data), nil
+	}
 }
 
 // A header is the part of an image between the checksum and the layers.
@@ -193,8 +203,8 @@ func (c *coder) text(s *string) {
 		*s = inPlace(c.next(uint64(n)))
 		return
 	}
-	c.data = append(c.data, *s...)
-	for (len(c.data)-c.start)%4 != 0 {
+	c.bytes(unsafe.Slice(unsafe.StringData(*s), len(*s)))
+	for ; n%4 != 0; n++ {
 		c.data = append(c.data, 0)
 	}
 }
@@ -206,9 +216,7 @@ func codeList[R record](c *coder, list *[]R) {
 		*list = records[R](c.next(uint64(n) * uint64(sizeOf[R]())))
 		return
 	}
-	for _, n := range numbers(*list) {
-		c.data = binary.LittleEndian.AppendUint32(c.data, n)
-	}
+	c.bytes(bytesOf(*list))
 }
 
 // next returns the next n bytes and skips their padding. It returns nil after the end of the image.
@@ -246,6 +254,20 @@ func sizeOf[R record]() int64 {
 func numbers[R record](list []R) []uint32 {
 	first := (*uint32)(unsafe.Pointer(unsafe.SliceData(list)))
 	return unsafe.Slice(first, len(list)*int(sizeOf[R]()/4))
+}
+
+// bytesOf returns a list of records as in an image. It shares the memory of the list if the machine is
+// little-endian.
+func bytesOf[R record](list []R) []byte {
+	own := numbers(list)
+	if littleEndian() {
+		return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(own))), 4*len(own))
+	}
+	var data []byte
+	for _, n := range own {
+		data = binary.LittleEndian.AppendUint32(data, n)
+	}
+	return data
 }
 
 // records returns the records that data of an image contains; an incomplete record at the end is

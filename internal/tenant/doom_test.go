@@ -122,6 +122,12 @@ func (b doomedBucket) Put(
 	return tag, err
 }
 
+func (b doomedBucket) PutPieces(
+	ctx context.Context, key string, data blob.Pieces, c blob.Cond,
+) (blob.Tag, error) {
+	return b.Put(ctx, key, data.Join(), c)
+}
+
 func (b doomedBucket) Get(
 	ctx context.Context, key string, off, n int64,
 ) (data []byte, tag blob.Tag, err error) {

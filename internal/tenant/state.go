@@ -36,6 +36,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rookeryhq/rookery/internal/blob"
 	"github.com/rookeryhq/rookery/internal/eventlog"
 )
 
@@ -235,7 +236,7 @@ func imageCodec() *eventlog.Imaging[*State] {
 
 // encodeImage returns the image of a state. Its size is that of the entries, which the limits of a
 // tenant bound; map keys are sorted in JSON, so equal states have equal images.
-func encodeImage(s *State) eventlog.Drawing {
+func encodeImage(s *State) blob.Pieces {
 	text, err := json.Marshal(image{
 		Format:  imageFormat,
 		Vaults:  toImage(s.vaults, func(e *Entry) *uint64 { return &e.Changed }),
@@ -246,7 +247,7 @@ func encodeImage(s *State) eventlog.Drawing {
 	if err != nil {
 		panic(err) // cannot happen: the entries were decoded from JSON
 	}
-	return eventlog.Drawn(text)
+	return blob.Pieces{text}
 }
 
 // readImage decodes an image. It returns an error for another format.

@@ -268,6 +268,12 @@ func (b *flakyBucket) Put(ctx context.Context, key string, data []byte, c blob.C
 	return tag, err
 }
 
+func (b *flakyBucket) PutPieces(
+	ctx context.Context, key string, data blob.Pieces, c blob.Cond,
+) (blob.Tag, error) {
+	return b.Put(ctx, key, data.Join(), c)
+}
+
 func (b *flakyBucket) Get(ctx context.Context, key string, off, n int64) (data []byte, tag blob.Tag, err error) {
 	err = b.fails(func() (err error) { data, tag, err = b.Bucket.Get(ctx, key, off, n); return err })
 	return data, tag, err
