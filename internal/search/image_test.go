@@ -136,6 +136,22 @@ func TestImageIsOpenedInPlace(t *testing.T) {
 	require.False(t, search.Aliases(data, "freya"))
 }
 
+// TestReplacedDocumentsLeaveMemory replaces the documents of an index again and again: at each step it is
+// at most half larger than one without the old documents. A third is the bound for a single layer.
+func TestReplacedDocumentsLeaveMemory(t *testing.T) {
+	v := generated(17, 600)
+	x := v.index("en")
+	paths := slices.Sorted(maps.Keys(v))
+	for some := range slices.Chunk(slices.Concat(paths, paths, paths), 20) {
+		var batch []search.Change
+		for _, path := range some {
+			batch = append(batch, search.Change{Doc: path, Note: note(v[path] + "\nMore.\n")})
+		}
+		x = x.With(batch)
+		require.Less(t, len(x.AppendImage(nil)), len(x.Purged().AppendImage(nil))*3/2)
+	}
+}
+
 // goldenVault is the vault of the golden image.
 func goldenVault() (vault, *search.Index) {
 	v := vault{
@@ -144,6 +160,7 @@ func goldenVault() (vault, *search.Index) {
 		"港.md": "---\naliases: [port]\n---\n灯塔很安静。\n\n# Überblick\n\n" +
 			strings.Repeat("Langer Text. ", 300),
 		"people/freya.md": "# Freya\n\nHolds the lantern, quietly, the whole winter. Forêt.\n",
+		"people/knut.md":  "# Knut\n\nSails.\n", // one in four may be deleted before a layer is merged
 	}
 	x := v.index("de-AT")
 	v["gone.md"] = "Freya was here.\n"

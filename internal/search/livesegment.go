@@ -63,14 +63,19 @@ func (t *totals) add(n totals, by int) {
 // document is written again once for each time that the index grows by this factor.
 const mergeFactor = 8
 
-// mergeLayers bounds the number of layers. It drops empty layers, merges the first layer with more
-// than half of its documents deleted with all layers after it, and then merges wherever
+// mostDeleted is the share of deleted documents from which a layer is merged: one in so many. So an
+// index takes at most a third more memory than its documents need, and a document is written again
+// three times at most for each one that is replaced.
+const mostDeleted = 4
+
+// mergeLayers bounds the number of layers, and their deleted documents. It drops empty layers, merges
+// the first layer with too many deleted documents with all layers after it, and then merges wherever
 // mergeFactor layers have the same rank.
 func (x *Index) mergeLayers() {
 	x.layers = slices.DeleteFunc(x.layers, func(l liveSegment) bool { return l.live == 0 })
 	for i, l := range x.layers {
 		// Merging the layers after it too keeps the layers ordered by size.
-		if 2*l.live < len(l.docs) {
+		if mostDeleted*(len(l.docs)-l.live) > len(l.docs) {
 			x.mergeFrom(i)
 			break
 		}
