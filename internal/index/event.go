@@ -237,7 +237,9 @@ type noteObjects struct {
 // objectsOf returns the objects of a note, in text order: the note itself, with the empty fragment,
 // and then its sections.
 func objectsOf(n *Note) noteObjects {
-	all, seen := noteObjects{objects: map[fragmentKey]Object{}}, map[string]int{}
+	size := 1 + len(n.Sections)
+	all := noteObjects{make([]fragmentKey, 0, size), make(map[fragmentKey]Object, size)}
+	seen := make(map[string]int, size)
 	for i := -1; i < len(n.Sections); i++ {
 		o := n.Object(i)
 		k := fragmentKey{fragmentOf(o), seen[fragmentOf(o)]}

@@ -326,7 +326,7 @@ func (b *bodyReader) references() {
 		if w.Start > 0 && b.prose.src[w.Start-1] == '!' {
 			r.Form = Embed
 		}
-		b.doc.References = append(b.doc.References, r)
+		b.doc.References = append(roomFor(b, b.doc.References, "[["), r)
 	}
 }
 

@@ -130,23 +130,23 @@ func (b *bodyReader) traits(r *rendered, l blockLine) {
 	t.ContentText = r.without(b.found)
 	for _, a := range b.found {
 		if a.name != pinName && !b.full() {
-			b.doc.Traits = append(b.roomForTraits(), t)
+			b.doc.Traits = append(roomFor(b, b.doc.Traits, "@"), t)
 			b.trait(&b.doc.Traits[len(b.doc.Traits)-1], a, l)
 		}
 	}
 }
 
-// traitBytes is the smallest number of bytes of text per trait for which roomForTraits allocates.
-const traitBytes = 32
+// itemBytes is the smallest number of bytes of text per item for which roomFor allocates.
+const itemBytes = 32
 
-// roomForTraits returns the traits of the note. Before the first trait, it allocates room for an
-// estimate of their number.
-func (b *bodyReader) roomForTraits() []Trait {
-	if b.doc.Traits != nil {
-		return b.doc.Traits
+// roomFor returns a list of items of the note. Before the first item, it allocates room for an estimate
+// of their number: that of the texts with which they begin.
+func roomFor[T any](b *bodyReader, all []T, start string) []T {
+	if all != nil {
+		return all
 	}
 	rest := b.text[b.at:]
-	return make([]Trait, 0, 1+min(bytes.Count(rest, []byte{'@'}), len(rest)/traitBytes, maxFound))
+	return make([]T, 0, 1+min(bytes.Count(rest, []byte(start)), len(rest)/itemBytes, maxFound))
 }
 
 // trait sets the fields of t that differ from trait to trait of a line.

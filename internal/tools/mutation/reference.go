@@ -2,6 +2,7 @@ package mutation
 
 import (
 	"fmt"
+	"iter"
 	"strings"
 
 	"github.com/rookeryhq/rookery/internal/fault"
@@ -55,69 +56,111 @@ type Mention struct {
 // addedMentions returns the mentions that a draft added to a note. If the draft contains a target more
 // often than the state before, the last of the mentions count as added.
 func addedMentions(tx *repo.Tx, path string) []Mention {
-	before, wants := map[string]int{}, map[string]string{}
-	for _, m := range mentions(tx.Start(), path) {
-		before[m.Target]++
-	}
-	all := mentions(tx.Index(), path)
-	for _, m := range all {
-		if wants[m.Target] == "" {
-			wants[m.Target] = m.wants
+	before := map[string]int{}
+	if n, ok := tx.Start().Note(path); ok {
+		for m := range mentions(tx.Start(), n) {
+			before[m.Target]++
 		}
 	}
+	n, ok := tx.Index().Note(path)
+	if !ok {
+		return nil
+	}
 	var fresh []Mention
-	for _, m := range all {
+	for m := range mentions(tx.Index(), n) {
 		if before[m.Target]--; before[m.Target] < 0 {
-			m.wants = wants[m.Target]
 			fresh = append(fresh, m)
+		}
+	}
+	if len(fresh) > 0 { // the types are not computed for a change that adds no reference
+		wants := requiredTypes(tx.Index(), n)
+		for i, m := range fresh {
+			fresh[i].wants = wants[m.Target]
 		}
 	}
 	return fresh
 }
 
-// mentions returns the references in a note in their order, followed by those in its traits that
-// have no brackets. It returns nil if the note does not exist.
-func mentions(idx *index.Index, path string) []Mention {
-	n, ok := idx.Note(path)
-	if !ok {
-		return nil
-	}
-	bare, wants := inTraits(idx, n)
-	var all []Mention
-	for i := range n.Refs {
-		r := &n.Refs[i]
-		m := Mention{Target: r.Target, wants: wants[r.Target], in: n, file: r.IsFile()}
-		if t, ok := idx.Schema().Type(n.Object(r.Scope).Type()); ok && r.InField {
-			if f, ok := t.Field(r.Field); ok {
-				m.wants = f.Target
+// mentions yields the references in a note in their order, followed by those in its traits that have
+// no brackets. It does not set the required types.
+func mentions(idx *index.Index, n *index.Note) iter.Seq[Mention] {
+	return func(yield func(Mention) bool) {
+		for i := range n.Refs {
+			if r := &n.Refs[i]; !yield(Mention{Target: r.Target, in: n, file: r.IsFile()}) {
+				return
 			}
 		}
-		all = append(all, m)
+		for v := range inTraits(idx, n) {
+			if !v.brackets && !yield(Mention{Target: v.target, in: n}) {
+				return
+			}
+		}
 	}
-	return append(all, bare...)
 }
 
-// inTraits examines the traits of a note whose values are references. It returns the references
-// without brackets and, for references with brackets, the required type by target.
-func inTraits(idx *index.Index, n *index.Note) (bare []Mention, wants map[string]string) {
-	wants = map[string]string{}
-	for t := range n.Traits() {
-		def, ok := idx.Schema().Trait(t.Type)
-		if !ok || !def.IsRef() || t.Field {
-			continue
+// requiredTypes returns the type that each target in a note must have, by the first field or trait
+// that requires one.
+func requiredTypes(idx *index.Index, n *index.Note) map[string]string {
+	ofTraits, all := map[string]string{}, map[string]string{}
+	for v := range inTraits(idx, n) {
+		if v.brackets {
+			ofTraits[v.target] = v.wants
 		}
-		for _, v := range AsList(t.Value()) {
-			switch v := v.(type) {
-			case markdown.Ref:
-				wants[string(v)] = def.Target
-			case string:
-				if ref, ok := vault.ParseRef(v); ok {
-					bare = append(bare, Mention{Target: string(ref), wants: def.Target, in: n})
+	}
+	first := func(target, wants string) {
+		if all[target] == "" {
+			all[target] = wants
+		}
+	}
+	for i := range n.Refs {
+		r := &n.Refs[i]
+		wants := ofTraits[r.Target]
+		if t, ok := idx.Schema().Type(n.Object(r.Scope).Type()); ok && r.InField {
+			if f, ok := t.Field(r.Field); ok {
+				wants = f.Target
+			}
+		}
+		first(r.Target, wants)
+	}
+	for v := range inTraits(idx, n) {
+		if !v.brackets {
+			first(v.target, v.wants)
+		}
+	}
+	return all
+}
+
+// A traitRef is a reference that is the value of a trait.
+type traitRef struct {
+	target   string
+	wants    string // the type that the trait requires; empty: any
+	brackets bool   // it is a wikilink, which is also among the references of the note
+}
+
+// inTraits yields the references in the traits of a note.
+func inTraits(idx *index.Index, n *index.Note) iter.Seq[traitRef] {
+	return func(yield func(traitRef) bool) {
+		for t := range n.Traits() {
+			def, ok := idx.Schema().Trait(t.Type)
+			if !ok || !def.IsRef() || t.Field {
+				continue
+			}
+			for _, v := range AsList(t.Value()) {
+				r, ok := traitRef{wants: def.Target}, false
+				switch v := v.(type) {
+				case markdown.Ref:
+					r.target, r.brackets, ok = string(v), true, true
+				case string:
+					var ref markdown.Ref
+					ref, ok = vault.ParseRef(v)
+					r.target = string(ref)
+				}
+				if ok && !yield(r) {
+					return
 				}
 			}
 		}
 	}
-	return bare, wants
 }
 
 // AsList returns the elements of a list, or a slice with v if v is not a list.
