@@ -665,8 +665,9 @@ func TestNamesThatNoVaultHasAreRefusedTogether(t *testing.T) {
 
 func TestNamesThatNoVaultHasAreLeftOut(t *testing.T) {
 	c, s := newCabinet(t)
-	code, _, errs := s.run("vault", "import", archive(t, "a:b.md", "con.md", "Same.md", "same.md", "fine.md"))
+	code, _, errs := s.run("vault", "import", archive(t, "a:b.md", "con.md", "Same.md", "same.md", "fine.md", "two\nlines.md"))
 	require.Zero(t, code, errs)
+	require.Contains(t, errs, `two\u000alines.md`, "a name is no second line")
 	require.Contains(t, errs, "skipped (invalid name: ")
 	for _, name := range []string{"a:b.md", "con.md", "same.md"} {
 		require.Contains(t, errs, name)

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/rookeryhq/rookery/internal/control"
 	"github.com/rookeryhq/rookery/internal/fault"
 	"github.com/rookeryhq/rookery/internal/tool"
 )
@@ -502,6 +503,6 @@ func (p *printer) leftOut(items []value) {
 		if n := len(names) - most; n > 0 {
 			line += fmt.Sprintf(" and %d more", n)
 		}
-		fmt.Fprintf(p.err, "skipped (%s): %s\n", reason, escapeControls(line))
+		fmt.Fprintf(p.err, "skipped (%s): %s\n", reason, control.EscapeLine(line))
 	}
 }

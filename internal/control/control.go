@@ -31,6 +31,10 @@ func Escape(s string) string {
 	return escape(s, func(r rune) bool { return r != '\n' && r != '\t' && Is(r) })
 }
 
+// EscapeLine is Escape for a text that must stay on its line, such as a name: line feeds and tabs are
+// escaped too.
+func EscapeLine(s string) string { return escape(s, Is) }
+
 // EscapeJSON is Escape for valid JSON: the result is the same JSON, because the characters can only
 // occur in strings. Line feeds between its values are kept.
 func EscapeJSON(raw []byte) []byte {

@@ -45,6 +45,14 @@ func TestEscape(t *testing.T) {
 	require.Equal(t, `\u001b[2Ja`, control.Escape("\x1b[2Ja"))
 }
 
+// TestEscapeLine holds that a line stays one.
+func TestEscapeLine(t *testing.T) {
+	for _, r := range every() {
+		require.Regexp(t, `^a\\u[0-9a-f]{4}b$`, control.EscapeLine("a"+string(r)+"b"), "%U", r)
+	}
+	require.Equal(t, "ひらがな", control.EscapeLine("ひらがな"))
+}
+
 // TestEscapeJSON holds that the result is the same JSON, and has none of the characters.
 func TestEscapeJSON(t *testing.T) {
 	text := `\ " `
