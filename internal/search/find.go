@@ -382,6 +382,7 @@ func (s *searcher) results(page *ranking, total int, partial bool) (Results, err
 	r := Results{Items: make([]Hit, 0, len(list)), Total: total, Partial: partial}
 	shows := s.Text != nil && s.Snippet > 0
 	var marker *marker
+	var has []bool
 	if shows {
 		marker = newMarker(s.x.analyzer, s.concepts)
 		marker.length = s.Snippet
@@ -398,7 +399,8 @@ func (s *searcher) results(page *ranking, total int, partial bool) (Results, err
 			}
 			shown := s.passage(marker, f, text)
 			h.Unit = shown.unit
-			h.Snippet, h.Ranges = marker.snippet(shown.text)
+			has = s.conceptsIn(has, f, shown)
+			h.Snippet, h.Ranges = marker.snippet(shown.text, has)
 		}
 		r.Items = append(r.Items, h)
 	}
