@@ -199,3 +199,29 @@ func SnippetAllocations(text, word string) float64 {
 	m.snippet([]byte(text), nil)
 	return testing.AllocsPerRun(10, func() { m.snippet([]byte(text), nil) })
 }
+
+// VisitedFor returns how many notes with words of a query are visited to rank those with its phrases.
+func (x *Index) VisitedFor(query string) (n int) {
+	g := x.gatherer()
+	defer g.release()
+	s := &searcher{x: x, plan: g.plan(ParseQuery(query))}
+	s.narrow()
+	for i := range x.layers {
+		w := newWalker(x, i, s.concepts)
+		w.required = s.rarest(i)
+		for doc, ok := s.next(w, -1); ok; doc, ok = s.next(w, doc) {
+			w.skip(doc)
+			n++
+		}
+	}
+	return n
+}
+
+// FirstFrom returns the index of the first number that is at least n among some numbers in ascending order.
+func FirstFrom(numbers []uint32, n uint32) int {
+	var list []weighted
+	for _, slot := range numbers {
+		list = append(list, weighted{slot: slot})
+	}
+	return firstFrom(list, n)
+}
