@@ -3,6 +3,7 @@ package search
 import (
 	"slices"
 	"strings"
+	"testing"
 	"unsafe"
 )
 
@@ -150,4 +151,77 @@ func (x *Index) LookedUpFor(query string) (n int) {
 		}
 	}
 	return n
+}
+
+// IndexOf returns the offset of the first occurrence of a part in a text from an offset on, as a needle
+// finds it.
+func IndexOf(text, part string, from int) int {
+	return newNeedle([]byte(part)).index([]byte(text), from)
+}
+
+// SplitFor returns how many atoms of a text are split to look for a phrase.
+func SplitFor(text, phrase string) (found bool, atoms int) {
+	s := newAnalyzer("").scanner()
+	p := &planner{x: Empty(""), scan: s}
+	found = s.contains([]byte(text), p.phrase(phrase).phrase)
+	return found, len(s.found)
+}
+
+// Lowered returns a text with its ASCII letters in lower case.
+func Lowered(text string) string {
+	s := newAnalyzer("").scanner()
+	for at := s.lowerASCII([]byte(text), 0); at < len(text); {
+		at = s.lowerASCII([]byte(text), at+1)
+	}
+	return string(s.low)
+}
+
+// ExaminedFor returns how many words of a text are examined, and how many marks found, for a snippet with
+// some words, and the snippet. has says whether the postings show that the text has all of these words.
+func ExaminedFor(text string, has bool, words ...string) (examined, marks int, snippet string, ranges [][2]int) {
+	var concepts []*concept
+	var all []bool
+	for i, w := range words {
+		concepts = append(concepts, &concept{forms: []form{{term: asWritten + w}}, idf: 1 / float64(i+3)})
+		all = append(all, has)
+	}
+	m := newMarker(newAnalyzer("english"), concepts)
+	for range m.scan.runsIf([]byte(text), &m.starts.ascii, func([]byte, bool) bool { examined++; return false }) {
+	}
+	snippet, ranges = m.snippet([]byte(text), all)
+	return examined, len(m.found), snippet, ranges
+}
+
+// SnippetAllocations returns how many pieces of memory a snippet with a word takes if the marker has made
+// one before.
+func SnippetAllocations(text, word string) float64 {
+	m := newMarker(newAnalyzer("english"), []*concept{{forms: []form{{term: asWritten + word}}, idf: 1}})
+	m.snippet([]byte(text), nil)
+	return testing.AllocsPerRun(10, func() { m.snippet([]byte(text), nil) })
+}
+
+// VisitedFor returns how many notes with words of a query are visited to rank those with its phrases.
+func (x *Index) VisitedFor(query string) (n int) {
+	g := x.gatherer()
+	defer g.release()
+	s := &searcher{x: x, plan: g.plan(ParseQuery(query))}
+	s.narrow()
+	for i := range x.layers {
+		w := newWalker(x, i, s.concepts)
+		w.required = s.rarest(i)
+		for doc, ok := s.next(w, -1); ok; doc, ok = s.next(w, doc) {
+			w.skip(doc)
+			n++
+		}
+	}
+	return n
+}
+
+// FirstFrom returns the index of the first number that is at least n among some numbers in ascending order.
+func FirstFrom(numbers []uint32, n uint32) int {
+	var list []weighted
+	for _, slot := range numbers {
+		list = append(list, weighted{slot: slot})
+	}
+	return firstFrom(list, n)
 }

@@ -203,6 +203,7 @@ func (s *searcher) each(filter func(string) bool, f func(scored)) error {
 	step := 0
 	for i := range s.x.layers {
 		w := newWalker(s.x, i, s.concepts)
+		w.required = s.rarest(i)
 		for doc, ok := s.next(w, -1); ok; doc, ok = s.next(w, doc) {
 			if step++; step%checkEvery == 0 && s.Canceled != nil {
 				if err := s.Canceled(); err != nil {
@@ -223,10 +224,24 @@ func (s *searcher) each(filter func(string) bool, f func(scored)) error {
 	return nil
 }
 
-// next returns the next note of a layer after doc: one with any of the words or, if the query
-// only excludes, any note that is not deleted.
+// rarest returns the slots of the required phrase with the fewest slots in a layer; nil if no phrase is
+// required.
+func (s *searcher) rarest(layer int) (slots []uint32) {
+	for i, r := range s.must {
+		if list := r.lists[layer]; i == 0 || len(list) < len(slots) {
+			slots = list
+		}
+	}
+	return slots
+}
+
+// next returns the next note of a layer after doc: one with any of the words and a slot of each required
+// phrase or, if the query only excludes, any note that is not deleted.
 func (s *searcher) next(w *walker, doc int) (int, bool) {
-	if !s.all {
+	switch {
+	case len(s.must) > 0:
+		return w.nextRequired()
+	case !s.all:
 		return w.next()
 	}
 	for doc++; doc < len(w.docs); doc++ {
@@ -259,10 +274,11 @@ func (s *searcher) admits(layer, doc int) bool {
 // verified returns the notes of a list that contain all required phrases and no excluded one. It
 // reads their texts.
 //
-// The order of the list is kept. The score of a note does not change, but its best passage can.
+// The order of the list is kept, and its memory is used for the result. The score of a note does not
+// change, but its best passage can.
 func (s *searcher) verified(list []scored) ([]scored, error) {
 	scan := s.x.analyzer.scanner()
-	var kept []scored
+	kept := list[:0]
 	for i, f := range list {
 		if s.Canceled != nil {
 			if err := s.Canceled(); err != nil {
@@ -382,6 +398,7 @@ func (s *searcher) results(page *ranking, total int, partial bool) (Results, err
 	r := Results{Items: make([]Hit, 0, len(list)), Total: total, Partial: partial}
 	shows := s.Text != nil && s.Snippet > 0
 	var marker *marker
+	var has []bool
 	if shows {
 		marker = newMarker(s.x.analyzer, s.concepts)
 		marker.length = s.Snippet
@@ -398,7 +415,8 @@ func (s *searcher) results(page *ranking, total int, partial bool) (Results, err
 			}
 			shown := s.passage(marker, f, text)
 			h.Unit = shown.unit
-			h.Snippet, h.Ranges = marker.snippet(shown.text)
+			has = s.conceptsIn(has, f, shown)
+			h.Snippet, h.Ranges = marker.snippet(shown.text, has)
 		}
 		r.Items = append(r.Items, h)
 	}

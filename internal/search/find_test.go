@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -274,4 +275,29 @@ func TestEqualPostingsAreDecodedOnce(t *testing.T) {
 func TestPhrasesDecodeNoPostings(t *testing.T) {
 	x := vault{"a.md": "A copper lantern by the harbour", "b.md": "lanterns of copper"}.index("english")
 	require.Zero(t, x.LookedUpFor(`"copper lantern"`))
+}
+
+// TestPhrasesVisitFewNotes covers that a search for a phrase visits only notes that can contain it, and not
+// all with one of its words.
+func TestPhrasesVisitFewNotes(t *testing.T) {
+	v := vault{"here.md": "a harbour lantern", "there.md": "the lantern of a harbour lantern"}
+	for i := range 200 {
+		v[fmt.Sprintf("n%d.md", i)] = "a lantern and a harbour"
+	}
+	x := v.index("english")
+	require.Equal(t, 2, x.VisitedFor(`"harbour lantern"`))
+	require.Equal(t, 1, x.VisitedFor(`"lantern of" "harbour lantern"`))
+	require.Equal(t, 202, x.VisitedFor(`harbour lantern`))
+	require.Equal(t, 202, x.VisitedFor(`-"harbour lantern" harbour`))
+}
+
+// TestFirstFrom covers the search in a list of occurrences.
+func TestFirstFrom(t *testing.T) {
+	list := []uint32{2, 3, 5, 8, 9, 14, 20}
+	for n := range uint32(24) {
+		for from := range len(list) + 1 {
+			want, _ := slices.BinarySearch(list[from:], n)
+			require.Equal(t, want, search.FirstFrom(list[from:], n), "%d from %d", n, from)
+		}
+	}
 }

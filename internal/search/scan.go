@@ -50,12 +50,15 @@ type scanner struct {
 
 // runs yields the runs of a text. Invalid UTF-8 separates words.
 func (s *scanner) runs(text []byte) iter.Seq[*run] {
-	return s.runsIf(text, func([]byte, bool) bool { return true })
+	return s.runsIf(text, nil, func([]byte, bool) bool { return true })
 }
 
 // runsIf yields the runs of a text that are wanted. It does not split or normalize the others.
-// wanted is called with the text of a run, and whether it is plain; see extent.
-func (s *scanner) runsIf(text []byte, wanted func(raw []byte, plain bool) bool) iter.Seq[*run] {
+// wanted is called with the text of a run, and whether it is plain; see extent. It need not be called
+// for a run of small ASCII letters whose first letter is not in starts; nil: all letters are.
+func (s *scanner) runsIf(
+	text []byte, starts *[utf8.RuneSelf]bool, wanted func(raw []byte, plain bool) bool,
+) iter.Seq[*run] {
 	return func(yield func(*run) bool) {
 		var r run
 		for at := 0; at < len(text); {
@@ -64,12 +67,18 @@ func (s *scanner) runsIf(text []byte, wanted func(raw []byte, plain bool) bool) 
 				at++
 				continue
 			}
-			k, n := s.at(text, at)
-			if k&opening == 0 {
-				at += n
+			letters := endOfSmall(text, at)
+			if starts != nil && letters > at && !starts[text[at]] && (letters == len(text) || text[letters] <= ' ') {
+				at = letters
 				continue
 			}
-			end, plain := s.extent(text, at)
+			if letters == at {
+				if k, n := s.at(text, at); k&opening == 0 {
+					at += n
+					continue
+				}
+			}
+			end, plain := s.extent(text, letters)
 			if raw := text[at:end]; wanted(raw, plain) {
 				r.start, r.end = at, end
 				s.read(&r, raw, plain)
@@ -82,17 +91,35 @@ func (s *scanner) runsIf(text []byte, wanted func(raw []byte, plain bool) bool) 
 	}
 }
 
+// endOfSmall returns the end of the small ASCII letters at an offset.
+func endOfSmall(text []byte, at int) int {
+	for at < len(text) && 'a' <= text[at] && text[at] <= 'z' {
+		at++
+	}
+	return at
+}
+
 // at returns the class and the length in bytes of the character at an offset.
 func (s *scanner) at(text []byte, i int) (class, int) {
 	if text[i] < utf8.RuneSelf {
 		return s.classes[text[i]], 1
 	}
-	r, n := utf8.DecodeRune(text[i:])
+	r, n := decode(text, i)
 	return s.classes.of(r), n
 }
 
-// extent returns the end of the run that begins at an offset. A plain run is a single atom
-// without any normalization: small ASCII letters and digits, and characters of class asIs.
+// decode returns the character at an offset of a text, which is not ASCII, and its length in bytes, as
+// utf8.DecodeRune does. It is faster for characters of two bytes.
+func decode(text []byte, i int) (rune, int) {
+	if c := text[i]; 0xC2 <= c && c < 0xE0 && i+1 < len(text) && text[i+1]&0xC0 == 0x80 {
+		return rune(c&0x1F)<<6 | rune(text[i+1]&0x3F), 2
+	}
+	return utf8.DecodeRune(text[i:])
+}
+
+// extent returns the end of the run that begins at an offset, or before it with small ASCII letters. A
+// plain run is a single atom without any normalization: small ASCII letters and digits, and characters
+// of class asIs.
 //
 // Joiners are part of a run only between words.
 func (s *scanner) extent(text []byte, at int) (end int, plain bool) {

@@ -398,6 +398,7 @@ type walker struct {
 	number   int // index of the layer
 	concepts []*concept
 	rest     [][]weighted // by concept: the unread rest of its list
+	required []uint32     // the rest of the slots that nextRequired visits
 	shared   []bool       // by concept: the concept after it has the same list, and no rest of its own
 	gains    []float64    // by slot of the current document, relative to the head
 	touched  []uint32     // slots with a gain
@@ -434,6 +435,37 @@ func (w *walker) next() (doc int, ok bool) {
 		return 0, false
 	}
 	return int(w.docOf[lowest]), true
+}
+
+// nextRequired returns the next document that has any of the concepts and a required slot; false at the
+// end. It skips the documents between without reading their occurrences.
+func (w *walker) nextRequired() (doc int, ok bool) {
+	for len(w.required) > 0 {
+		doc := int(w.docOf[w.required[0]])
+		head, end := w.docs[doc].head, w.end(doc)
+		for i, list := range w.rest {
+			w.rest[i] = list[firstFrom(list, head):]
+		}
+		for len(w.required) > 0 && w.required[0] < end {
+			w.required = w.required[1:]
+		}
+		if next, ok := w.next(); !ok || next == doc {
+			return next, ok
+		}
+	}
+	return 0, false
+}
+
+// firstFrom returns the index of the first occurrence in a list whose slot is at least the given one. It
+// takes time in proportion to the logarithm of the index.
+func firstFrom(list []weighted, slot uint32) int {
+	end := 1
+	for end < len(list) && list[end-1].slot < slot {
+		end *= 2
+	}
+	begin := end / 2
+	at, _ := slices.BinarySearchFunc(list[begin:min(end, len(list))], slot, weighted.compareSlot)
+	return begin + at
 }
 
 // score returns the score of a document and advances past it. The occurrences in the head count

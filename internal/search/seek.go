@@ -1,7 +1,7 @@
 package search
 
 import (
-	"bytes"
+	"encoding/binary"
 	"sync"
 	"unicode/utf8"
 )
@@ -23,16 +23,46 @@ func (s *scanner) contains(text []byte, phrase []atom) bool {
 	if !s.canSeek(first.text, text) {
 		return s.containsBySplitting(text, phrase)
 	}
-	for at := 0; ; at += len(first.text) {
-		i := bytes.Index(s.low[at:], first.text)
-		if i < 0 {
-			return false
+	sought := newNeedle(first.text)
+	for at := sought.index(s.low, 0); at >= 0; {
+		next := at + 1
+		if !isInside(text, at, phrase) {
+			if s.containsAt(text, at, phrase) {
+				return true
+			}
+			next = at + len(first.text)
 		}
-		at += i
-		if s.containsAt(text, at, phrase) {
-			return true
-		}
+		at = sought.index(s.low, next)
 	}
+	return false
+}
+
+// isInside reports whether the first atom of a phrase, which is at an offset of a text in lower case, is
+// certainly only a part of a longer atom of the text, so that the phrase does not begin there. It
+// decides by the bytes beside it, without splitting the text: no atom begins or ends between two ASCII
+// letters or digits the second of which is not a capital letter.
+func isInside(text []byte, at int, phrase []atom) bool {
+	first := phrase[0]
+	if first.spaceless {
+		return false
+	}
+	if at > 0 && isPlainASCII(text[at]) && isPlainASCII(smallASCII(text[at-1])) {
+		return true
+	}
+	// The next atom of the phrase can continue the one of the text if it is soft.
+	end := at + len(first.text)
+	return end < len(text) && isPlainASCII(text[end]) && (len(phrase) == 1 || !phrase[1].soft)
+}
+
+// isPlainASCII reports whether a byte is a small letter or a digit of ASCII.
+func isPlainASCII(c byte) bool { return 'a' <= c && c <= 'z' || '0' <= c && c <= '9' }
+
+// smallASCII returns a byte, or the small letter if it is a capital letter of ASCII.
+func smallASCII(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		return c + 'a' - 'A'
+	}
+	return c
 }
 
 // containsLiterally reports whether a text contains a phrase in small letters, with a single space
@@ -45,19 +75,50 @@ func (s *scanner) containsLiterally(text []byte, phrase []atom) bool {
 	if first.spaceless && !isWhole(r) {
 		return false
 	}
-	s.literal = s.literal[:0]
+	if len(first.text) == n {
+		n = 0
+	}
+	plain := s.spell(phrase)
+	literal := newNeedle(s.literal[n:])
+	at := literal.index(text, 0)
+	if at < n || isInside(text, at-n, phrase) {
+		return false
+	}
+	return plain && s.isApart(text, at-n, at+len(literal.text)) || s.containsAt(text, at, phrase)
+}
+
+// spell sets literal to a phrase in small letters, with a single space between words. It reports
+// whether each of its words is an atom of every text in which it is between spaces, because all of its
+// characters are as in extent.
+func (s *scanner) spell(phrase []atom) (plain bool) {
+	s.literal, plain = s.literal[:0], true
 	for i, a := range phrase {
 		if i > 0 && !a.soft && (!a.spaceless || !phrase[i-1].spaceless) {
 			s.literal = append(s.literal, ' ')
 		}
 		s.literal = append(s.literal, a.text...)
+		end, isPlain := s.extent(a.text, 0)
+		plain = plain && isPlain && end == len(a.text) && !a.spaceless
 	}
-	literal := s.literal
-	if len(first.text) > n {
-		literal = literal[n:]
+	return plain
+}
+
+// isApart reports whether a part of a text whose first letter is in s.literal, and whose other
+// characters follow there, is certainly not inside a longer word. It returns false if the characters
+// beside it, or its first letter, are not ASCII.
+func (s *scanner) isApart(text []byte, start, end int) bool {
+	if start < 0 || smallASCII(text[start]) != s.literal[0] || s.literal[0] >= utf8.RuneSelf {
+		return false
 	}
-	at := bytes.Index(text, literal)
-	return at >= 0 && s.containsAt(text, at, phrase)
+	if start > 0 && !s.separates(text, start-1) || start > 0 && joiner(text[start-1:]) > 0 {
+		return false
+	}
+	return end == len(text) || s.separates(text, end) && !s.joins(text, end)
+}
+
+// separates reports whether the character at an offset is one of ASCII that is not part of a word.
+func (s *scanner) separates(text []byte, at int) bool {
+	return text[at] < utf8.RuneSelf && s.classes[text[at]]&inWord == 0
 }
 
 // containsAt reports whether a text contains a phrase in the runs from an offset on, which is in its
@@ -121,24 +182,15 @@ func allSteady(text []byte) bool {
 // lowerSteady sets low to a text in lower case, at the same offsets. It returns false if the text
 // cannot be normalized character by character at the same length.
 func (s *scanner) lowerSteady(text []byte) bool {
-	s.low = append(s.low[:0], text...)
-	for i := 0; i < len(text); {
-		c := text[i]
-		if c < utf8.RuneSelf {
-			if 'A' <= c && c <= 'Z' {
-				s.low[i] = c + 'a' - 'A'
-			}
-			i++
-			continue
-		}
-		r, n := utf8.DecodeRune(text[i:])
+	for i := s.lowerASCII(text, 0); i < len(text); {
+		r, n := decode(text, i)
 		k := s.classes.of(r)
 		// Offsets in low must be the same as in the text, so the length of each character must
 		// stay.
 		if k != 0 && k&asIs == 0 && (k == silent || !isSteady(r) || len(fold(s.low[:i], r, k)) != i+n) {
 			return false
 		}
-		i += n
+		i = s.lowerASCII(text, i+n)
 	}
 	return true
 }
@@ -146,25 +198,47 @@ func (s *scanner) lowerSteady(text []byte) bool {
 // lower sets low to a text with its ASCII letters in lower case. It returns false if a character
 // of the text can normalize to ASCII, or to a character that isWhole.
 func (s *scanner) lower(text []byte) bool {
-	s.low = append(s.low[:0], text...)
-	for i := 0; i < len(text); {
-		c := text[i]
-		switch {
-		case c < utf8.RuneSelf:
-			if 'A' <= c && c <= 'Z' {
-				s.low[i] = c + 'a' - 'A'
-			}
-			i++
-		default:
-			r, n := utf8.DecodeRune(text[i:])
-			if s.classes.of(r) != 0 && !isWhole(r) && !isItself(r) {
-				return false
-			}
-			i += n
+	for i := s.lowerASCII(text, 0); i < len(text); {
+		r, n := decode(text, i)
+		if s.classes.of(r) != 0 && !isWhole(r) && !isItself(r) {
+			return false
 		}
+		i = s.lowerASCII(text, i+n)
 	}
 	return true
 }
+
+// lowerASCII writes the ASCII characters of a text from an offset on to low, in lower case, and
+// returns the offset of the first other character. With offset 0, it first sets low to the text.
+//
+// It converts eight bytes at a time while all of them are ASCII.
+func (s *scanner) lowerASCII(text []byte, at int) int {
+	if at == 0 {
+		s.low = append(s.low[:0], text...)
+	}
+	low := s.low[:len(text)]
+	for ; at+8 <= len(text); at += 8 {
+		eight := binary.LittleEndian.Uint64(text[at:])
+		if eight&highBits != 0 {
+			break
+		}
+		// The high bit of each byte of the sums says whether it is at least A, and after Z.
+		capitals := (eight + fromA) &^ (eight + afterZ) & highBits
+		binary.LittleEndian.PutUint64(low[at:], eight|capitals>>2)
+	}
+	for ; at < len(text) && text[at] < utf8.RuneSelf; at++ {
+		low[at] = smallASCII(text[at])
+	}
+	return at
+}
+
+// Numbers of eight bytes; see lowerASCII.
+const (
+	eachByte = 0x0101010101010101
+	highBits = eachByte * 0x80
+	fromA    = eachByte * (0x80 - 'A')
+	afterZ   = eachByte * (0x80 - 'Z' - 1)
+)
 
 // isWhole reports whether a character is one of those that Chinese, Japanese and Korean are
 // mostly written in, none of which is composed of others or the normal form of another.

@@ -29,6 +29,13 @@ type marker struct {
 	grams    bool             // a term of the query is of a spaceless script
 	empty    bool             // the query has no concepts
 	length   int              // maximum length of a snippet in bytes
+
+	// Memory that is used again for each text.
+	found []mark
+	seen  []int
+	sums  sums
+	line  []byte
+	place []int
 }
 
 // A prefixMark is a prefix that the query looks for.
@@ -68,12 +75,12 @@ func newMarker(a *analyzer, concepts []*concept) *marker {
 // snippet returns the part of a text with the matches that are worth most, in one line, and the
 // ranges of the matches. Without a match, it returns the beginning of the text.
 //
-// It finds the matches in the whole text, selects the window of matches that is worth most, and
-// extends it to the length of a snippet.
-func (m *marker) snippet(text []byte) (string, [][2]int) {
+// It finds the matches in the text, selects the window of matches that is worth most, and extends it to
+// the length of a snippet. has says which concepts the text has; nil: any.
+func (m *marker) snippet(text []byte, has []bool) (string, [][2]int) {
 	var marks []mark
 	if !m.empty {
-		marks = m.marks(text)
+		marks = m.marksUntil(text, m.gathering(has))
 	}
 	first, last, _ := m.window(marks)
 	from, to := 0, 0
@@ -81,25 +88,52 @@ func (m *marker) snippet(text []byte) (string, [][2]int) {
 		from, to = marks[first].start, marks[last].end
 	}
 	from, to = m.widen(text, from, to)
-	return oneLine(text, from, to, marks)
+	return m.oneLine(text, from, to, marks)
 }
 
-// marks returns the matches in a text, ordered by their start.
-func (m *marker) marks(text []byte) []mark {
-	var marks []mark
-	for r := range m.scan.runsIf(text, m.mayMatch) {
-		if r.whole != nil {
-			// A match of a whole identifier is marked as a whole, and its parts are not.
-			if found := m.word(r.whole); found != nil {
-				marks = append(marks, mark{r.start, r.end, found})
-				continue
-			}
+// marks returns the matches in a text, ordered by their start. They are valid until the next call.
+func (m *marker) marks(text []byte) []mark { return m.marksUntil(text, gathering{}) }
+
+// marksUntil returns the matches in a text that a snippet needs, ordered by their start: those up to
+// the end of g. They are valid until the next call.
+func (m *marker) marksUntil(text []byte, g gathering) []mark {
+	marks, starts := m.found[:0], &m.starts.ascii
+	if m.starts.all {
+		starts = nil
+	}
+	for r := range m.scan.runsIf(text, starts, m.mayMatch) {
+		if g.isPast(r.start) {
+			break
 		}
-		for _, a := range r.atoms {
-			marks = m.atom(marks, text, a)
+		before := len(marks)
+		marks = m.run(marks, text, r)
+		if g.isComplete(marks[before:]) {
+			sortMarks(marks)
+			_, _, worth := m.window(marks)
+			g.decide(worth)
 		}
 	}
+	sortMarks(marks)
+	m.found = marks
+	return marks
+}
+
+// sortMarks sorts marks by their start. Marks with the same start keep their order.
+func sortMarks(marks []mark) {
 	slices.SortStableFunc(marks, func(a, b mark) int { return a.start - b.start })
+}
+
+// run appends the marks of a run.
+func (m *marker) run(marks []mark, text []byte, r *run) []mark {
+	if r.whole != nil {
+		// A match of a whole identifier is marked as a whole, and its parts are not.
+		if found := m.word(r.whole); found != nil {
+			return append(marks, mark{r.start, r.end, found})
+		}
+	}
+	for _, a := range r.atoms {
+		marks = m.atom(marks, text, a)
+	}
 	return marks
 }
 
@@ -175,7 +209,10 @@ func (m *marker) word(word []byte) []int {
 // window fits into a snippet; its worth is the sum of the idf of its distinct concepts. Of
 // windows with equal worth, it returns the first.
 func (m *marker) window(marks []mark) (first, last int, best float64) {
-	seen := make([]int, len(m.worth)) // by concept: the last window, from 1, that contained it
+	// By concept: the last window, from 1, that contained it.
+	m.seen = slices.Grow(m.seen[:0], len(m.worth))[:len(m.worth)]
+	seen := m.seen
+	clear(seen)
 	for i := range marks {
 		worth := 0.0
 		for j := i; j < len(marks) && marks[j].end-marks[i].start <= m.length; j++ {
@@ -253,38 +290,40 @@ func startsCharacter(text []byte) bool {
 // and control characters become single spaces, and invalid bytes become U+FFFD.
 //
 // Ranges are offsets in the result, in ascending order.
-func oneLine(text []byte, from, to int, marks []mark) (string, [][2]int) {
-	var b strings.Builder
-	b.Grow(to - from)
-	place := make([]int, to-from+1) // by byte of the stretch: its offset in the snippet
+func (m *marker) oneLine(text []byte, from, to int, marks []mark) (string, [][2]int) {
+	line := m.line[:0]
+	m.place = slices.Grow(m.place[:0], to-from+1)
+	place := m.place[:to-from+1] // by byte of the stretch: its offset in the snippet
 	spaces := false
 	for at := from; at < to; {
 		r, n := rune(text[at]), 1
+		blank := r <= ' ' || r == 0x7F
 		if r >= utf8.RuneSelf {
-			r, n = utf8.DecodeRune(text[at:to])
+			r, n = decode(text[:to], at)
+			blank = m.scan.classes.of(r) == 0 && (unicode.IsSpace(r) || unicode.IsControl(r))
 		}
-		blank := unicode.IsSpace(r) || unicode.IsControl(r)
 		// A space is written only before a character, so that the line does not end with one.
-		if !blank && spaces && b.Len() > 0 {
-			b.WriteByte(' ')
+		if !blank && spaces && len(line) > 0 {
+			line = append(line, ' ')
 		}
 		for i := range n {
-			place[at-from+i] = b.Len()
+			place[at-from+i] = len(line)
 		}
 		if !blank {
-			b.WriteRune(r)
+			line = utf8.AppendRune(line, r)
 		}
 		spaces = blank
 		at += n
-		place[at-from] = b.Len()
+		place[at-from] = len(line)
 	}
-	return b.String(), ranges(place, from, marks)
+	m.line = line
+	return string(line), ranges(place, from, marks)
 }
 
 // ranges returns the start and end offsets of the marks in a snippet. Overlapping ones are
 // merged.
 func ranges(place []int, from int, marks []mark) [][2]int {
-	list := [][2]int{}
+	list := make([][2]int, 0, countIn(marks, from, from+len(place)-1))
 	for _, m := range marks {
 		start, end := max(m.start-from, 0), min(m.end-from, len(place)-1)
 		// The mark is outside of the snippet.
@@ -301,10 +340,21 @@ func ranges(place []int, from int, marks []mark) [][2]int {
 	return list
 }
 
+// countIn returns how many marks overlap a stretch of a text.
+func countIn(marks []mark, from, to int) (n int) {
+	for _, m := range marks {
+		if m.start < to && m.end > from {
+			n++
+		}
+	}
+	return n
+}
+
 // A passage is the part of a note that a hit shows.
 type passage struct {
 	text []byte
 	unit Passage
+	slot uint32 // of the passage; 0, which is a head, for a field of the frontmatter
 }
 
 // passage returns the best passage of a note. It returns a field of the frontmatter only if no
@@ -345,21 +395,41 @@ func (s *searcher) passage(m *marker, f scored, text []byte) passage {
 // passage returns the passage of a slot.
 func (l *liveSegment) passage(slot uint32, text []byte) passage {
 	u := l.slots[slot].span
-	return passage{u.of(text), Passage{int(u.line), l.heading(slot)}}
+	return passage{u.of(text), Passage{int(u.line), l.heading(slot)}, slot}
 }
 
 // mostWorth returns an upper bound of the worth of a passage: the sum of the idf of the concepts that
 // it has.
 func (s *searcher) mostWorth(layer int, slot uint32) (worth float64) {
 	for _, c := range s.concepts {
-		_, ok := slices.BinarySearchFunc(c.lists[layer], slot, weighted.compareSlot)
 		// The postings of a late concept are not complete.
-		if ok || c.late {
+		if c.late || c.isIn(layer, slot) {
 			worth += c.idf
 		}
 	}
 	// The order of a sum changes its rounding.
 	return worth * (1 + 1e-9)
+}
+
+// conceptsIn sets has to which concepts a passage has. It returns nil if its postings do not show that.
+func (s *searcher) conceptsIn(has []bool, f scored, p passage) []bool {
+	if p.slot == 0 {
+		return nil
+	}
+	has = has[:0]
+	for _, c := range s.concepts {
+		if c.late {
+			return nil
+		}
+		has = append(has, c.isIn(f.layer, p.slot))
+	}
+	return has
+}
+
+// isIn reports whether a slot of a layer has a concept.
+func (c *concept) isIn(layer int, slot uint32) bool {
+	_, ok := slices.BinarySearchFunc(c.lists[layer], slot, weighted.compareSlot)
+	return ok
 }
 
 // compareSlot compares the slot of w with another.
@@ -397,7 +467,7 @@ func (m *marker) field(text []byte, fields *markdown.Frontmatter) passage {
 		}
 	}
 	line := 1 + bytes.Count(text[:best.Start], []byte{'\n'})
-	return passage{text[best.Start:best.End], Passage{LineStart: line}}
+	return passage{text: text[best.Start:best.End], unit: Passage{LineStart: line}}
 }
 
 // worthOf returns the worth of a text for the query, which is that of its best window; see

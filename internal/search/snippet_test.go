@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/rookeryhq/rookery/internal/search"
 )
@@ -215,4 +216,44 @@ func TestWordsOfOtherScriptsAreNotNormalized(t *testing.T) {
 		require.Zero(t, search.NormalizedFor(text, "lantern"), text)
 	}
 	require.NotZero(t, search.NormalizedFor("½a", "lantern"))
+}
+
+// TestSnippetsReadLittle covers that words that cannot match are not examined, and that the rest of a
+// passage is not read after a place that has all of its words.
+func TestSnippetsReadLittle(t *testing.T) {
+	text := "the harbour lantern was lit. " + strings.Repeat("a cold evening near harbour and lantern, ", 100)
+	examined, marks, snippet, ranges := search.ExaminedFor(text, true, "harbour", "lantern")
+	require.Less(t, examined, 210)
+	require.Less(t, marks, 20)
+	full, all, want, same := search.ExaminedFor(text, false, "harbour", "lantern")
+	require.Equal(t, examined, full)
+	require.Equal(t, 202, all)
+	require.Equal(t, want, snippet)
+	require.Equal(t, same, ranges)
+}
+
+// TestShortenedSearchForSnippets covers that a snippet is the same whether or not the rest of a passage is
+// read, whatever the order of its words.
+func TestShortenedSearchForSnippets(t *testing.T) {
+	words := []string{"harbour", "lantern", "market", "ferry"}
+	rapid.Check(t, func(rt *rapid.T) {
+		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom(append(words, "a-quiet-evening-by-the-sea", "and",
+			"Market-ferry", "harbour-lantern")), 4, 60).Draw(rt, "words"), " ")
+		for n := 1; n <= len(words); n++ {
+			has := strings.Contains(text, words[0])
+			for _, w := range words[:n] {
+				has = has && strings.Contains(text, w)
+			}
+			_, _, got, ranges := search.ExaminedFor(text, has, words[:n]...)
+			_, _, want, same := search.ExaminedFor(text, false, words[:n]...)
+			require.Equal(rt, want, got, text)
+			require.Equal(rt, same, ranges, text)
+		}
+	})
+}
+
+// TestSnippetsReuseMemory covers that a snippet takes the memory of its text, its ranges and an iterator only.
+func TestSnippetsReuseMemory(t *testing.T) {
+	text := strings.Repeat("a cold evening near the harbour, ", 40)
+	require.LessOrEqual(t, search.SnippetAllocations(text, "harbour"), 3.)
 }
