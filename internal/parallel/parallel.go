@@ -1,4 +1,5 @@
-// Package parallel calls a function for many values at once.
+// Package parallel calls a function for many values at once: ForEach and Range wait for all calls,
+// and Ahead yields each result while later calls are made.
 package parallel
 
 import (
