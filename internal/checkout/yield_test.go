@@ -25,8 +25,7 @@ func TestHintsWaitForAWrite(t *testing.T) {
 	s.save(t, "a.md", "# A\n")
 	r := &reader{Files: s.disk, reads: map[string]int{}}
 	s.files = &files{Files: r}
-	o := s.watched().Hurried(1)
-	s.serve(t, o)
+	s.serve(t, s.watched().Hurried(1))
 	require.Equal(t, "# A\n", s.inLog(t)["a.md"])
 
 	begun, end := make(chan struct{}), make(chan struct{})
@@ -43,7 +42,8 @@ func TestHintsWaitForAWrite(t *testing.T) {
 	<-begun
 	before, saved := r.times("a.md"), time.Now()
 	s.save(t, "a.md", "# B\n")
-	require.Eventually(t, func() bool { return r.times("a.md") > before }, waitLong, waitStep, "it is postponed for too long")
+	require.Eventually(t, func() bool { return r.times("a.md") > before }, waitLong, waitStep,
+		"it is postponed for too long")
 	require.GreaterOrEqual(t, time.Since(saved), time.Second, "it was not postponed")
 	close(end)
 	require.NoError(t, <-done)

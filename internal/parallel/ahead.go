@@ -84,7 +84,8 @@ func (p *pipeline[T, R]) yieldFirst(yield func(T, R) bool) bool {
 // end drops the values that no goroutine has begun with, and waits for the others.
 func (p *pipeline[T, R]) end() {
 	close(p.work)
-	for range p.work { //nolint:revive // nobody waits for these
+	for range p.work {
+		continue // nobody waits for this result
 	}
 	p.running.Wait()
 }
