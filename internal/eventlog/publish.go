@@ -101,12 +101,14 @@ func (m *builtImage) bytesOf(name SectionName) []byte {
 
 // publish writes an image of a head with some sections, and returns its description for the
 // control item. The image is not in use until name is called. It is in memory once, in the buffer
-// that it is encoded into.
-func (l *Log[S]) publish(ctx context.Context, h *head[S], all Sections) (i Image, err error) {
+// that it is encoded into. yield is called between the steps; see Pass.Yield.
+func (l *Log[S]) publish(
+	ctx context.Context, h *head[S], all Sections, yield func(context.Context),
+) (i Image, err error) {
 	if err := l.keys.need(ctx); err != nil {
 		return i, err
 	}
-	m, err := l.draw(ctx, h, all)
+	m, err := l.draw(ctx, h, all, yield)
 	if err != nil {
 		return i, err
 	}
@@ -131,7 +133,9 @@ const largeState = 8 << 20
 // draw builds an image of a head. The sizes of all sections are known before the buffer is
 // allocated. The head of the image names the segments up to the segments cursor, so that a start
 // need not list the bucket.
-func (l *Log[S]) draw(ctx context.Context, h *head[S], all Sections) (*builtImage, error) {
+func (l *Log[S]) draw(
+	ctx context.Context, h *head[S], all Sections, yield func(context.Context),
+) (*builtImage, error) {
 	m := &builtImage{imageHead: imageHead{
 		Format: imageFormat, Seq: h.seq, Time: h.time, Hash: h.hash, Status: h.status, Weight: h.weight,
 		Folded: l.head.Load().control.Cursors[segmentsCursor].Seq,
@@ -140,6 +144,7 @@ func (l *Log[S]) draw(ctx context.Context, h *head[S], all Sections) (*builtImag
 	if m.Segments, err = l.segments.upTo(ctx, m.Folded); err != nil {
 		return nil, NotCompacted(err)
 	}
+	yield(ctx)
 	state := l.opt.Imaging.Draw(h.state)
 	keys := appendKeys(nil, l.keys.entries(h.seq, dayBefore(h.time, l.opt.Now())))
 	m.KeysSum = crc32.Checksum(keys, castagnoli())
@@ -148,16 +153,19 @@ func (l *Log[S]) draw(ctx context.Context, h *head[S], all Sections) (*builtImag
 		size += section.Size
 	}
 	isLarge := state.Size() >= largeState
+	yield(ctx)
 	if isLarge {
 		debug.FreeOSMemory() // what the pieces of the state were made with
 	}
 	d := newDraftImage(size, len(m.Segments))
 	m.State = d.section(state.Append)
+	yield(ctx)
 	if isLarge {
 		debug.FreeOSMemory() // the pieces
 	}
 	m.Keys = d.section(Drawn(keys).Append)
 	for name, section := range all {
+		yield(ctx)
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
