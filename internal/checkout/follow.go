@@ -10,21 +10,53 @@ import (
 
 // follow examines the changes that the watcher reported. If the watcher lost track of them, it
 // makes a sweep of the whole folder. The paths of the watcher are hints: they say where to look,
-// and what changed is found by comparing the file with the log.
+// and what changed is found by comparing the file with the log. While a call writes, they are
+// postponed; see mostYields.
 func (a *reconciler) follow(ctx context.Context) {
 	a.hinted = false
 	if a.tree == nil {
+		a.keys = nil
 		return // the watch was lost since, and a sweep follows
 	}
 	changes := a.tree.Take()
 	if changes.Everything {
+		a.keys = nil
 		_, err := a.Sweep(ctx)
 		a.report(ctx, err)
 		a.updateUnwatched(ctx, err) // the system may allow no more watches, or allow them again
 		return
 	}
+	a.keys = append(a.keys, changes.Paths...)
+	for len(a.keys) > 0 {
+		if a.yields() {
+			a.hinted = true
+			a.looking.Reset(a.span(hintDelay))
+			return
+		}
+		a.followSome(ctx)
+	}
+	a.yielded = 0
+}
+
+// yields reports whether the examination of hints is postponed once more.
+func (a *reconciler) yields() bool {
+	if a.yielded == mostYields || !a.vault.Writing() {
+		return false
+	}
+	a.yielded++
+	return true
+}
+
+// followedAtOnce is the number of keys that are examined before follow looks again whether a call
+// writes.
+const followedAtOnce = 64
+
+// followSome examines the first of the keys.
+func (a *reconciler) followSome(ctx context.Context) {
+	some := a.keys[:min(followedAtOnce, len(a.keys))]
+	a.keys = a.keys[len(some):]
 	a.upToDate(ctx)
-	for _, key := range changes.Paths {
+	for _, key := range some {
 		if err := a.followOne(ctx, key); err != nil {
 			a.report(ctx, err)
 			a.sweepSoon() // the watcher does not report this change again

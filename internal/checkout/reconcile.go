@@ -20,6 +20,11 @@ const (
 	// hintDelay is how long hints are gathered before the files are examined.
 	hintDelay = 100 * time.Millisecond
 
+	// mostYields is how often the examination of hints is postponed, by hintDelay, because a call
+	// writes to the vault. Most hints are of the files that calls write, and reading them takes the
+	// processor, and the lock of the files, from the next call.
+	mostYields = 10
+
 	// Sweeps find changes that the watcher did not report; without a watcher they find all changes.
 	// sweepWatched and sweepAlone are the pauses between sweeps with and without one. A sweep takes
 	// at most one part in restShare of the time.
@@ -42,6 +47,8 @@ type reconciler struct {
 	tree       blob.Watch      // nil: the folder is not watched
 	hints      <-chan struct{} // of the tree
 	hinted     bool            // hints are being gathered
+	keys       []string        // hints that were taken from the tree and must be examined
+	yielded    int             // how often their examination was postponed
 	looking    *time.Timer     // fires when the gathered hints must be examined
 	closing    *time.Timer     // fires when edits may be due
 	next       *time.Timer     // fires when a sweep is due

@@ -7,6 +7,8 @@ import (
 	"fmt"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/rookeryhq/rookery/internal/parallel"
 )
 
 // frameBytes is the size at which a frame is closed. Reading one text unpacks one frame.
@@ -23,22 +25,47 @@ type frame struct {
 	off, end     int // offsets in the packed payload
 }
 
-// pack encodes parts, each as salt, length and data, and compresses them in frames. size is the
-// number of bytes before compression. A part is never divided, so a frame with a large part has
-// more than frameBytes. It returns an empty payload for no parts.
+// pack encodes parts, each as salt, length and data, and compresses them in frames, as many at a time
+// as there are processors. size is the number of bytes before compression. A part is never divided,
+// so a frame with a large part has more than frameBytes. It returns an empty payload for no parts.
 func (c *codec) pack(parts []Part) (packed []byte, size int) {
+	frames := framed(parts)
+	parallel.Range(len(frames), func(i int) { frames[i].packed = c.packFrame(frames[i]) })
 	var w frameWriter
-	var raw []byte
-	begun := 0
-	for i, p := range parts {
-		raw = p.appendTo(raw)
-		if len(raw) < frameBytes && i < len(parts)-1 {
-			continue
-		}
-		w.add(i+1-begun, func(to []byte) []byte { return c.enc.EncodeAll(raw, to) })
-		size, begun, raw = size+len(raw), i+1, raw[:0]
+	for _, f := range frames {
+		size += f.size
+		w.add(len(f.parts), func(to []byte) []byte { return append(to, f.packed...) })
 	}
 	return w.payload(), size
+}
+
+// packFrame compresses the parts of a frame.
+func (c *codec) packFrame(f unpackedFrame) []byte {
+	raw := make([]byte, 0, f.size)
+	for _, p := range f.parts {
+		raw = p.appendTo(raw)
+	}
+	return c.enc.EncodeAll(raw, nil)
+}
+
+// An unpackedFrame is a frame that is being packed.
+type unpackedFrame struct {
+	parts  []Part
+	size   int // before compression
+	packed []byte
+}
+
+// framed divides parts into frames.
+func framed(parts []Part) (all []unpackedFrame) {
+	size, begun := 0, 0
+	for i, p := range parts {
+		if size += p.size(); size < frameBytes && i < len(parts)-1 {
+			continue
+		}
+		all = append(all, unpackedFrame{parts: parts[begun : i+1], size: size})
+		size, begun = 0, i+1
+	}
+	return all
 }
 
 // appendTo appends the part as it is in a payload before compression: salt, length and data.
@@ -46,6 +73,12 @@ func (p Part) appendTo(raw []byte) []byte {
 	raw = append(raw, p.salt[:]...)
 	raw = binary.AppendUvarint(raw, uint64(len(p.Data)))
 	return append(raw, p.Data...)
+}
+
+// size returns the number of bytes that appendTo appends.
+func (p Part) size() int {
+	var length [binary.MaxVarintLen64]byte
+	return len(p.salt) + binary.PutUvarint(length[:], uint64(len(p.Data))) + len(p.Data)
 }
 
 // A frameWriter collects the frames of a payload.

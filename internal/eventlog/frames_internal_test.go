@@ -264,3 +264,19 @@ func TestFramesThatMoved(t *testing.T) {
 	require.ErrorIs(t, err, ErrMoved)
 	require.ErrorIs(t, err, failure)
 }
+
+// TestPackOnOneProcessor checks that a payload does not depend on the number of processors.
+func TestPackOnOneProcessor(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 7))
+	var parts []Part
+	for range 300 {
+		parts = append(parts, somePart(r, 1+r.IntN(frameBytes/8)))
+	}
+	c, err := sharedCodec()
+	require.NoError(t, err)
+	packed, size := c.pack(parts)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	alone, sizeAlone := c.pack(parts)
+	require.Equal(t, size, sizeAlone)
+	require.True(t, bytes.Equal(packed, alone))
+}

@@ -51,9 +51,10 @@ type Log[S any] struct {
 	keys  keyring
 	queue queue[S]
 
-	folding sync.Mutex // held by the running compaction pass; guards looked
-	urgent  urgency    // of passes that a caller waits for
-	looked  uint64     // the commit up to which no segment was due
+	folding     sync.Mutex   // held by the running compaction pass; guards looked
+	passWaiters atomic.Int32 // callers of lockPasses that wait
+	urgent      urgency      // of passes that a caller waits for
+	looked      uint64       // the commit up to which no segment was due
 }
 
 // Options are the options of a Log. Table, Bucket, Part, Apply and Now are required.

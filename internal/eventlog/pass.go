@@ -14,6 +14,10 @@ type Pass[S any] struct {
 	// written. Nil: Log.Read, without sections.
 	Newest func(context.Context) (Snapshot[S], Sections, error)
 
+	// Yield is called between the steps of writing an image, and may wait while calls need the
+	// processor. Nil: nothing.
+	Yield func(context.Context)
+
 	// Erased is called after the parts that a commit erases were emptied, to erase what is stored
 	// beside the log. With an error the erasure is repeated by the next pass. Nil: nothing.
 	Erased func(context.Context) error
@@ -45,6 +49,9 @@ func (p Pass[S]) orDefault(l *Log[S]) Pass[S] {
 	if p.Before == nil {
 		p.Before = nothing
 	}
+	if p.Yield == nil {
+		p.Yield = func(context.Context) {}
+	}
 	if p.Erased == nil {
 		p.Erased = nothing
 	}
@@ -63,7 +70,7 @@ func (l *Log[S]) CompactDue(f Compaction) bool {
 	if l.opt.Imaging == nil {
 		return false
 	}
-	l.folding.Lock()
+	l.lockPasses()
 	defer l.folding.Unlock()
 	h := l.head.Load()
 	return l.outwardDue(h, f) || h.control.trims(f, l.opt.Now().UTC())
@@ -73,10 +80,23 @@ func (l *Log[S]) CompactDue(f Compaction) bool {
 // image. Other than CompactDue it does not count what the passing of time makes due. It waits for a
 // running pass to end.
 func (l *Log[S]) DueNow(f Compaction) bool {
-	l.folding.Lock()
+	l.lockPasses()
 	defer l.folding.Unlock()
 	h := l.head.Load()
 	return h.control.ErasurePending(0) || l.outwardDue(h, f)
+}
+
+// lockPasses locks folding, and counts the callers that wait for it; see PassAwaited.
+func (l *Log[S]) lockPasses() {
+	l.passWaiters.Add(1)
+	defer l.passWaiters.Add(-1)
+	l.folding.Lock()
+}
+
+// PassAwaited reports whether something waits for the running pass to end, so that it must not wait
+// itself.
+func (l *Log[S]) PassAwaited() bool {
+	return l.passWaiters.Load() > 0 || l.urgent.waiting.Load() > 0
 }
 
 // outwardDue reports whether a segment or an image is due. The caller holds folding.
@@ -93,7 +113,7 @@ func (l *Log[S]) makePass(ctx context.Context, f Compaction, p Pass[S]) error {
 	if f.Later {
 		l.urgent.await(&l.folding)
 	} else {
-		l.folding.Lock()
+		l.lockPasses()
 	}
 	defer l.folding.Unlock()
 	s, err := l.Read(ctx)
@@ -152,7 +172,7 @@ func (l *Log[S]) putImage(ctx context.Context, p Pass[S]) (Image, error) {
 		if s, sections, err = p.Newest(ctx); err != nil {
 			return err
 		}
-		i, err = l.publish(ctx, s.head, sections)
+		i, err = l.publish(ctx, s.head, sections, p.Yield)
 		return err
 	})
 	if err != nil || p.Published == nil {

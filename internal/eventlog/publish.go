@@ -85,12 +85,15 @@ func (i *Image) weight() int64 {
 func (l *Log[S]) WantImage() { l.imageWanted.Store(true) }
 
 // publish writes an image of a head with some sections, and returns its description for the
-// control item. The image is not in use until name is called.
-func (l *Log[S]) publish(ctx context.Context, h *head[S], all Sections) (i Image, err error) {
+// control item. The image is not in use until name is called. yield is called between the steps; see
+// Pass.Yield.
+func (l *Log[S]) publish(
+	ctx context.Context, h *head[S], all Sections, yield func(context.Context),
+) (i Image, err error) {
 	if err := l.keys.need(ctx); err != nil {
 		return i, err
 	}
-	m, err := l.draw(ctx, h, all)
+	m, err := l.draw(ctx, h, all, yield)
 	if err != nil {
 		return i, err
 	}
@@ -115,7 +118,9 @@ const largeState = 8 << 20
 
 // draw encodes an image of a head. The head of the image names the segments up to the segments cursor,
 // so that a start need not list the bucket.
-func (l *Log[S]) draw(ctx context.Context, h *head[S], all Sections) (*drawnImage, error) {
+func (l *Log[S]) draw(
+	ctx context.Context, h *head[S], all Sections, yield func(context.Context),
+) (*drawnImage, error) {
 	m := &drawnImage{sections: all, imageHead: imageHead{
 		Format: imageFormat, Seq: h.seq, Time: h.time, Hash: h.hash, Status: h.status, Weight: h.weight,
 		Folded: l.head.Load().control.Cursors[segmentsCursor].Seq,
@@ -124,7 +129,9 @@ func (l *Log[S]) draw(ctx context.Context, h *head[S], all Sections) (*drawnImag
 	if m.Segments, err = l.segments.upTo(ctx, m.Folded); err != nil {
 		return nil, NotCompacted(err)
 	}
+	yield(ctx)
 	m.state = l.opt.Imaging.Draw(h.state)
+	yield(ctx)
 	if m.state.Size() >= largeState {
 		debug.FreeOSMemory() // what the state was encoded with
 	}

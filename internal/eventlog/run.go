@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/rookeryhq/rookery/internal/parallel"
 )
 
 // The formats of the item of a run: format is without items of the vault, and can be read by
@@ -200,14 +202,9 @@ func headOf(n Note) noteHead {
 // partsOf returns the parts of a commit: its notes, so that note i is part i, its items, its
 // records and its answer.
 func partsOf(c *Commit) ([]Part, error) {
-	var parts []Part
-	for _, n := range c.Notes {
-		head, err := json.Marshal(headOf(n))
-		if err != nil {
-			return nil, fmt.Errorf("encode a note's head: %w", err)
-		}
-		size := binary.AppendUvarint(nil, uint64(len(head)))
-		parts = append(parts, newPart(partNote, size, head, n.Text, n.Theirs))
+	parts, err := noteParts(c.Notes)
+	if err != nil {
+		return nil, err
 	}
 	for i := range c.Items {
 		p, err := c.Items[i].part()
@@ -227,6 +224,35 @@ func partsOf(c *Commit) ([]Part, error) {
 		parts = append(parts, newPart(partAnswer, c.Key.Answer))
 	}
 	return parts, nil
+}
+
+// noteParts returns the parts of some notes.
+func noteParts(notes []Note) ([]Part, error) {
+	parts, failed := make([]Part, len(notes)), make([]error, len(notes))
+	parallel.Range(len(notes), func(i int) { parts[i], failed[i] = notes[i].part() })
+	for _, err := range failed {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return parts, nil
+}
+
+// part returns the part of a note.
+func (n *Note) part() (Part, error) {
+	head, err := json.Marshal(headOf(*n))
+	if err != nil {
+		return Part{}, fmt.Errorf("encode a note's head: %w", err)
+	}
+	size := binary.AppendUvarint(nil, uint64(len(head)))
+	return newPart(partNote, size, head, n.Text, n.Theirs), nil
+}
+
+// digests returns the digests of parts, in their order.
+func digests(parts []Part) []Digest {
+	all := make([]Digest, len(parts))
+	parallel.Range(len(parts), func(i int) { all[i] = parts[i].digest() })
+	return all
 }
 
 // AnswerPart returns the number, within the commit, of the part with the answer.
@@ -251,16 +277,13 @@ func NewRun(commits []*Commit, prev []byte) (*Run, error) {
 		}
 		h := CommitHead{
 			Call: c.Call, Time: c.Time, Who: c.Who, Tool: c.Tool, Status: c.Status,
-			Parts: []Digest{},
+			Parts: digests(parts),
 		}
 		if len(c.Items) > 0 {
 			r.Format, h.Items, h.FirstItem = formatItems, len(c.Items), len(c.Notes)
 		}
 		if c.Key != nil {
 			h.KeyHash, h.KeyReq = c.Key.Hash, c.Key.Request
-		}
-		for _, p := range parts {
-			h.Parts = append(h.Parts, p.digest())
 		}
 		r.Commits = append(r.Commits, h)
 		r.Parts = append(r.Parts, parts...)

@@ -2,7 +2,8 @@ package index
 
 import (
 	"cmp"
-	"iter"
+	"maps"
+	"runtime"
 	"slices"
 	"sync"
 
@@ -48,18 +49,15 @@ func noteOf(f *File) *Note {
 func (d *draft) applyLookups() {
 	// Changes of several files can cancel each other, so all are collected before anything is
 	// written.
-	names, sums := entryDiff{sums: map[string]int{}}, map[term]int{}
-	for c := range d.changes() {
-		path, old := c.path, c.old
+	wait := d.startDiffing()
+	for path, old := range d.changed {
 		now, _ := d.files.Get(path)
-		names.add(path, c.had, d.names(now))
-		tally(sums, noteOf(old), -1)
-		tally(sums, noteOf(now), 1)
 		d.totals.add(noteOf(old), -1)
 		d.totals.add(noteOf(now), 1)
 		d.replaceRow(noteOf(old), noteOf(now))
 		d.fileBytes += now.size() - old.size()
 	}
+	diff := wait()
 	// The trees of ids and UIDs are independent of the entries and counts, which this goroutine
 	// writes.
 	var ids sync.WaitGroup
@@ -70,11 +68,11 @@ func (d *draft) applyLookups() {
 		d.flushIDs()
 		d.flushNodes()
 	}
-	d.entries.change(names.removed, names.added)
-	for name, by := range names.sums {
+	d.entries.change(diff.removed, diff.added)
+	for name, by := range diff.sums {
 		d.sum(name, by)
 	}
-	for t, by := range sums {
+	for t, by := range diff.tallied {
 		switch {
 		case by == 0: // added and removed equally often
 		case t.kind == inFolder:
@@ -89,44 +87,34 @@ func (d *draft) applyLookups() {
 	d.findDailyFolder()
 }
 
-// A fileChange is a changed file as it was.
-type fileChange struct {
-	path string
-	old  *File
-	had  []string // names of old; see draft.names
-}
-
-// changes yields the changed files, in no particular order. If there are many, another goroutine
-// computes the names that they had, a few files ahead.
-func (d *draft) changes() iter.Seq[fileChange] {
-	return func(yield func(fileChange) bool) {
-		if len(d.changed) <= parseAhead {
-			for path, old := range d.changed {
-				if !yield(fileChange{path, old, d.names(old)}) {
-					return
-				}
-			}
-			return
+// startDiffing compares the entries of the changed files before and after, and returns a function
+// that waits for the result. If there are many files, other goroutines compare them.
+func (d *draft) startDiffing() (wait func() *entryDiff) {
+	paths := slices.Collect(maps.Keys(d.changed))
+	if len(paths) < manyChanges {
+		diff := newEntryDiff(d)
+		for _, path := range paths {
+			diff.addFile(d, path)
 		}
-		// The names of a file depend on nothing but the file and the cache, and this one is not shared.
-		before := &draft{entryNames: map[term]string{}}
-		ahead, done := make(chan fileChange, parseAhead), make(chan struct{})
-		defer close(done)
-		go func() {
-			defer close(ahead)
-			for path, old := range d.changed {
-				select {
-				case ahead <- fileChange{path, old, before.names(old)}:
-				case <-done:
-					return
-				}
+		return func() *entryDiff { return diff }
+	}
+	// The names of a file depend on nothing but the file and the cache, and this one is not shared.
+	parts := make([]*entryDiff, runtime.GOMAXPROCS(0))
+	var running sync.WaitGroup
+	for part := range parts {
+		parts[part] = newEntryDiff(&draft{entryNames: map[term]string{}})
+		running.Go(func() {
+			for i := part; i < len(paths); i += len(parts) {
+				parts[part].addFile(d, paths[i])
 			}
-		}()
-		for c := range ahead {
-			if !yield(c) {
-				return
-			}
+		})
+	}
+	return func() *entryDiff {
+		running.Wait()
+		for _, part := range parts[1:] {
+			parts[0].join(part)
 		}
+		return parts[0]
 	}
 }
 
@@ -154,6 +142,34 @@ func (d *draft) names(f *File) []string {
 type entryDiff struct {
 	added, removed []entry
 	sums           map[string]int // by name: the change of its count
+	tallied        map[term]int   // the changes of the counts of tally
+	names          *draft         // has the cache of names
+}
+
+// newEntryDiff returns an empty entryDiff that uses the cache of names of a draft.
+func newEntryDiff(names *draft) *entryDiff {
+	return &entryDiff{sums: map[string]int{}, tallied: map[term]int{}, names: names}
+}
+
+// addFile adds the differences of one of the changed files of a draft, which it only reads.
+func (r *entryDiff) addFile(d *draft, path string) {
+	old := d.changed[path]
+	now, _ := d.files.Get(path)
+	r.add(path, r.names.names(old), r.names.names(now))
+	tally(r.tallied, noteOf(old), -1)
+	tally(r.tallied, noteOf(now), 1)
+}
+
+// join adds the differences of other files.
+func (r *entryDiff) join(other *entryDiff) {
+	r.added = append(r.added, other.added...)
+	r.removed = append(r.removed, other.removed...)
+	for name, by := range other.sums {
+		r.sums[name] += by
+	}
+	for t, by := range other.tallied {
+		r.tallied[t] += by
+	}
 }
 
 // add compares the names that one file had with those that it has now. The lists can contain a name

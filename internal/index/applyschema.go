@@ -221,6 +221,6 @@ func (d *draft) reapply(old *Note) {
 		n.Hidden, n.Note = n, nil
 	}
 	d.applySchema(n)
-	d.identify(n, identity{old: prevTraitsOf(old), created: d.time})
+	d.identify(n, identity{old: matchTraits(n, prevTraitsOf(old)), created: d.time})
 	d.swap(old.File, n.File)
 }

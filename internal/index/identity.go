@@ -19,6 +19,9 @@ type prevTrait struct {
 	line                  int    // 0 if unknown
 	raw, content          string
 	times                 *Times
+
+	holder string // path of the note that has id in the lookup, if isHeld
+	isHeld bool   // holder is set
 }
 
 // prevTraitsOf returns the current traits of a note as prevTraits, by position.
@@ -47,8 +50,8 @@ const fieldText = "\x00"
 // old one (matchTraits), so that a trait keeps its id and its time of creation when the lines
 // around it change.
 type identity struct {
-	old      []*prevTrait // the traits before the change
-	givenIDs []string     // their ids, if the commit has them
+	old      []*prevTrait // by position, the trait before the change; nil for a new one
+	givenIDs []string     // the ids of the annotations, if the commit has them
 	created  time.Time    // the time of creation of new traits
 }
 
@@ -56,7 +59,7 @@ type identity struct {
 // also records their claims of pins. Ids that the commit contains are used as they are: they were
 // computed by the process that made the commit, perhaps with an earlier version of these rules.
 func (d *draft) identify(n *Note, known identity) {
-	met, given := matchTraits(n, known.old), known.givenIDs
+	met, given := known.old, known.givenIDs
 	now := &Times{known.created, known.created}
 	for i, t := range n.Annotations {
 		t.setTimes(met[i], now)
@@ -273,7 +276,7 @@ func (d *draft) canKeepID(t *Trait, was *prevTrait) bool {
 	if was.id == t.Pin() {
 		return false
 	}
-	holder := d.ownerOf(was.id)
+	holder := d.holderOf(was)
 	return holder == "" || holder == was.path || holder == t.Note.Path
 }
 
@@ -308,6 +311,17 @@ func (d *draft) ownerOf(id string) string {
 		path = d.traitIDs.get(id)
 	}
 	return path
+}
+
+// holderOf is ownerOf for the id of an earlier trait.
+func (d *draft) holderOf(t *prevTrait) string {
+	if path, changed := d.ids[t.id]; changed || t.isHeld {
+		if changed {
+			return path
+		}
+		return t.holder
+	}
+	return d.traitIDs.get(t.id)
 }
 
 // owner returns the trait that has an id, nil if there is none.

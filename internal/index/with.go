@@ -13,6 +13,7 @@ import (
 // and parses no texts.
 func (x *Index) With(c Commit) *Index {
 	d := newDraft(x)
+	d.prepares = true
 	d.apply(parseCommit(c))
 	d.applyLookups()
 	return d.Index
@@ -53,6 +54,7 @@ type draft struct {
 	folders       map[string]bool // cache of excludes, for folders
 	hidden        map[string]bool // cache of hides, for folders
 	ownsMemories  bool            // memories is a private copy
+	prepares      bool            // apply prepares large commits; see prepare
 }
 
 // A traitValueKey is the text of an annotation or a checkbox, as a key: equal ones share a
@@ -96,8 +98,9 @@ func (d *draft) apply(r *parsedCommit) {
 	if logs := auditLogs(r.Changes); len(logs) > 0 {
 		d.importTimes(logs)
 	}
+	ready := d.prepare(r)
 	for i, ch := range r.Changes {
-		d.applyChange(ch, r.files[i])
+		d.applyChange(ch, r.files[i], ready.of(i))
 	}
 	// Only now are all claims of the commit known.
 	d.assignPins()
@@ -119,8 +122,9 @@ func (d *draft) applyItems(r *parsedCommit) {
 }
 
 // applyChange applies the change of one file. f is the parsed file, nil if it is deleted. The old
-// note gives up its claims first, so that the new one can have the same ids.
-func (d *draft) applyChange(ch Change, f *File) {
+// note gives up its claims first, so that the new one can have the same ids. ready is what was
+// prepared for the change, nil if nothing was.
+func (d *draft) applyChange(ch Change, f *File, ready *preparedNote) {
 	old, _ := d.files.Get(ch.Path)
 	d.unclaim(noteOf(old))
 	if ch.Deleted {
@@ -131,15 +135,14 @@ func (d *draft) applyChange(ch Change, f *File) {
 		return
 	}
 	d.touchFolders(ch.Path, old == nil, false)
-	if f.Note != nil {
-		if d.hides(f.Path) {
-			f.Hidden, f.Note = f.Note, nil
+	if f.parsed() != nil {
+		was := d.previousNote(ch, old)
+		// Of several changes of one path, only the first is prepared for the note that it replaces.
+		if ready == nil || ready.was != was {
+			ready = d.prepareNote(f, old, was)
 		}
-		n := f.parsed()
-		d.cacheValues(noteOf(old))
-		d.applySchema(n)
-		d.setIdentity(n, d.previousNote(ch, old), ch)
-		ch.Times.restore(n)
+		d.setIdentity(f.parsed(), ready, ch)
+		ch.Times.restore(f.parsed())
 	}
 	if f.Folder != nil {
 		d.setFolderIdentity(f, cmp.Or(old, d.moved[ch.From]), ch)
@@ -155,15 +158,15 @@ func (d *draft) previousNote(ch Change, old *File) *Note {
 	return d.moved[ch.From].parsed()
 }
 
-// setIdentity sets the times and ids of a note and of everything in it. was is the note before the
-// change; nil for a new one, whose times come from the commit and from audit logs. It must run
-// before the note is in the lookups.
-func (d *draft) setIdentity(n, was *Note, ch Change) {
+// setIdentity sets the times and ids of a note and of everything in it. The times of a new note come
+// from the commit and from audit logs. It must run before the note is in the lookups.
+func (d *draft) setIdentity(n *Note, ready *preparedNote, ch Change) {
+	was := ready.was
 	d.assignUIDs(n, was, ch.Nodes)
 	if was != nil {
 		n.Created, n.Modified = was.Created, d.time
 		n.dateSections(was, d.time)
-		d.identify(n, identity{prevTraitsOf(was), ch.TraitIDs, d.time})
+		d.identify(n, identity{ready.traits, ch.TraitIDs, d.time})
 		return
 	}
 	came := d.time
@@ -176,7 +179,7 @@ func (d *draft) setIdentity(n, was *Note, ch Change) {
 	}
 	n.Created, n.Modified = told.backdate(d.time, d.time)
 	told.dateSections(n, came)
-	d.identify(n, identity{told.prevTraits(n.ID, came), ch.TraitIDs, came})
+	d.identify(n, identity{matchTraits(n, told.prevTraits(n.ID, came)), ch.TraitIDs, came})
 }
 
 // dateSections sets the times of the sections. A section with the same slug as before is the same

@@ -1,9 +1,12 @@
-// Package parallel calls a function for many values at once.
+// Package parallel calls a function for many values at once: ForEach and Range wait for all calls,
+// and Ahead yields each result while later calls are made.
 package parallel
 
 import (
 	"errors"
+	"runtime"
 	"sync"
+	"sync/atomic"
 )
 
 // ForEach calls do with each of the values, at most atOnce at a time, waits for all calls, and
@@ -41,4 +44,23 @@ func ForEach[T any](atOnce int, all []T, do func(T) error) error {
 		panic(thrown)
 	}
 	return failed
+}
+
+// Range calls do for each number below n, on as many goroutines as there are processors, and waits
+// for all calls. A single call is made on the goroutine of the caller. Panics are those of ForEach.
+func Range(n int, do func(i int)) {
+	workers := min(runtime.GOMAXPROCS(0), n)
+	if workers <= 1 {
+		for i := range n {
+			do(i)
+		}
+		return
+	}
+	var next atomic.Int64
+	_ = ForEach(workers, make([]struct{}, workers), func(struct{}) error {
+		for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+			do(i)
+		}
+		return nil
+	})
 }

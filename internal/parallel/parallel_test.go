@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -61,6 +62,20 @@ func TestForEachPanics(t *testing.T) {
 		})
 	})
 	require.Equal(t, 10, calls)
+}
+
+// TestRange checks that each number is used once, and that a panic reaches the caller.
+func TestRange(t *testing.T) {
+	for _, n := range []int{0, 1, 2, 1000} {
+		used := make([]atomic.Int64, n)
+		parallel.Range(n, func(i int) { used[i].Add(1) })
+		for i := range used {
+			require.EqualValues(t, 1, used[i].Load())
+		}
+	}
+	for _, n := range []int{1, 10} {
+		require.PanicsWithValue(t, "odd", func() { parallel.Range(n, func(int) { panic("odd") }) })
+	}
 }
 
 var errOdd = errors.New("odd")

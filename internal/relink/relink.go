@@ -33,7 +33,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"github.com/rookeryhq/rookery/internal/index"
 	"github.com/rookeryhq/rookery/internal/markdown"
@@ -49,7 +48,7 @@ type Relinker struct {
 	ids                         map[string]string // new ids of notes and sections, by old id
 	old                         map[string]string // old ids of notes, by new id
 	renamed                     map[string]bool   // old ids of the notes with renamed sections
-	forks                       []*Relinker       // for the goroutines of RewriteAll; see fork
+	forks                       []*Relinker       // for the goroutines of rewriteEach; see fork
 
 	// Blocks maps the old places of moved blocks that references may lead to, to the ids of the
 	// notes that contain them now.
@@ -223,32 +222,31 @@ func hasNoReferences(n *index.Note, text []byte) bool {
 	return len(n.Refs)+len(n.Annotations) == 0 && !bytes.ContainsRune(text, '[')
 }
 
-// RewriteAll rewrites the references of several notes on as many goroutines as there are processors.
-// texts contains the text of each note of ids, and the results have the same order. Each result is
-// that of Rewrite.
-func (r *Relinker) RewriteAll(ids []string, texts [][]byte) []Result {
-	return r.all(len(ids), func(r *Relinker, i int) Result { return r.Rewrite(ids[i], texts[i]) })
+// A NoteText is the text of a note, with the id of the note in the second state.
+type NoteText struct {
+	ID   string
+	Text []byte
 }
 
-// all returns the results of calling one for each number below n, on as many goroutines as there are
-// processors. Each goroutine has a Relinker of its own.
-func (r *Relinker) all(n int, one func(r *Relinker, i int) Result) []Result {
-	results := make([]Result, n)
-	parts := min(runtime.GOMAXPROCS(0), n)
-	for len(r.forks) < parts {
+// RewriteAll rewrites the references of several notes on as many goroutines as there are processors,
+// and yields each note with the result of Rewrite, in their order. It reads up to ahead notes, which
+// must be above 0, before it yields the result of the first of them, and rewrites later notes while
+// its caller uses a result. The caller must not use the Relinker meanwhile.
+func (r *Relinker) RewriteAll(notes iter.Seq[NoteText], ahead int) iter.Seq2[NoteText, Result] {
+	return rewriteEach(r, ahead, notes, func(r *Relinker, n NoteText) Result { return r.Rewrite(n.ID, n.Text) })
+}
+
+// rewriteEach is parallel.Ahead on as many goroutines as there are processors, each with a Relinker of
+// its own.
+func rewriteEach[T any](
+	r *Relinker, ahead int, notes iter.Seq[T], one func(*Relinker, T) Result,
+) iter.Seq2[T, Result] {
+	for len(r.forks) < runtime.GOMAXPROCS(0) {
 		r.forks = append(r.forks, r.fork())
 	}
-	var next atomic.Int64
-	_ = parallel.ForEach(parts, r.forks[:parts], func(own *Relinker) error {
-		for {
-			i := int(next.Add(1)) - 1
-			if i >= n {
-				return nil
-			}
-			results[i] = one(own, i)
-		}
+	return parallel.Ahead(len(r.forks), ahead, notes, func(worker int, n T) Result {
+		return one(r.forks[worker], n)
 	})
-	return results
 }
 
 // fork returns a Relinker of the same change for another goroutine. The two share everything but

@@ -313,13 +313,22 @@ func TestRewriteAll(t *testing.T) {
 	delete(moved, "people/freya.md")
 	before, after := build(files), build(moved)
 	sources := relink.New(before, after, ids).Sources()
-	var texts [][]byte
+	var notes []relink.NoteText
 	var want []relink.Result
 	for _, id := range sources {
-		texts = append(texts, []byte(moved[id+".md"]))
+		notes = append(notes, relink.NoteText{ID: id, Text: []byte(moved[id+".md"])})
 		want = append(want, relink.New(before, after, ids).Rewrite(id, []byte(moved[id+".md"])))
 	}
 	require.Greater(t, len(sources), 50)
-	require.Equal(t, want, relink.New(before, after, ids).RewriteAll(sources, texts))
-	require.Empty(t, relink.New(before, after, ids).RewriteAll(nil, nil))
+	for _, ahead := range []int{1, 7, 1000} {
+		var got []relink.Result
+		for n, res := range relink.New(before, after, ids).RewriteAll(slices.Values(notes), ahead) {
+			require.Equal(t, notes[len(got)], n)
+			got = append(got, res)
+		}
+		require.Equal(t, want, got)
+	}
+	for range relink.New(before, after, ids).RewriteAll(slices.Values(notes[:0]), 1) {
+		t.Fatal("no notes")
+	}
 }

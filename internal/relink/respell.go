@@ -2,6 +2,7 @@ package relink
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/rookeryhq/rookery/internal/index"
@@ -23,7 +24,11 @@ type Wanted struct {
 // results are in the order of the notes, which are rewritten on as many goroutines as there are
 // processors.
 func WriteInFull(idx *index.Index, notes []Wanted) []Result {
-	return New(idx, idx, nil).all(len(notes), func(r *Relinker, i int) Result { return r.writeInFull(notes[i]) })
+	results := make([]Result, 0, len(notes))
+	for _, res := range rewriteEach(New(idx, idx, nil), len(notes), slices.Values(notes), (*Relinker).writeInFull) {
+		results = append(results, res)
+	}
+	return results
 }
 
 // writeInFull is WriteInFull for one note.

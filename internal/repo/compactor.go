@@ -18,9 +18,21 @@ import (
 // Compact makes one compaction pass over the log of the vault, which does all work that is due; see
 // eventlog.Log.Compact.
 func (v *Vault) Compact(ctx context.Context, f eventlog.Compaction) error {
+	return v.compact(ctx, f, nil)
+}
+
+// compact is Compact with a yielder; nil: the pass does not wait for calls.
+func (v *Vault) compact(ctx context.Context, f eventlog.Compaction, y *yielder) error {
 	return v.log.CompactWith(ctx, f, eventlog.Pass[*index.Index]{
 		Before: func(ctx context.Context) error { return errors.Join(v.noteSize(ctx), v.foldAccesses(ctx)) },
-		Newest: v.searchedHead, Erased: v.eraseAccesses, Published: v.goOn,
+		Newest: func(ctx context.Context) (eventlog.Snapshot[*index.Index], eventlog.Sections, error) {
+			return v.searchedHead(ctx, y)
+		},
+		Yield: y.wait, Erased: v.eraseAccesses,
+		Published: func(ctx context.Context, s eventlog.Snapshot[*index.Index], i eventlog.Image) error {
+			y.wait(ctx)
+			return v.goOn(ctx, s, i)
+		},
 	})
 }
 
@@ -155,7 +167,7 @@ func (v *Vault) rejoin(ctx context.Context, by *searcher) error {
 	defer by.release()
 	now, ok := by.at(v.Known())
 	if !ok {
-		_, err := v.bringForward(ctx, by, v.Known())
+		_, err := v.bringForward(ctx, by, v.Known(), nil)
 		return err
 	}
 	by.replace(now)
@@ -165,7 +177,7 @@ func (v *Vault) rejoin(ctx context.Context, by *searcher) error {
 // searchedHead returns the newest known state and its search indexes. If a text cannot be read
 // there are no search indexes; an image is written without them.
 func (v *Vault) searchedHead(
-	ctx context.Context,
+	ctx context.Context, y *yielder,
 ) (s eventlog.Snapshot[*index.Index], all eventlog.Sections, err error) {
 	// Changes are recorded before the state is read, so that none is missed.
 	v.searcher.listen()
@@ -180,13 +192,13 @@ func (v *Vault) searchedHead(
 		defer by.release()
 	}
 	s = v.log.Known()
-	if all[eventlog.SearchSection], err = v.searchImageOf(ctx, v.searcher, s.State); err != nil {
+	if all[eventlog.SearchSection], err = v.searchImageOf(ctx, v.searcher, s.State, y); err != nil {
 		return s, eventlog.Sections{}, context.Cause(ctx)
 	}
 	if s.State.Memories().Len() == 0 {
 		return s, all, nil
 	}
-	if all[eventlog.MemoriesSection], err = v.searchImageOf(ctx, v.memories, s.State); err != nil {
+	if all[eventlog.MemoriesSection], err = v.searchImageOf(ctx, v.memories, s.State, y); err != nil {
 		return s, all, context.Cause(ctx)
 	}
 	return s, all, nil
@@ -196,12 +208,12 @@ func (v *Vault) searchedHead(
 // searcher. It builds the search index first if it is not that of the state, so the
 // first search after a start from the image has nothing to read.
 func (v *Vault) searchImageOf(
-	ctx context.Context, by *searcher, idx *index.Index,
+	ctx context.Context, by *searcher, idx *index.Index, y *yielder,
 ) (blob.Pieces, error) {
 	s, ok := by.at(idx)
 	if !ok {
 		var err error
-		if s, err = v.bringForward(ctx, by, idx); err != nil {
+		if s, err = v.bringForward(ctx, by, idx, y); err != nil {
 			return nil, err
 		}
 	}
@@ -228,7 +240,8 @@ type CompactorOptions struct {
 // foldEvery is how often a Compactor checks whether a pass is due. A check reads only memory.
 // sweepEvery is how often it makes a pass in any case, for the work that only time makes due.
 // mostYields is how many checks in a row it leaves out because a call writes to the vault: an image
-// takes a processor for a second, which the call needs.
+// takes a processor for a second, which the call needs. A pass waits for calls as long as the checks
+// that were not left out; see yielder.
 const (
 	foldEvery  = time.Second
 	sweepEvery = time.Minute
@@ -274,15 +287,16 @@ func (k *Compactor) run() {
 				yields++
 				continue
 			}
+			waited := time.Duration(yields) * foldEvery
 			yields = 0
 			if !failed && k.vault.compactDue(k.opt.Folding()) {
-				failed = !k.fold()
+				failed = !k.fold(k.yielder(waited))
 			}
 		case <-seldom.C:
-			failed = !k.fold()
+			failed = !k.fold(k.yielder(0))
 		case <-k.stop:
 			if k.vault.compactDue(k.opt.Folding()) {
-				k.fold()
+				k.fold(nil)
 			}
 			return
 		}
@@ -323,9 +337,9 @@ func (v *Vault) gather() {
 // fold makes one pass, and reports whether it succeeded. A failed pass is repeated within a minute,
 // not at once: a full disk stays full for a while, and each attempt writes an image first, which
 // takes space from writers.
-func (k *Compactor) fold() bool {
+func (k *Compactor) fold(y *yielder) bool {
 	ctx := context.Background()
-	err := k.vault.Compact(ctx, k.opt.Folding())
+	err := k.vault.compact(ctx, k.opt.Folding(), y)
 	if err != nil {
 		k.opt.Log.ErrorContext(ctx, "the log could not be compacted",
 			slog.String("vault", k.vault.Name), slog.Any("cause", err))

@@ -26,6 +26,8 @@
 //     written.
 //   - Texts: an index contains no texts, only their positions in the log (index.Body). texts.go
 //     caches them, pick.go unpacks single ones, prefetch.go reads many at once.
+//   - Compaction: compactor.go makes the passes of the log in the background, yielder.go makes them
+//     wait for calls.
 //   - Search: search.go keeps a search index of the notes and one of the memories. Commits only
 //     mark documents as changed; the next search reads them.
 //   - The past: snapshot.go builds the index of an earlier version. revision.go, filehistory.go,

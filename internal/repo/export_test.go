@@ -41,7 +41,9 @@ func (v *Vault) Waiting() int {
 // image, however small it is.
 func (v *Vault) GoOn(ctx context.Context, between func()) error {
 	return v.log.CompactWith(ctx, eventlog.Compaction{All: true}, eventlog.Pass[*index.Index]{
-		Newest: v.searchedHead,
+		Newest: func(ctx context.Context) (eventlog.Snapshot[*index.Index], eventlog.Sections, error) {
+			return v.searchedHead(ctx, nil)
+		},
 		Published: func(ctx context.Context, s eventlog.Snapshot[*index.Index], i eventlog.Image) error {
 			between()
 			return v.goOnFrom(ctx, s, i)

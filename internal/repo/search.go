@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/rookeryhq/rookery/internal/eventlog"
 	"github.com/rookeryhq/rookery/internal/index"
@@ -34,6 +35,8 @@ type Searchable struct {
 type searcher struct {
 	of   searched
 	turn chan struct{} // full while a caller updates the index
+
+	waiters atomic.Int32 // callers that wait for the turn
 
 	mu      sync.Mutex
 	now     Searchable        // its Search is nil until the first search
@@ -83,12 +86,14 @@ func (v *Vault) searchable(ctx context.Context, by *searcher) (Searchable, error
 	}
 	// The newest known state may be newer than idx, because another caller may have read the log
 	// while this one waited.
-	return v.bringForward(ctx, by, v.Known())
+	return v.bringForward(ctx, by, v.Known(), nil)
 }
 
 // take waits for the turn to update the search index. It returns an error if the context ends
 // first. Call release afterwards.
 func (s *searcher) take(ctx context.Context) error {
+	s.waiters.Add(1)
+	defer s.waiters.Add(-1)
 	select {
 	case s.turn <- struct{}{}:
 		return nil
@@ -258,10 +263,13 @@ func (s *searcher) erased() {
 const manySwept = 8 << 20
 
 // bringForward builds the Searchable of a state that is not older than the current one, and
-// installs it. The caller holds the turn.
-func (v *Vault) bringForward(ctx context.Context, by *searcher, idx *index.Index) (Searchable, error) {
+// installs it. The caller holds the turn. y is the yielder of the pass that needs it, nil if a call
+// does.
+func (v *Vault) bringForward(
+	ctx context.Context, by *searcher, idx *index.Index, y *yielder,
+) (Searchable, error) {
 	d := by.due(ctx, idx)
-	x, err := v.searchWith(ctx, d.from, by.of.inLogOrder(idx, d.keys))
+	x, err := v.searchWith(ctx, d.from, by.of.inLogOrder(idx, d.keys), y)
 	if err != nil {
 		return Searchable{}, err
 	}
@@ -274,11 +282,12 @@ func (v *Vault) bringForward(ctx context.Context, by *searcher, idx *index.Index
 }
 
 // searchWith returns a search index with some changes applied; from stays as it is. It reads the
-// texts of the changed documents. It returns the error of the first text that cannot be read.
+// texts of the changed documents. It returns the error of the first text that cannot be read. y is as
+// for bringForward.
 func (v *Vault) searchWith(
-	ctx context.Context, from *search.Index, list []searchChange,
+	ctx context.Context, from *search.Index, list []searchChange, y *yielder,
 ) (*search.Index, error) {
-	s := sweep{v: v, most: manySwept}
+	s := sweep{v: v, most: manySwept, yielder: y}
 	x := from.WithAll(s.changes(ctx, list))
 	s.run = nil
 	if s.read > manySwept {
@@ -312,6 +321,8 @@ type sweep struct {
 	read  int                      // bytes of text
 	most  int                      // bytes of text after which garbage is collected next
 	err   error                    // why not all was read
+
+	yielder *yielder // waits before each text; nil: nothing does
 }
 
 // collect returns garbage to the operating system after each s.most bytes of text. Otherwise many
@@ -331,6 +342,7 @@ func (s *sweep) changes(ctx context.Context, list []searchChange) iter.Seq[searc
 	return func(yield func(search.Change) bool) {
 		ahead := 0 // number of changes whose runs were read ahead
 		for i, c := range list {
+			s.yielder.wait(ctx)
 			if i == ahead {
 				s.ahead, s.run = nil, nil // these texts are garbage now
 				s.collect()

@@ -273,7 +273,7 @@ func (v *Vault) SearchableMemoriesAt(ctx context.Context, version uint64) (Searc
 		return Searchable{idx, x}, nil
 	}
 	of, since := v.memories.of, v.pasts.state()
-	x, err := v.searchWith(ctx, search.New(of.profile, idx.Config().Language), of.inLogOrder(idx, of.all(idx)))
+	x, err := v.searchWith(ctx, search.New(of.profile, idx.Config().Language), of.inLogOrder(idx, of.all(idx)), nil)
 	if err != nil {
 		return Searchable{}, err
 	}
@@ -333,7 +333,7 @@ func (v *Vault) buildUpTo(ctx context.Context, version uint64) (*index.Index, er
 // image.
 func (v *Vault) searchableOf(ctx context.Context, idx *index.Index) (Searchable, error) {
 	from, paths := v.searchBefore(ctx, idx)
-	x, err := v.searchWith(ctx, from, v.searcher.of.inLogOrder(idx, paths))
+	x, err := v.searchWith(ctx, from, v.searcher.of.inLogOrder(idx, paths), nil)
 	return Searchable{idx, x}, err
 }
 

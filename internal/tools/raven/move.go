@@ -3,6 +3,7 @@ package raven
 import (
 	"context"
 	"fmt"
+	"iter"
 	"maps"
 	"path"
 	"slices"
@@ -251,39 +252,47 @@ func (u *refUpdates) move(ctx context.Context, tx *repo.Tx, ids map[string]strin
 	return u.relink(ctx, tx, relink.New(was, tx.Index(), ids))
 }
 
-// relinkedAtOnce is the number of notes whose texts relink reads before it rewrites them. It limits
-// the memory that the texts take.
+// relinkedAtOnce is the number of notes whose texts relink reads before it drafts the first of them.
+// It limits the memory that the texts take.
 const relinkedAtOnce = 256
 
-// relink drafts the new references. It rewrites relinkedAtOnce notes at a time, in parallel.
+// relink drafts the new references. Notes are rewritten in parallel, while earlier ones are drafted
+// and the texts of later ones are read.
 //
 // Only notes that the Relinker lists are read. A note that the draft has removed meanwhile is
 // skipped.
 func (u *refUpdates) relink(ctx context.Context, tx *repo.Tx, r *relink.Relinker) error {
-	for ids := range slices.Chunk(r.Sources(), relinkedAtOnce) {
-		paths := make([]string, len(ids))
-		for i, id := range ids {
-			paths[i] = id + ".md"
+	var unread error
+	for n, res := range r.RewriteAll(textsOf(ctx, tx, r.Sources(), &unread), relinkedAtOnce) {
+		if err := u.take(ctx, tx, vault.Path(n.ID+".md"), res); err != nil {
+			return err
 		}
-		tx.Prefetch(ctx, paths)
-		var found []string
-		var texts [][]byte
-		for i, id := range ids {
-			text, exists, err := tx.Text(ctx, vault.Path(paths[i]))
-			if err != nil {
-				return err
+	}
+	return unread
+}
+
+// textsOf yields the texts of those notes that exist in the draft. It stops at a text that cannot be
+// read, and sets failed to the error.
+func textsOf(ctx context.Context, tx *repo.Tx, all []string, failed *error) iter.Seq[relink.NoteText] {
+	return func(yield func(relink.NoteText) bool) {
+		for ids := range slices.Chunk(all, relinkedAtOnce) {
+			paths := make([]string, len(ids))
+			for i, id := range ids {
+				paths[i] = id + ".md"
 			}
-			if exists {
-				found, texts = append(found, id), append(texts, text)
-			}
-		}
-		for i, res := range r.RewriteAll(found, texts) {
-			if err := u.take(ctx, tx, vault.Path(found[i]+".md"), res); err != nil {
-				return err
+			tx.Prefetch(ctx, paths)
+			for i, id := range ids {
+				text, exists, err := tx.Text(ctx, vault.Path(paths[i]))
+				if err != nil {
+					*failed = err
+					return
+				}
+				if exists && !yield(relink.NoteText{ID: id, Text: text}) {
+					return
+				}
 			}
 		}
 	}
-	return nil
 }
 
 // take counts the rewritten references of one note and, unless references stay as they are, drafts
