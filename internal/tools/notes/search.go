@@ -223,16 +223,17 @@ func (q *searcher) ranked(ctx context.Context, out *searchOut) ([]match, int, er
 // options returns the options of the search index for the call: which notes to search, how to read
 // texts for snippets, and which notes have the query as a name.
 func (q *searcher) options(ctx context.Context) search.Options {
+	texts := q.Texts()
 	o := search.Options{
 		Filter: func(path string) bool { n, ok := q.Index.Note(path); return ok && q.holds.has(n) },
 		Text: func(path string) ([]byte, error) {
-			n, ok := q.Index.Note(path)
-			if !ok {
+			f, ok := texts.File(path)
+			if !ok || f.Note == nil {
 				return nil, errGone
 			}
-			return q.Vault.Text(ctx, n.Body)
+			return q.Vault.Text(ctx, f.Body)
 		},
-		Prefetch: func(paths []string) { q.Prefetch(ctx, slices.Values(paths)) },
+		Prefetch: func(paths []string) { texts.Prefetch(ctx, paths) },
 		Canceled: ctx.Err, Snippet: q.in.SnippetChars, Exact: q.Index.Named(q.in.Query),
 		Explain: q.in.Explain, Constrained: q.in.isNarrow(),
 	}

@@ -3,7 +3,6 @@ package raven
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -155,11 +154,12 @@ type finder struct {
 // Notes with identical text are one item: those after the first are in its duplicates. They still
 // count towards the limit, so a page can have fewer items than the limit and a next page.
 func (q finder) page(ctx context.Context, out *searchOut, limit int, after place) error {
+	texts := q.Texts()
 	// One hit more than the limit shows whether another page follows.
 	r, err := q.search.Search(q.query, search.Options{
-		Limit: limit + 1, After: q.cursor(ctx, after), Filter: q.matches, Text: q.text(ctx), Canceled: ctx.Err,
+		Limit: limit + 1, After: q.cursor(ctx, after), Filter: q.matches, Text: q.text(ctx, texts), Canceled: ctx.Err,
 		Exact: q.exact, Explain: q.explain, Constrained: q.matches != nil,
-		Prefetch: func(paths []string) { q.Prefetch(ctx, slices.Values(paths)) },
+		Prefetch: func(paths []string) { texts.Prefetch(ctx, paths) },
 	})
 	if err != nil {
 		return err
@@ -188,9 +188,9 @@ func (q finder) page(ctx context.Context, out *searchOut, limit int, after place
 }
 
 // text returns a function that reads the text of the note at a path.
-func (q finder) text(ctx context.Context) func(path string) ([]byte, error) {
+func (q finder) text(ctx context.Context, texts *state.Texts) func(path string) ([]byte, error) {
 	return func(path string) ([]byte, error) {
-		f, ok := q.Index.File(path)
+		f, ok := texts.File(path)
 		if !ok {
 			return nil, fmt.Errorf("a note that was found is not in the index")
 		}
