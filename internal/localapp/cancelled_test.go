@@ -290,7 +290,7 @@ func TestLongReadingsLook(t *testing.T) {
 			{"field": args{"name": "nothing"}}, {"created_before": "2001-01-01"},
 		},
 		"raven_trait_list": {{"trait_type": "due", "created_before": "2001-01-01"}},
-		"raven_search":     {{"query": "line"}, {"query": `"no such phrase line"`}},
+		"raven_search":     {{"query": "line"}, {"query": `"line a"`}},
 		"raven_validate":   {{"type": "note", "input": args{"path": "x", "text": "x\n"}}},
 		"memory_recall":    {{"task_type": "other", "depth": "summary"}},
 	}

@@ -205,7 +205,7 @@ func (x *Index) VisitedFor(query string) (n int) {
 	g := x.gatherer()
 	defer g.release()
 	s := &searcher{x: x, plan: g.plan(ParseQuery(query))}
-	s.narrow()
+	_, _ = s.narrow() // nothing cancels it
 	for i := range x.layers {
 		w := newWalker(x, i, s.concepts)
 		w.required = s.rarest(i)

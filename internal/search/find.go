@@ -118,7 +118,14 @@ func (x *Index) Search(q Query, o Options) (Results, error) {
 	}
 	// Without phrases, or without texts to verify them, the postings decide which notes match, so
 	// the page can be ranked in one pass.
-	if o.Text == nil || !s.narrow() {
+	reads := o.Text != nil
+	if reads {
+		var err error
+		if reads, err = s.narrow(); err != nil {
+			return Results{}, err
+		}
+	}
+	if !reads {
 		page := ranking{most: o.Limit + 1, after: o.After, tie: o.Tie}
 		if err := s.each(o.Filter, page.add); err != nil {
 			return Results{}, err
@@ -181,18 +188,29 @@ func (s *searcher) bonus(layer, doc int) float64 {
 }
 
 // narrow reports whether texts must be read to verify phrases. If so, it first removes the slots
-// that cannot contain the phrases.
-func (s *searcher) narrow() (reads bool) {
+// that cannot contain the phrases. It returns an error of Options.Canceled.
+func (s *searcher) narrow() (reads bool, err error) {
 	scan := s.x.analyzer.scanner()
 	for _, list := range [][]*requirement{s.must, s.mustNot} {
 		for _, r := range list {
-			if r.phrase != nil {
-				r.narrow(s.x, scan)
-				reads = true
+			if r.phrase == nil {
+				continue
 			}
+			if err := r.narrow(s, scan); err != nil {
+				return false, err
+			}
+			reads = true
 		}
 	}
-	return reads
+	return reads, nil
+}
+
+// canceled returns an error of Options.Canceled, which it calls at each checkEvery-th step.
+func (s *searcher) canceled(step int) error {
+	if step%checkEvery != 0 || s.Canceled == nil {
+		return nil
+	}
+	return s.Canceled()
 }
 
 // each calls f with each note that passes the filter and that, as far as the postings show,
@@ -205,10 +223,9 @@ func (s *searcher) each(filter func(string) bool, f func(scored)) error {
 		w := newWalker(s.x, i, s.concepts)
 		w.required = s.rarest(i)
 		for doc, ok := s.next(w, -1); ok; doc, ok = s.next(w, doc) {
-			if step++; step%checkEvery == 0 && s.Canceled != nil {
-				if err := s.Canceled(); err != nil {
-					return err
-				}
+			step++
+			if err := s.canceled(step); err != nil {
+				return err
 			}
 			if !s.admits(i, doc) || filter != nil && !filter(w.path(doc)) {
 				w.skip(doc)

@@ -175,18 +175,31 @@ func common(list, other []uint32) []uint32 {
 	})
 }
 
-// narrow removes the slots that certainly do not contain the phrase. It uses paths and
-// signatures, and reads no text.
-func (r *requirement) narrow(x *Index, scan *scanner) {
+// narrow removes the slots that certainly do not contain the phrase. It returns an error of
+// Options.Canceled.
+func (r *requirement) narrow(s *searcher, scan *scanner) error {
 	for i, list := range r.lists {
-		l := &x.layers[i]
-		r.lists[i] = slices.DeleteFunc(list, func(slot uint32) bool {
-			if l.slots[slot].isHead() {
-				return !scan.contains([]byte(l.path(int(l.docOf[slot]))), r.phrase)
+		kept := list[:0]
+		for at, slot := range list {
+			if err := s.canceled(at + 1); err != nil {
+				return err
 			}
-			return !mayContain(l.signature(slot), r.marks)
-		})
+			if r.mayBeIn(&s.x.layers[i], slot, scan) {
+				kept = append(kept, slot)
+			}
+		}
+		r.lists[i] = kept
 	}
+	return nil
+}
+
+// mayBeIn reports whether a slot of a layer can contain the phrase. It uses paths and signatures, and
+// reads no text.
+func (r *requirement) mayBeIn(l *liveSegment, slot uint32, scan *scanner) bool {
+	if l.slots[slot].isHead() {
+		return scan.contains([]byte(l.path(int(l.docOf[slot]))), r.phrase)
+	}
+	return mayContain(l.signature(slot), r.marks)
 }
 
 // within returns the slots from head up to end, of one document, that have all parts.
