@@ -34,7 +34,7 @@ func (c *codec) pack(parts []Part) (packed []byte, size int) {
 	var w frameWriter
 	for _, f := range frames {
 		size += f.size
-		w.add(len(f.parts), func(to []byte) []byte { return append(to, f.packed...) })
+		w.add(len(f.parts), f.packed)
 	}
 	return w.payload(), size
 }
@@ -87,12 +87,11 @@ type frameWriter struct {
 	n             int // number of frames
 }
 
-// add adds a frame with so many parts, which appends to its argument.
-func (w *frameWriter) add(parts int, appendFrame func(to []byte) []byte) {
-	before := len(w.frames)
-	w.frames = appendFrame(w.frames)
+// add adds a frame with so many parts.
+func (w *frameWriter) add(parts int, frame []byte) {
+	w.frames = append(w.frames, frame...)
 	w.table = binary.AppendUvarint(w.table, uint64(parts)) //nolint:gosec // a count
-	w.table = binary.AppendUvarint(w.table, uint64(len(w.frames)-before))
+	w.table = binary.AppendUvarint(w.table, uint64(len(frame)))
 	w.n++
 }
 

@@ -447,11 +447,11 @@ func (c *codec) redactFrame(w *frameWriter, packed []byte, f frame, parts map[in
 			for _, p := range all {
 				raw = p.appendTo(raw)
 			}
-			w.add(f.parts, func(to []byte) []byte { return c.enc.EncodeAll(raw, to) })
+			w.add(f.parts, c.enc.EncodeAll(raw, nil))
 			return true, nil
 		}
 	}
-	w.add(f.parts, func(to []byte) []byte { return append(to, packed[f.off:f.end]...) })
+	w.add(f.parts, packed[f.off:f.end])
 	return false, nil
 }
 

@@ -3,7 +3,6 @@ package index
 import (
 	"cmp"
 	"maps"
-	"runtime"
 	"slices"
 	"sync"
 
@@ -99,16 +98,12 @@ func (d *draft) startDiffing() (wait func() *entryDiff) {
 		return func() *entryDiff { return diff }
 	}
 	// The names of a file depend on nothing but the file and the cache, and this one is not shared.
-	parts := make([]*entryDiff, runtime.GOMAXPROCS(0))
+	newPart := func() *entryDiff { return newEntryDiff(&draft{entryNames: map[term]string{}}) }
+	var parts []*entryDiff
 	var running sync.WaitGroup
-	for part := range parts {
-		parts[part] = newEntryDiff(&draft{entryNames: map[term]string{}})
-		running.Go(func() {
-			for i := part; i < len(paths); i += len(parts) {
-				parts[part].addFile(d, paths[i])
-			}
-		})
-	}
+	running.Go(func() {
+		parts = inStrides(len(paths), newPart, func(part *entryDiff, i int) { part.addFile(d, paths[i]) })
+	})
 	return func() *entryDiff {
 		running.Wait()
 		for _, part := range parts[1:] {

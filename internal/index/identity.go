@@ -315,13 +315,10 @@ func (d *draft) ownerOf(id string) string {
 
 // holderOf is ownerOf for the id of an earlier trait.
 func (d *draft) holderOf(t *prevTrait) string {
-	if path, changed := d.ids[t.id]; changed || t.isHeld {
-		if changed {
-			return path
-		}
+	if _, changed := d.ids[t.id]; !changed && t.isHeld {
 		return t.holder
 	}
-	return d.traitIDs.get(t.id)
+	return d.ownerOf(t.id)
 }
 
 // owner returns the trait that has an id, nil if there is none.

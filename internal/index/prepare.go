@@ -2,7 +2,8 @@ package index
 
 import (
 	"runtime"
-	"sync"
+
+	"github.com/rookeryhq/rookery/internal/parallel"
 )
 
 // manyChanges is the number of changes of a commit from which prepare is worth other goroutines.
@@ -38,7 +39,7 @@ func (d *draft) prepare(r *parsedCommit) preparation {
 		return nil
 	}
 	ready := make(preparation, len(r.Changes))
-	inStrides(len(r.Changes), func(own *draft, i int) {
+	inStrides(len(r.Changes), d.fork, func(own *draft, i int) {
 		ch, f := r.Changes[i], r.files[i]
 		if f.parsed() == nil {
 			return
@@ -50,7 +51,7 @@ func (d *draft) prepare(r *parsedCommit) preparation {
 				t.holder, t.isHeld = d.traitIDs.get(t.id), true
 			}
 		}
-	}, d.fork)
+	})
 	return ready
 }
 
@@ -65,19 +66,17 @@ func (d *draft) fork() *draft {
 }
 
 // inStrides calls do with each number below n, on as many goroutines as there are processors. Each
-// goroutine has a draft of its own, which newDraft returns.
-func inStrides(n int, do func(own *draft, i int), newDraft func() *draft) {
-	parts := min(runtime.GOMAXPROCS(0), n)
-	var running sync.WaitGroup
-	for part := range parts {
-		running.Go(func() {
-			own := newDraft()
-			for i := part; i < n; i += parts {
-				do(own, i)
-			}
-		})
-	}
-	running.Wait()
+// goroutine has a value of its own, which newOwn returns. It waits for all calls, and returns the
+// values.
+func inStrides[T any](n int, newOwn func() T, do func(own T, i int)) []T {
+	all := make([]T, min(runtime.GOMAXPROCS(0), n))
+	parallel.Range(len(all), func(part int) {
+		all[part] = newOwn()
+		for i := part; i < n; i += len(all) {
+			do(all[part], i)
+		}
+	})
+	return all
 }
 
 // prepareNote applies the settings to the note in a file, and matches its traits with those of was,

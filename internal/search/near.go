@@ -491,10 +491,9 @@ func (r *ranker) rankOthers(page *ranking, layer int, filled bool) error {
 		if score == 0 || rows[doc] > 0 && int(rows[doc]) <= len(r.full) {
 			continue
 		}
-		if step++; step%checkEvery == 0 && r.Canceled != nil {
-			if err := r.Canceled(); err != nil {
-				return err
-			}
+		step++
+		if err := r.canceled(step); err != nil {
+			return err
 		}
 		switch {
 		case r.Filter != nil && !r.Filter(l.path(doc)):
