@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 
 	"github.com/rookeryhq/rookery/internal/blob"
 	"github.com/rookeryhq/rookery/internal/eventlog"
@@ -62,7 +63,7 @@ func (l *Log) Seq() uint64 { return l.cursor.Seq }
 // Save appends the lines of a batch. The lines of each month are durable before those of the next
 // are written. Files that do not match the cursor are written again from the log.
 func (l *Log) Save(ctx context.Context, b Batch) error {
-	for _, p := range b.parts {
+	for p := range b.parts() {
 		err := l.save(ctx, p)
 		if errors.Is(err, blob.ErrCondition) {
 			_, err = l.rewrite(ctx, p.seen)
@@ -191,16 +192,18 @@ func Replace(ctx context.Context, v *repo.Vault, files Files, upTo uint64) error
 	return v.Advance(ctx, Cursor, eventlog.Cursor{Seq: upTo, Size: int64(len(open.Lines)), Month: open.Month})
 }
 
-// A Batch collects the audit lines of commits until they are saved.
+// A Batch collects the commits whose lines are not in the audit log yet. It keeps what the lines are
+// made of, and not the texts of notes. The lines are made by Save, so that a call that waits until the
+// files of its commit are written does not wait for them too.
 type Batch struct {
-	seen    uint64 // last commit that was added
-	parts   []part
+	seen    uint64             // last commit that was added
+	commits []*eventlog.Commit // by repo.ForAudit, oldest first
 	erasing []*eventlog.Commit // commits that erase histories, whose lines Redact must remove
 }
 
 // A part is the audit lines of consecutive commits of one month.
 type part struct {
-	month string // "": there are no lines yet
+	month string // "": there are no lines
 	seen  uint64 // last of the commits
 	lines []byte
 }
@@ -208,7 +211,7 @@ type part struct {
 // NewBatch returns an empty batch for the commits after a commit.
 func NewBatch(after uint64) Batch { return Batch{seen: after} }
 
-// Add adds the lines of a commit. It ignores a commit that is not newer than those in the batch.
+// Add adds a commit. It ignores a commit that is not newer than those in the batch.
 func (b *Batch) Add(c *eventlog.Commit) {
 	if c.Seq <= b.seen {
 		return
@@ -217,27 +220,39 @@ func (b *Batch) Add(c *eventlog.Commit) {
 	if c.Erases() > 0 {
 		b.erasing = append(b.erasing, c)
 	}
-	lines, month := repo.AuditLines(c), vault.Month(c.Time)
-	if len(lines) == 0 {
-		month = ""
+	b.commits = append(b.commits, repo.ForAudit(c))
+}
+
+// parts yields the lines of the commits, one part for each month.
+func (b *Batch) parts() iter.Seq[part] {
+	return func(yield func(part) bool) {
+		var p part
+		for _, c := range b.commits {
+			lines, month := repo.AuditLines(c), vault.Month(c.Time)
+			if len(lines) == 0 {
+				month = ""
+			}
+			if month != "" && p.month != "" && p.month != month {
+				if !yield(p) {
+					return
+				}
+				p = part{}
+			}
+			p.seen, p.lines, p.month = c.Seq, append(p.lines, lines...), max(p.month, month)
+		}
+		if p.seen > 0 {
+			yield(p)
+		}
 	}
-	last := len(b.parts) - 1
-	if last < 0 || month != "" && b.parts[last].month != "" && b.parts[last].month != month {
-		b.parts = append(b.parts, part{month, c.Seq, lines})
-		return
-	}
-	p := &b.parts[last]
-	p.seen, p.lines = c.Seq, append(p.lines, lines...)
-	p.month = max(p.month, month)
 }
 
 // Take empties the batch and returns its contents.
 func (b *Batch) Take() Batch {
 	taken := *b
-	b.parts, b.erasing = nil, nil
+	b.commits, b.erasing = nil, nil
 	return taken
 }
 
-// PutBack puts the lines of a batch that could not be saved back before the others. The erasing
+// PutBack puts the commits of a batch that could not be saved back before the others. The erasing
 // commits are not put back, because NoteErasures has recorded them.
-func (b *Batch) PutBack(taken Batch) { b.parts = append(taken.parts, b.parts...) }
+func (b *Batch) PutBack(taken Batch) { b.commits = append(taken.commits, b.commits...) }

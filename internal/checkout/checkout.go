@@ -94,6 +94,7 @@ type Checkout struct {
 	ingesting sync.Mutex    // held while edits are ingested; before all but turn
 	sweeping  sync.Mutex    // held during a sweep, so that the newest result is stored last
 	saving    sync.Mutex    // held during a save, or while the audit log is generated again; before mu
+	awaited   atomic.Int32  // how many wait for saving; see lockSaving
 
 	audit *auditlog.Log // guarded by saving
 

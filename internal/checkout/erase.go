@@ -152,13 +152,12 @@ func (c *Checkout) End() {
 
 // Save syncs the files that were written so far, and moves the cursors. It happens every second
 // without a call. Errors are logged, and the next save repeats what failed.
-func (c *Checkout) Save(ctx context.Context) { c.save(ctx) }
+func (c *Checkout) Save(ctx context.Context) { c.save(ctx, 0) }
 
 // RedactAudit removes the lines of erased histories from the audit log, if it has not been done
 // yet. Any save does it too.
 func (c *Checkout) RedactAudit(ctx context.Context) error {
-	c.saving.Lock()
-	defer c.saving.Unlock()
+	defer c.lockSaving()()
 	if c.opt.ReadOnly || !c.vault.AuditStale() {
 		return nil
 	}
@@ -168,8 +167,7 @@ func (c *Checkout) RedactAudit(ctx context.Context) error {
 // ForgetFile erases the earlier contents that the folder keeps of a file and of its copies in the
 // trash, and the record of seen files. path is the file whose history was erased.
 func (c *Checkout) ForgetFile(ctx context.Context, path vault.Path) error {
-	c.saving.Lock()
-	defer c.saving.Unlock()
+	defer c.lockSaving()()
 	for _, prefix := range []string{string(path), vault.Trash + strings.TrimSuffix(string(path), ".md")} {
 		if _, err := blob.EraseKept(ctx, c.files, prefix); err != nil {
 			return fmt.Errorf("erase what a folder keeps: %w", err)

@@ -27,7 +27,7 @@ func (c *Checkout) run() {
 	defer func() {
 		cancel()
 		<-c.reconciled
-		c.save(context.Background())
+		c.save(context.Background(), 0)
 		c.saveStatCache(context.Background())
 	}()
 	tick := time.NewTicker(every)
@@ -35,7 +35,7 @@ func (c *Checkout) run() {
 	for {
 		select {
 		case <-tick.C:
-			c.save(context.Background())
+			c.save(context.Background(), c.span(longestYield))
 		case <-c.stop:
 			return
 		}
@@ -53,10 +53,10 @@ func (c *Checkout) Close() {
 // save syncs written files, updates the audit log and moves the cursors. Files are synced without
 // mu, so that callers do not wait; only an erasure does. The set of unsaved files is taken before
 // the sync and put back if it fails, so that a file which is written during the sync is synced by
-// the next save.
-func (c *Checkout) save(ctx context.Context) {
-	c.saving.Lock()
-	defer c.saving.Unlock()
+// the next save. It waits while a call writes, for yields in all; see longestYield.
+func (c *Checkout) save(ctx context.Context, yields time.Duration) {
+	yields -= c.yield(yields)
+	defer c.lockSaving()()
 	c.mu.Lock()
 	c.collect()
 	c.write(ctx)
@@ -65,7 +65,7 @@ func (c *Checkout) save(ctx context.Context) {
 	files := flush{c.unsaved, c.written, len(c.unwritten) == 0}
 	c.unsaved = map[string]bool{}
 	c.mu.Unlock()
-	if err := c.saveFiles(ctx, files); err != nil {
+	if err := c.saveFiles(ctx, files, yields); err != nil {
 		c.mu.Lock()
 		maps.Copy(c.unsaved, files.paths)
 		c.mu.Unlock()
@@ -126,18 +126,31 @@ type flush struct {
 	whole   bool // no file is behind the log
 }
 
-// syncedAtOnce is how many files are synced before the audit log is appended to again. Its lines
-// contain the texts of an import, and must not stay in memory until all files are durable.
-const syncedAtOnce = 512
+// A save syncs loggedAfter files before it appends to the audit log again, whose lines contain the
+// texts of an import and must not stay in memory until all files are durable.
+//
+// Before it begins, and before each syncedAtOnce files, a save waits while a call writes, for
+// longestYield in all if no call waits for the save: the syncs of a thousand files would slow down the
+// files that the call writes, and the sync of the log that it waits for. Saves that are late sync a
+// file that was written several times only once.
+const (
+	loggedAfter  = 512
+	syncedAtOnce = 64
+	longestYield = 5 * time.Second
+	yieldStep    = 5 * time.Millisecond
+)
 
 // saveFiles syncs the files. It moves the cursor only if no file is behind the log: the next
 // process rewrites the files of all commits after the cursor, and a file that is behind must be
 // among them. The caller holds saving.
-func (c *Checkout) saveFiles(ctx context.Context, b flush) error {
-	for some := range slices.Chunk(slices.Sorted(maps.Keys(b.paths)), syncedAtOnce) {
+func (c *Checkout) saveFiles(ctx context.Context, b flush, yields time.Duration) error {
+	for logged := range slices.Chunk(slices.Sorted(maps.Keys(b.paths)), loggedAfter) {
 		_ = c.appendAudit(ctx) // if it fails, it is repeated after the files, and the error is reported then
-		if err := c.files.Sync(ctx, some...); err != nil {
-			return err
+		for some := range slices.Chunk(logged, syncedAtOnce) {
+			yields -= c.yield(yields)
+			if err := c.files.Sync(ctx, some...); err != nil {
+				return err
+			}
 		}
 	}
 	if !b.whole || b.written <= c.saved {
@@ -148,4 +161,30 @@ func (c *Checkout) saveFiles(ctx context.Context, b flush) error {
 	}
 	c.saved = b.written
 	return nil
+}
+
+// yield waits while a call writes to the vault, at most for a time, and until something waits for the
+// save or Close is called. It returns how long it waited; most if it need not wait again.
+func (c *Checkout) yield(most time.Duration) (waited time.Duration) {
+	for waited < most && c.vault.Writing() {
+		if c.awaited.Load() > 0 {
+			return most
+		}
+		select {
+		case <-time.After(yieldStep):
+			waited += yieldStep
+		case <-c.stop:
+			return most
+		}
+	}
+	return waited
+}
+
+// lockSaving locks saving and returns the function that unlocks it. A save that waits for calls goes
+// on at once.
+func (c *Checkout) lockSaving() (unlock func()) {
+	c.awaited.Add(1)
+	c.saving.Lock()
+	c.awaited.Add(-1)
+	return c.saving.Unlock
 }

@@ -146,6 +146,23 @@ func AuditLines(c *eventlog.Commit) []byte {
 	return b.Bytes()
 }
 
+// ForAudit returns a commit with the same lines in the audit log as c, without the texts of notes and
+// the items, so that it can be kept until the lines are written.
+func ForAudit(c *eventlog.Commit) *eventlog.Commit {
+	less := c.Bare()
+	less.Records = c.Records
+	for _, n := range c.Notes {
+		kept := eventlog.Note{Path: n.Path, Deleted: n.Deleted, Erased: n.Erased, Events: n.Events}
+		if isAuditLog(n) {
+			kept.Text = n.Text
+		}
+		if kept.Text != nil || len(n.Events) > 0 {
+			less.Notes = append(less.Notes, kept)
+		}
+	}
+	return less
+}
+
 // An AuditPiece is the share of one part of the log in the audit log.
 type AuditPiece struct {
 	At    eventlog.PartRef // of the part in the log
@@ -242,12 +259,17 @@ func auditPiece(r *eventlog.Run, part int) (AuditPiece, error) {
 func broughtIn(c *eventlog.Commit) []eventlog.Note {
 	var logs []eventlog.Note
 	for _, n := range c.Notes {
-		if !n.Deleted && !n.Erased && vault.Path(n.Path).Kind() == vault.KindAudit {
+		if isAuditLog(n) {
 			logs = append(logs, n)
 		}
 	}
 	slices.SortFunc(logs, func(a, b eventlog.Note) int { return strings.Compare(a.Path, b.Path) })
 	return logs
+}
+
+// isAuditLog reports whether a change is an audit log that was ingested as a file.
+func isAuditLog(n eventlog.Note) bool {
+	return !n.Deleted && !n.Erased && vault.Path(n.Path).Kind() == vault.KindAudit
 }
 
 // asLines returns an audit log with exactly one newline at its end; nil if it is empty. It does not

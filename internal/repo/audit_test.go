@@ -149,3 +149,29 @@ func TestAuditLines(t *testing.T) {
 		"",
 	}, strings.Split(string(repo.AuditLines(c)), "\n"))
 }
+
+// TestForAudit checks that the part of a commit that is kept for the audit log has its lines, and no
+// text of a note.
+func TestForAudit(t *testing.T) {
+	event := []byte(`[{"op":"update","entity":"object","id":"n"}]`)
+	c := &eventlog.Commit{
+		Seq: 7, Time: time.Date(2026, 3, 2, 1, 0, 0, 0, time.UTC), Who: eventlog.Who{Principal: "user:a"},
+		Notes: []eventlog.Note{
+			{Path: "n.md", Text: []byte("# N\n"), Theirs: []byte("# M\n"), Events: event},
+			{Path: string(vault.AuditLog), Text: []byte(lineOf(1)), Events: event},
+			{Path: "gone.md", Deleted: true, Events: event},
+			{Path: "erased.md", Erased: true},
+			{Path: "silent.md", Text: []byte("# S\n")},
+		},
+		Items:   []eventlog.Item{{Kind: "memory", ID: "m"}},
+		Records: []eventlog.Record{{Kind: "erased", ID: "history", Value: []byte(`{"parts":[[1,0]]}`)}},
+	}
+	less := repo.ForAudit(c)
+	require.Equal(t, string(repo.AuditLines(c)), string(repo.AuditLines(less)))
+	require.Contains(t, string(repo.AuditLines(less)), `"op":"erase"`)
+	require.Empty(t, less.Items)
+	for _, n := range less.Notes {
+		require.Nil(t, n.Theirs)
+		require.True(t, n.Text == nil || n.Path == string(vault.AuditLog), n.Path)
+	}
+}
