@@ -187,8 +187,8 @@ func IsFileName(name string) bool {
 	return ending != "" && extensions[strings.ToLower(ending[1:])]
 }
 
-// maxWikilink is the longest wikilink in bytes. The bound keeps the search for wikilinks linear.
-const maxWikilink = 4096
+// MaxWikilink is the longest wikilink in bytes. The bound keeps the search for wikilinks linear.
+const MaxWikilink = 4096
 
 // A wiki is a wikilink in a text: `[[target]]` or `[[target|display]]`.
 type wiki struct {
@@ -205,7 +205,7 @@ func wikiAt(src []byte, at int) (wiki, bool) {
 	if !bytes.HasPrefix(src[at:], []byte("[[")) {
 		return w, false
 	}
-	window := src[:min(len(src), at+maxWikilink)]
+	window := src[:min(len(src), at+MaxWikilink)]
 	w.target.Start = at + 2
 	end := len(window)
 	if n := bytes.IndexAny(window[at+2:], "[]|\n"); n >= 0 {

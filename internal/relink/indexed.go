@@ -18,14 +18,19 @@ func (r *Relinker) fromIndex(was, is *index.Note, text []byte) (Result, bool) {
 		return Result{}, false
 	}
 	var targets []string // intended targets of the references that are not bare, in order
+	var changed []index.Respelling
 	for i := range is.Refs {
 		ref := &is.Refs[i]
+		before := len(w.edits)
 		target, ok := w.indexed(ref)
 		if !ok {
 			return Result{}, false
 		}
 		if !ref.Bare {
 			targets = append(targets, target)
+		}
+		for _, e := range w.edits[before:] {
+			changed = append(changed, index.Respelling{Ref: i, At: e.at, Target: e.with})
 		}
 	}
 	res := Result{
@@ -34,9 +39,14 @@ func (r *Relinker) fromIndex(was, is *index.Note, text []byte) (Result, bool) {
 	}
 	if len(w.edits) > 0 {
 		res.Text = apply(text, w.edits)
-		doc := markdown.Parse(res.Text)
-		res.Parsed = index.NewParsed(is.Path, res.Text, doc, is)
-		if res.Parsed == nil || doc.Problem != nil || !hasTargets(res.Parsed.Note(), is, targets) {
+		if res.Parsed = index.NewRespelled(is, text, res.Text, changed); res.Parsed == nil {
+			doc := markdown.Parse(res.Text)
+			res.Parsed = index.NewParsed(is.Path, res.Text, doc, is)
+			if doc.Problem != nil {
+				return Result{}, false
+			}
+		}
+		if res.Parsed == nil || !hasTargets(res.Parsed.Note(), is, targets) {
 			return Result{}, false
 		}
 	}
