@@ -64,10 +64,14 @@ func NewRespelled(was *Note, before, text []byte, all []Respelling) *Parsed {
 	return &Parsed{n.File}
 }
 
-// unapply removes what a parsed note does not have from a mutableCopy with Refs of its own: ids, times,
-// and the references and traits that the schema adds.
+// unapply removes what a parsed note does not have from a mutableCopy with Refs of its own: its place in
+// the log, ids, times, and what the schema adds. The values of traits stay as the schema defines them;
+// applySchema defines them again.
 func (n *Note) unapply() {
+	n.Body, n.Version = Body{}, 0
 	n.UID, n.Type, n.Created, n.Modified = UID{}, "", time.Time{}, time.Time{}
+	n.Quarantine, n.Excluded = nil, false
+	n.traitValues, n.typeMarks, n.fieldNames, n.fieldDays = nil, nil, nil, nil
 	for i := range n.Sections {
 		s := &n.Sections[i]
 		s.UID, s.Times, s.Type = UID{}, nil, ""

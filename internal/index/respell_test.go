@@ -103,8 +103,7 @@ var respellLines = []string{
 	"*[[a]]* _[[a]]_ **[[b", "[x]: y [[a]]",
 	"[[a]]: /url", "[x]([[a]])", "[[[a]](https://x)", "[[a]](b.md)", "[a][[a]]", "\\[[a]] \\![[a]]", "[[a|",
 	"[[a|x]] [[a|]]",
-	"[[ünï/çod é]]", "@id(pin) @due [[z]]", strings.Repeat("word [[a]] ", 40), strings.Repeat("x",
-		700) + ". [[people/b]]",
+	"[[ünï/çod é]]", "@id(pin) @due [[z]]", strings.Repeat("word [[a]] ", 40), strings.Repeat("x", 700) + ". [[people/b]]",
 	"---", "===", "***", "1. [[a]]", "www.x.y [[a]] http://x/[[a]]", "a_[[a]]_b [[people/b]]__c", "\t[[a]]",
 }
 
