@@ -4,11 +4,13 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
 	"weak"
 
 	"github.com/stretchr/testify/require"
@@ -189,9 +191,10 @@ func TestImagesOfOtherFormats(t *testing.T) {
 }
 
 // TestAnImageIsReadInFewPieces checks that the note of an image takes one allocation for each list in
-// it, and not one for each item: reading an image would take longer, and so would each collection.
+// it and one for its texts, and not one for each item: reading an image would take longer, and so
+// would each collection.
 func TestAnImageIsReadInFewPieces(t *testing.T) {
-	const notes, most = 1000, 24.5 // allocations for each note
+	const notes, most = 1000, 25.5 // allocations for each note
 	x := index.Empty()
 	for f := range corpus.Vault(1, notes) {
 		x = x.With(commit(x.Version()+1, f.Path, f.Text))
@@ -216,6 +219,7 @@ func TestReplacedNotesAreGarbage(t *testing.T) {
 	var notes []weak.Pointer[index.Note]
 	var traits []weak.Pointer[index.Trait]
 	var sections []weak.Pointer[index.Section]
+	var texts []weak.Pointer[byte]
 	replaced := commits[2:]
 	for _, c := range replaced {
 		n, ok := x.Note(c.Changes[0].Path)
@@ -223,9 +227,13 @@ func TestReplacedNotesAreGarbage(t *testing.T) {
 		notes = append(notes, weak.Make(n))
 		for _, a := range n.Annotations {
 			traits = append(traits, weak.Make(a))
+			if a.Content != n.ID {
+				texts = append(texts, weak.Make(unsafe.StringData(a.ContentText)))
+			}
 		}
 		for i := range n.Sections {
 			sections = append(sections, weak.Make(&n.Sections[i]))
+			texts = append(texts, weak.Make(unsafe.StringData(n.Sections[i].Title)))
 		}
 	}
 	for i, c := range replaced {
@@ -235,7 +243,28 @@ func TestReplacedNotesAreGarbage(t *testing.T) {
 	require.Empty(t, inMemory(notes), "of %d", len(notes))
 	require.Empty(t, inMemory(traits), "of %d", len(traits))
 	require.Empty(t, inMemory(sections), "of %d", len(sections))
+	require.Empty(t, inMemory(texts), "of %d", len(texts))
+	require.NotEmpty(t, texts)
 	runtime.KeepAlive(x)
+}
+
+// TestAnIndexDoesNotKeepItsImage checks that no text of any kind is a part of the image that an index
+// was read from: one such text would keep the whole image in memory.
+func TestAnIndexDoesNotKeepItsImage(t *testing.T) {
+	x, image := golden(t)
+	runtime.GC()
+	require.Nil(t, image.Value())
+	runtime.KeepAlive(x)
+}
+
+// golden returns the index of the golden image, and a pointer to the image that it was read from.
+func golden(t *testing.T) (*index.Index, weak.Pointer[byte]) {
+	t.Helper()
+	image, err := os.ReadFile(fmt.Sprintf("testdata/image-%d.bin", index.ImageFormat))
+	require.NoError(t, err)
+	x, err := index.ReadImage(image)
+	require.NoError(t, err)
+	return x, weak.Make(&image[0])
 }
 
 // inMemory returns the values of pointers that are not garbage.
