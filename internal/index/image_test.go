@@ -208,6 +208,27 @@ func TestAnImageIsReadInFewPieces(t *testing.T) {
 	t.Log(allocations / notes)
 }
 
+// TestAnImageIsWrittenWithLittleGarbage checks that the memory that is allocated for an image is in
+// proportion to its size: the process needs the most memory at that moment.
+func TestAnImageIsWrittenWithLittleGarbage(t *testing.T) {
+	var commits []index.Commit
+	for file := range corpus.Vault(1, 1000) {
+		commits = append(commits, commit(uint64(len(commits)+1), file.Path, file.Text))
+	}
+	x := index.Build(slices.Values(commits))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	pieces := x.Image()
+	runtime.ReadMemStats(&after)
+	size := 0
+	for _, piece := range pieces {
+		size += len(piece)
+	}
+	allocated := float64(after.TotalAlloc-before.TotalAlloc) / float64(size)
+	require.Less(t, allocated, 4.0)
+	t.Log(allocated)
+}
+
 // TestReplacedNotesAreGarbage reads an image and replaces its notes one by one: nothing of a note
 // that was replaced stays in memory, although other notes of the image are in use.
 func TestReplacedNotesAreGarbage(t *testing.T) {
