@@ -41,9 +41,19 @@ func (c *Coder) Own() {
 	}
 }
 
-// EndOwn ends a record. Its texts get one piece of memory, which has the size of all of them.
+// EndOwn ends a record. Its texts get one piece of memory, which has the size of all of them; those of
+// a large record get several.
 func (c *Coder) EndOwn() {
-	o := &c.owned
+	c.owned.settle()
+	c.owned.mode = inImage
+}
+
+// mostUnsettled is the largest number of texts in a piece of memory. It bounds what a decoder needs for
+// a record with many short texts.
+const mostUnsettled = 1024
+
+// settle gives the texts so far their memory.
+func (o *owned) settle() {
 	all := string(o.data)
 	for _, t := range o.texts {
 		of := all
@@ -57,7 +67,16 @@ func (c *Coder) EndOwn() {
 	}
 	clear(o.texts)
 	clear(o.values)
-	*o = owned{data: o.data[:0], texts: o.texts[:0], values: o.values[:0]}
+	o.data, o.texts, o.values = o.data[:0], o.texts[:0], o.values[:0]
+}
+
+// store adds bytes of an image to the data and returns their offset.
+func (o *owned) store(s string) int {
+	if len(o.texts)+len(o.values) >= mostUnsettled {
+		o.settle()
+	}
+	o.data = append(o.data, s...)
+	return len(o.data) - len(s)
 }
 
 // add adds a text that was decoded and is a part of the image.
@@ -66,8 +85,8 @@ func (o *owned) add(s *string) {
 	case *s == "":
 		*s = "" // an empty part of the image keeps it in memory too
 	case o.mode == inRecord:
-		o.texts = append(o.texts, ownedText{text: s, at: len(o.data)})
-		o.data = append(o.data, *s...)
+		at := o.store(*s)
+		o.texts = append(o.texts, ownedText{text: s, at: at})
 	case o.mode == inPieces:
 		*s = strings.Clone(*s)
 	}
@@ -96,8 +115,8 @@ func (c *Coder) Value(value *any, text string, of func(string) any) {
 	text = c.take(n)
 	switch o.mode {
 	case inRecord:
-		o.values = append(o.values, ownedValue{value, of, len(o.data), len(text)})
-		o.data = append(o.data, text...)
+		at := o.store(text)
+		o.values = append(o.values, ownedValue{value, of, at, len(text)})
 	case inPieces:
 		*value = of(strings.Clone(text))
 	default:
@@ -123,6 +142,7 @@ func (c *Coder) Part(s, of *string, at int) {
 func (c *Coder) Share(s, of *string, at, size int) {
 	*s = (*of)[at : at+size]
 	if c.owned.mode == inRecord {
+		c.owned.store("")
 		c.owned.texts = append(c.owned.texts, ownedText{text: s, of: of, at: at})
 	}
 }

@@ -278,6 +278,28 @@ func TestAnIndexDoesNotKeepItsImage(t *testing.T) {
 	runtime.KeepAlive(x)
 }
 
+// TestALargeNoteOfAnImage reads a note with so many texts that they are in several pieces of memory, and
+// parts of texts in an earlier piece.
+func TestALargeNoteOfAnImage(t *testing.T) {
+	x := of([]string{"a.md", "---\nx: [" + strings.Repeat(`"", a, "[[b]]", `, 1000) + "a]\n---\n" +
+		strings.Repeat("## A title\n- @due(x) a text @due(y)\n- [ ] @due(z)\n", 2000)})
+	y, image := readAgain(t, x)
+	require.Equal(t, imageOf(x), imageOf(y))
+	require.Equal(t, x.AppendImage(nil), y.AppendImage(nil))
+	runtime.GC()
+	require.Nil(t, image.Value())
+	runtime.KeepAlive(y)
+}
+
+// readAgain returns the index of the image of x, and a pointer to that image.
+func readAgain(t *testing.T, x *index.Index) (*index.Index, weak.Pointer[byte]) {
+	t.Helper()
+	image := x.AppendImage(nil)
+	y, err := index.ReadImage(image)
+	require.NoError(t, err)
+	return y, weak.Make(&image[0])
+}
+
 // golden returns the index of the golden image, and a pointer to the image that it was read from.
 func golden(t *testing.T) (*index.Index, weak.Pointer[byte]) {
 	t.Helper()
