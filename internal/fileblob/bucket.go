@@ -81,6 +81,7 @@ type Bucket struct {
 	folders sync.RWMutex      // held for writing while folders are removed
 	durable sync.Map          // paths of folders whose entries in their parents are known to be durable
 	tags    *tagCache
+	hashers hashers
 	later   queue              // displaced files to examine later
 	losses  set[displacedPath] // displaced files that were found to be losses
 

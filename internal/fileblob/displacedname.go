@@ -160,11 +160,11 @@ func (a *displacedFile) close() { a.folder.close() }
 // tag returns the tag of the file, or "" if it is not a plain file or cannot be read. It reads the
 // whole file.
 func (a *displacedFile) tag() blob.Tag {
-	c, err := a.read(0, 0)
+	tag, _, err := a.hash()
 	if err != nil {
 		return ""
 	}
-	return c.tag
+	return tag
 }
 
 // had returns the digest of the text that the file is known to have had; "" if it may never have had

@@ -82,8 +82,11 @@ func (b *Bucket) exchange(key string, to nameInDir, s *stagedFile, want blob.Tag
 }
 
 // expect returns nil if the file at the spot has the tag want. Otherwise the error describes what
-// is there: a *Found, fs.ErrNotExist or blob.ErrForeign.
+// is there: a *Found, fs.ErrNotExist or blob.ErrForeign. The file is in memory only for a *Found.
 func (s nameInDir) expect(want blob.Tag) (fs.FileInfo, error) {
+	if tag, info, err := s.hash(); err == nil && tag == want {
+		return info, nil
+	}
 	c, err := s.read(0, -1)
 	if err != nil {
 		return nil, err

@@ -19,6 +19,7 @@ type folder struct {
 	dir
 	root dir         // directory to which path is relative
 	seam Seam        // the bucket's
+	hash *hashers    // the bucket's
 	mode fs.FileMode // of new files
 	path string      // in the bucket; see Bucket.root
 	kept bool        // it belongs to the bucket and stays open until that is closed
@@ -57,7 +58,7 @@ func (b *Bucket) open(dir string, w walk) (*folder, error) {
 	}
 	if b.leaps && !w.keep {
 		if at, ok := root.leap(belowRoot(dir)); ok {
-			return &folder{dir: at, root: root, seam: b.seam, mode: b.modes.file, path: dir}, nil
+			return &folder{dir: at, root: root, seam: b.seam, mode: b.modes.file, hash: &b.hashers, path: dir}, nil
 		}
 	}
 	at, err := root, error(nil)
@@ -77,7 +78,7 @@ func (b *Bucket) open(dir string, w walk) (*folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &folder{dir: at, root: root, seam: b.seam, mode: b.modes.file, path: dir}, nil
+	return &folder{dir: at, root: root, seam: b.seam, mode: b.modes.file, hash: &b.hashers, path: dir}, nil
 }
 
 // root returns the directory to which a path is relative: Options.Work below workDir, else the

@@ -6,9 +6,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"io/fs"
 	"os"
+	"sync"
 
 	"github.com/rookeryhq/rookery/internal/blob"
 )
@@ -92,6 +94,47 @@ func (s nameInDir) read(off, n int64) (content, error) {
 	}
 	tag := blob.Tag(hex.EncodeToString(digest.Sum(nil)))
 	return content{data.Bytes(), tag, info}, nil
+}
+
+// hashers compute tags of files, and have only a small part of a file in memory. Those that are not in
+// use are kept. The zero value is ready to use.
+type hashers struct{ free sync.Pool } // of *hasher
+
+// A hasher computes one tag at a time.
+type hasher struct {
+	digest hash.Hash
+	buffer [16 << 10]byte
+}
+
+// tag returns the tag of everything that is read from in.
+func (p *hashers) tag(in io.Reader) (blob.Tag, error) {
+	h, ok := p.free.Get().(*hasher)
+	if !ok {
+		h = &hasher{digest: sha256.New()}
+	}
+	defer p.free.Put(h)
+	h.digest.Reset()
+	for {
+		n, err := in.Read(h.buffer[:])
+		_, _ = h.digest.Write(h.buffer[:n]) // a hash returns no error
+		if errors.Is(err, io.EOF) {
+			return blob.Tag(hex.EncodeToString(h.digest.Sum(nil))), nil
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+}
+
+// hash returns the tag and the metadata of the file, like read, without its bytes.
+func (s nameInDir) hash() (blob.Tag, fs.FileInfo, error) {
+	file, info, err := s.openFile()
+	if err != nil {
+		return "", nil, err
+	}
+	defer file.Close()
+	tag, err := s.folder.hash.tag(file)
+	return tag, info, err
 }
 
 // errNoTag means that the tag of a file is not cached.

@@ -26,10 +26,15 @@ type Coder struct {
 	in      string // the image; only of a decoder
 	at      int
 	failed  bool
+	owned   owned
 }
 
-// NewDecoder returns a Coder that decodes an image. Texts that it decodes share the image's memory.
+// NewDecoder returns a Coder that decodes an image. Texts that it decodes share the image's memory,
+// except between Own and EndOwn.
 func NewDecoder(image string) Coder { return Coder{decodes: true, in: image} }
+
+// Next makes a decoder decode another image. It keeps its memory for the texts of records.
+func (c *Coder) Next(image string) { c.in, c.at, c.failed = image, 0, false }
 
 // Decodes reports whether the Coder decodes.
 func (c *Coder) Decodes() bool { return c.decodes }
@@ -159,6 +164,7 @@ func (c *Coder) Raw(b []byte) {
 func (c *Coder) Sized(s *string, n int) {
 	if c.decodes {
 		*s = c.take(n)
+		c.owned.add(s)
 	} else {
 		c.Out = append(c.Out, *s...)
 	}
@@ -263,7 +269,7 @@ func List[T any](c *Coder, list *[]T, size int) []T {
 
 // Map codes a map whose entries have at least size bytes each, in the order of the keys, so that
 // equal maps have equal images. entry codes one entry, and must not keep the addresses. A decoder
-// sets an empty map to nil.
+// sets an empty map to nil. Between Own and EndOwn each text has memory of its own.
 func Map[K cmp.Ordered, V any](c *Coder, m *map[K]V, size int, entry func(*K, *V)) {
 	n := c.Count(len(*m), size)
 	if c.decodes {
@@ -282,12 +288,14 @@ func Map[K cmp.Ordered, V any](c *Coder, m *map[K]V, size int, entry func(*K, *V
 		return
 	}
 	*m = make(map[K]V, n)
+	mode := c.owned.split()
 	for range n {
 		if entry(&k, &v); c.failed {
 			return
 		}
 		(*m)[k] = v
 	}
+	c.owned.mode = mode
 }
 
 // Tree codes a tree, as Map codes a map. A decoder adds the entries to the tree, which must come in
@@ -304,6 +312,7 @@ func Tree[V any](c *Coder, t *btree.Map[string, V], size int, entry func(*string
 		})
 		return
 	}
+	mode := c.owned.split()
 	for range n {
 		k, v = "", zero
 		if entry(&k, &v); c.failed {
@@ -311,4 +320,5 @@ func Tree[V any](c *Coder, t *btree.Map[string, V], size int, entry func(*string
 		}
 		t.Load(k, v)
 	}
+	c.owned.mode = mode
 }

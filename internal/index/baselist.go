@@ -24,19 +24,27 @@ func newBaseList(all []entry) *baseList {
 		each[i] = all[i].path
 	}
 	paths, position := numbered(each)
-	var l baseListBuilder
+	l := newBaseListBuilder(0, len(all))
 	for _, e := range all {
 		l.add(e.name, position[e.path])
 	}
 	return &baseList{listOf(l.names), numbers(l.ends()), numbers(l.files), paths}
 }
 
-// A baseListBuilder builds the parts of a baseList, except for its paths. Its zero value is ready
-// to use. An imageWriter uses it too, because an image contains the same parts.
+// A baseListBuilder builds the parts of a baseList, except for its paths. An imageWriter uses it
+// too, because an image contains the same parts.
 type baseListBuilder struct {
 	names []string
 	files []byte
 	done  []byte // the ends of all names except the last one
+}
+
+// newBaseListBuilder returns a builder with memory for that many names and entries. It takes more of
+// them, too.
+func newBaseListBuilder(names, entries int) baseListBuilder {
+	return baseListBuilder{
+		names: make([]string, 0, names), files: make([]byte, 0, 4*entries), done: make([]byte, 0, 4*names),
+	}
 }
 
 // add appends the next entry, given the position of its path. Entries must come in order.

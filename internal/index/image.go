@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"strings"
 	"unsafe"
 )
 
@@ -125,8 +126,9 @@ func sealImage(pieces [][]byte, lengths [imageParts]int) {
 	binary.LittleEndian.PutUint32(header[sumAt:], sum)
 }
 
-// ReadImage returns the index of an image. It behaves like the index that was serialized. Its texts
-// refer to the memory of data, which must not be changed afterwards.
+// ReadImage returns the index of an image. It behaves like the index that was serialized. It does not
+// keep data in memory: each part that is used in place is copied, and the texts of each file are one
+// piece of memory, which is garbage when the file is replaced.
 //
 // For an image of another format, the error wraps ErrFormat; for an image that is cut off or
 // damaged it does not. Data with a correct checksum that no index could have produced is an error
@@ -136,6 +138,11 @@ func ReadImage(data []byte) (*Index, error) {
 	parts, err := imagePartsOf(data)
 	if err != nil {
 		return nil, err
+	}
+	for i := range parts {
+		if i != partNotes { // which has no text that is used in place
+			parts[i] = strings.Clone(parts[i])
+		}
 	}
 	r := &imageReader{parts: parts}
 	if !r.read() {
@@ -157,8 +164,7 @@ func imagePartsOf(data []byte) (parts [imageParts]string, err error) {
 		binary.LittleEndian.Uint32(data[sumAt:]) != crc32.Checksum(data[summedAt:], castagnoli) {
 		return parts, errDamaged
 	}
-	// The texts of the index point into data instead of being copied. This is why data must not
-	// change.
+	// Nothing of a part changes data, and ReadImage copies what stays in memory.
 	rest := unsafe.String(unsafe.SliceData(data), len(data))[partsAt(imageParts):]
 	for i := range parts {
 		n := binary.LittleEndian.Uint64(data[lengthsAt+8*i:])

@@ -4,11 +4,13 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
 	"weak"
 
 	"github.com/stretchr/testify/require"
@@ -189,9 +191,10 @@ func TestImagesOfOtherFormats(t *testing.T) {
 }
 
 // TestAnImageIsReadInFewPieces checks that the note of an image takes one allocation for each list in
-// it, and not one for each item: reading an image would take longer, and so would each collection.
+// it and one for its texts, and not one for each item: reading an image would take longer, and so
+// would each collection.
 func TestAnImageIsReadInFewPieces(t *testing.T) {
-	const notes, most = 1000, 24.5 // allocations for each note
+	const notes, most = 1000, 25.5 // allocations for each note
 	x := index.Empty()
 	for f := range corpus.Vault(1, notes) {
 		x = x.With(commit(x.Version()+1, f.Path, f.Text))
@@ -205,6 +208,27 @@ func TestAnImageIsReadInFewPieces(t *testing.T) {
 	t.Log(allocations / notes)
 }
 
+// TestAnImageIsWrittenWithLittleGarbage checks that the memory that is allocated for an image is in
+// proportion to its size: the process needs the most memory at that moment.
+func TestAnImageIsWrittenWithLittleGarbage(t *testing.T) {
+	var commits []index.Commit
+	for file := range corpus.Vault(1, 1000) {
+		commits = append(commits, commit(uint64(len(commits)+1), file.Path, file.Text))
+	}
+	x := index.Build(slices.Values(commits))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	pieces := x.Image()
+	runtime.ReadMemStats(&after)
+	size := 0
+	for _, piece := range pieces {
+		size += len(piece)
+	}
+	allocated := float64(after.TotalAlloc-before.TotalAlloc) / float64(size)
+	require.Less(t, allocated, 4.0)
+	t.Log(allocated)
+}
+
 // TestReplacedNotesAreGarbage reads an image and replaces its notes one by one: nothing of a note
 // that was replaced stays in memory, although other notes of the image are in use.
 func TestReplacedNotesAreGarbage(t *testing.T) {
@@ -216,6 +240,7 @@ func TestReplacedNotesAreGarbage(t *testing.T) {
 	var notes []weak.Pointer[index.Note]
 	var traits []weak.Pointer[index.Trait]
 	var sections []weak.Pointer[index.Section]
+	var texts []weak.Pointer[byte]
 	replaced := commits[2:]
 	for _, c := range replaced {
 		n, ok := x.Note(c.Changes[0].Path)
@@ -223,9 +248,13 @@ func TestReplacedNotesAreGarbage(t *testing.T) {
 		notes = append(notes, weak.Make(n))
 		for _, a := range n.Annotations {
 			traits = append(traits, weak.Make(a))
+			if a.Content != n.ID {
+				texts = append(texts, weak.Make(unsafe.StringData(a.ContentText)))
+			}
 		}
 		for i := range n.Sections {
 			sections = append(sections, weak.Make(&n.Sections[i]))
+			texts = append(texts, weak.Make(unsafe.StringData(n.Sections[i].Title)))
 		}
 	}
 	for i, c := range replaced {
@@ -235,7 +264,50 @@ func TestReplacedNotesAreGarbage(t *testing.T) {
 	require.Empty(t, inMemory(notes), "of %d", len(notes))
 	require.Empty(t, inMemory(traits), "of %d", len(traits))
 	require.Empty(t, inMemory(sections), "of %d", len(sections))
+	require.Empty(t, inMemory(texts), "of %d", len(texts))
+	require.NotEmpty(t, texts)
 	runtime.KeepAlive(x)
+}
+
+// TestAnIndexDoesNotKeepItsImage checks that no text of any kind is a part of the image that an index
+// was read from: one such text would keep the whole image in memory.
+func TestAnIndexDoesNotKeepItsImage(t *testing.T) {
+	x, image := golden(t)
+	runtime.GC()
+	require.Nil(t, image.Value())
+	runtime.KeepAlive(x)
+}
+
+// TestALargeNoteOfAnImage reads a note with so many texts that they are in several pieces of memory, and
+// parts of texts in an earlier piece.
+func TestALargeNoteOfAnImage(t *testing.T) {
+	x := of([]string{"a.md", "---\nx: [" + strings.Repeat(`"", a, "[[b]]", `, 1000) + "a]\n---\n" +
+		strings.Repeat("## A title\n- @due(x) a text @due(y)\n- [ ] @due(z)\n", 2000)})
+	y, image := readAgain(t, x)
+	require.Equal(t, imageOf(x), imageOf(y))
+	require.Equal(t, x.AppendImage(nil), y.AppendImage(nil))
+	runtime.GC()
+	require.Nil(t, image.Value())
+	runtime.KeepAlive(y)
+}
+
+// readAgain returns the index of the image of x, and a pointer to that image.
+func readAgain(t *testing.T, x *index.Index) (*index.Index, weak.Pointer[byte]) {
+	t.Helper()
+	image := x.AppendImage(nil)
+	y, err := index.ReadImage(image)
+	require.NoError(t, err)
+	return y, weak.Make(&image[0])
+}
+
+// golden returns the index of the golden image, and a pointer to the image that it was read from.
+func golden(t *testing.T) (*index.Index, weak.Pointer[byte]) {
+	t.Helper()
+	image, err := os.ReadFile(fmt.Sprintf("testdata/image-%d.bin", index.ImageFormat))
+	require.NoError(t, err)
+	x, err := index.ReadImage(image)
+	require.NoError(t, err)
+	return x, weak.Make(&image[0])
 }
 
 // inMemory returns the values of pointers that are not garbage.

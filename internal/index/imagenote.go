@@ -16,8 +16,8 @@ import (
 //
 // The blocks of an image are decoded by several goroutines. Each has a coder of its own, and they
 // share the lists of times, mentions and values, which are complete by then. Everything else that
-// is decoded belongs to one file, with no memory shared between files: a file that is replaced later
-// is garbage then, although the other files of the image are in use.
+// is decoded, texts included, belongs to one file, with no memory shared between files: a file that
+// is replaced later is garbage then, although the other files of the image are in use.
 type coder struct {
 	imagecode.Coder
 	w     *imageWriter

@@ -221,9 +221,10 @@ func (r *imageReader) readNotes() {
 	r.files = make([]*File, paths.len())
 	var next atomic.Int64
 	work := func() {
+		c := r.decoder("")
 		for i := int(next.Add(1)) - 1; i < len(blocks) && !r.damaged.Load(); i = int(next.Add(1)) - 1 {
 			first := i * blockFiles
-			c := r.decoder(blocks[i])
+			c.Next(blocks[i])
 			r.readFiles(&c, r.files[first:min(first+blockFiles, len(r.files))], first)
 		}
 	}
@@ -237,7 +238,9 @@ func (r *imageReader) readFiles(c *coder, files []*File, first int) {
 	var sum fileSums
 	for i := range files {
 		f := &File{Path: r.entries.paths.at(first + i)}
-		if c.file(f); c.Failed() {
+		c.Own()
+		c.file(f)
+		if c.EndOwn(); c.Failed() {
 			break
 		}
 		files[i] = f

@@ -126,22 +126,9 @@ func (c *coder) place(p *Place, line *int) {
 	case at == 1:
 		c.Text(&p.ContentText)
 	case at > 1:
-		c.part(&p.ContentText, p.Content, at-2)
+		c.Part(&p.ContentText, &p.Content, at-2)
 	case c.Decodes():
-		p.ContentText = p.Content
-	}
-}
-
-// part codes a text that begins at an offset of another one.
-func (c *coder) part(s *string, of string, at int) {
-	size := len(*s)
-	c.Natural(&size)
-	switch {
-	case !c.Decodes():
-	case at > len(of) || size > len(of)-at:
-		c.Fail()
-	default:
-		*s = of[at : at+size]
+		c.Share(&p.ContentText, &p.Content, 0, len(p.Content))
 	}
 }
 

@@ -162,11 +162,11 @@ func (c *coder) value(v *any, depth int) {
 	case valueFalse, valueTrue:
 		setValue(c, v, tag == valueTrue)
 	case valueText:
-		textValue[string](c, v)
+		c.Value(v, textOfValue(*v), func(s string) any { return s })
 	case valueRef:
-		textValue[markdown.Ref](c, v)
+		c.Value(v, textOfValue(*v), func(s string) any { return markdown.Ref(s) })
 	case valueNested:
-		textValue[markdown.Nested](c, v)
+		c.Value(v, textOfValue(*v), func(s string) any { return markdown.Nested(s) })
 	case valueNumber:
 		n, _ := (*v).(float64)
 		c.Float(&n)
@@ -187,12 +187,17 @@ func setValue[T any](c *coder, v *any, to T) {
 	}
 }
 
-// textValue codes a value that is a text.
-func textValue[T ~string](c *coder, v *any) {
-	text, _ := (*v).(T)
-	s := string(text)
-	c.Text(&s)
-	setValue(c, v, T(s))
+// textOfValue returns the text of a value that is one; "" for any other value.
+func textOfValue(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case markdown.Ref:
+		return string(v)
+	case markdown.Nested:
+		return string(v)
+	}
+	return ""
 }
 
 // list codes a list in which lists can be nested to this depth. An empty one is not nil.

@@ -45,9 +45,12 @@ func (w *imageWriter) cutPiece() {
 func (w *imageWriter) cutLarge() {
 	if len(w.Out) >= pieceSize {
 		w.cutPiece()
-		w.Out = make([]byte, 0, pieceSize+pieceSize/4)
+		w.newPiece()
 	}
 }
+
+// newPiece allocates the current piece. Most are cut when little more than pieceSize is in them.
+func (w *imageWriter) newPiece() { w.Out = make([]byte, 0, pieceSize+pieceSize/4) }
 
 // add appends a piece without a copy. The caller must not change it afterwards.
 func (w *imageWriter) add(piece []byte) {
@@ -104,7 +107,9 @@ func (w *imageWriter) paths() {
 
 // entries writes the names of entries. It also collects the files of each name, for later parts.
 func (w *imageWriter) entries() {
-	for e := range w.x.entries.all() {
+	all := &w.x.entries
+	w.entryList = newBaseListBuilder(all.list.names.len()*9/8, all.len())
+	for e := range all.all() {
 		w.entryList.add(e.name, w.files[e.path])
 	}
 	w.numbers = make(map[string]int, len(w.entryList.names))
@@ -123,6 +128,7 @@ func (w *imageWriter) traitIDs() {
 // ids writes the ids of traits, or the keys of the UIDs of nodes. It also collects the file of
 // each, for a later part.
 func (w *imageWriter) ids(to *ownedIDs, from *traitOwners) {
+	to.ids, to.files = make([]string, 0, from.most()), make([]byte, 0, 4*from.most())
 	from.each(func(id, path string) {
 		to.ids = append(to.ids, id)
 		to.files = appendNumber(to.files, w.files[path])
@@ -132,6 +138,9 @@ func (w *imageWriter) ids(to *ownedIDs, from *traitOwners) {
 
 // notes writes the files in blocks. The length of each block comes before it, in four bytes.
 func (w *imageWriter) notes() {
+	if w.x.files.Len() > blockFiles {
+		w.newPiece()
+	}
 	for files := range slices.Chunk(w.x.files.Values(), blockFiles) {
 		w.Out = appendNumber(w.Out, 0)
 		start := len(w.Out)

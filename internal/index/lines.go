@@ -49,6 +49,7 @@ func (l noteLines) span(o Object) (first, last int) {
 // by another event, and those that are.
 func (l noteLines) ownLines(o Object) (plain, told [][]byte) {
 	first, last := l.span(o)
+	plain = make([][]byte, 0, max(0, last-first+1))
 	for i := first; i <= last; i++ {
 		if l.covered[i] {
 			told = append(told, l.lines[i-1])
@@ -135,7 +136,7 @@ func dropCovered(lines, there, here [][]byte) [][]byte {
 // or their line endings changed, it counts all lines from the first to the last difference as new.
 // It is not the smallest edit script, but it takes linear time.
 func diffLines(old, now []byte) Lines {
-	was, is := trimEqualLines(slices.Collect(bytes.Lines(old)), slices.Collect(bytes.Lines(now)))
+	was, is := trimEqualLines(linesOf(old), linesOf(now))
 	count := map[string]int{}
 	for _, line := range was {
 		count[string(bytes.TrimRight(line, "\r\n"))]--
@@ -152,6 +153,11 @@ func diffLines(old, now []byte) Lines {
 		return Lines{Added: len(is), Removed: len(was)}
 	}
 	return l
+}
+
+// linesOf returns the lines of a text with their ends.
+func linesOf(text []byte) [][]byte {
+	return slices.AppendSeq(make([][]byte, 0, bytes.Count(text, []byte("\n"))+1), bytes.Lines(text))
 }
 
 // trimEqualLines returns two lists of lines without the equal lines at their beginnings and ends.

@@ -97,12 +97,15 @@ func (h *traitOwners) each(f func(id, path string)) {
 	}
 }
 
+// most returns a number of ids that is not exceeded.
+func (h *traitOwners) most() int { return h.list.ids.len() + h.changes.Len() }
+
 // rebuild rebuilds the list from itself and the tree.
 func (h *traitOwners) rebuild() {
-	var ids, held []string
+	ids, held := make([]string, 0, h.most()), make([]string, 0, h.most())
 	h.each(func(id, path string) { ids, held = append(ids, id), append(held, path) })
 	paths, position := numbered(held)
-	var files []byte
+	files := make([]byte, 0, 4*len(held))
 	for _, path := range held {
 		files = appendNumber(files, position[path])
 	}

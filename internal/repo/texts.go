@@ -92,13 +92,17 @@ func (b block) size() (n int) {
 	return n
 }
 
-// without returns the block without the text of a part. If the texts use less than half of the
-// memory then, they are copied into a smaller piece.
+// mostIdle is the share of the memory of a block, one in so many, that no text uses at most. The copies
+// of a block whose texts are all replaced one by one have five times its size together.
+const mostIdle = 6
+
+// without returns the block without the text of a part. If too much of the memory is unused then, the
+// texts are copied into a smaller piece.
 func (b block) without(part int) block {
 	b.texts = slices.Clone(b.texts) // others may be reading them
 	text := &b.texts[part-b.first]
 	b.idle += len(*text)
-	if *text = nil; b.idle > b.size() {
+	if *text = nil; mostIdle*b.idle > b.size()+b.idle {
 		b.texts, b.idle = inOnePiece(b.texts), 0
 	}
 	return b

@@ -56,3 +56,25 @@ func TestReplacedTextsLeaveTheirBlock(t *testing.T) {
 	texts.replaced([]textKey{key(4)})
 	require.Zero(t, texts.held)
 }
+
+// TestABlockHasLittleUnusedMemory removes the texts of a block one by one.
+func TestABlockHasLittleUnusedMemory(t *testing.T) {
+	const count, size = 40, 1 << 10
+	texts := make([][]byte, count)
+	for i := range texts {
+		texts[i] = bytes.Repeat([]byte{byte(i)}, size)
+	}
+	b := block{texts: inOnePiece(texts)}
+	copied, first := 0, func() *byte { return &b.texts[count-1][0] }
+	for part := range count - 1 {
+		before := first()
+		b = b.without(part)
+		if first() != before {
+			copied += b.size()
+		}
+		require.Equal(t, (count-part-1)*size, b.size())
+		require.LessOrEqual(t, mostIdle*b.idle, b.size()+b.idle)
+		require.Equal(t, texts[count-1], b.at(count-1))
+	}
+	require.LessOrEqual(t, copied, (mostIdle-1)*count*size)
+}

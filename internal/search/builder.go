@@ -110,8 +110,7 @@ func (b *builder) body(text []byte, isUnsure bool) (words uint32) {
 	if isUnsure {
 		b.count(fieldBody, b.id([]byte(unsure)))
 	}
-	b.writer.signatures = b.filter.appendSignature(b.writer.signatures)
-	b.writer.endSignature()
+	b.writer.sign(&b.filter)
 	return words
 }
 

@@ -135,20 +135,19 @@ type source struct {
 // slots.
 func merge(layers []liveSegment) *segment {
 	w := &writer{seg: &segment{}}
+	w.reserve(layers)
 	sources := make([]source, len(layers))
-	terms, names, lists := 0, 0, 0
 	for i := range layers {
 		l := &layers[i]
 		sources[i] = source{liveSegment: l, moved: w.move(l)}
-		terms, names, lists = max(terms, l.terms()), max(names, len(l.names)), lists+len(l.lists)
 	}
-	w.grow(terms, names, lists)
+	var list postingList
 	for {
 		name, ok := first(sources)
 		if !ok {
 			return w.finish()
 		}
-		var list postingList
+		list = postingList{data: list.data[:0]}
 		// Sources are in the order of their documents in the new segment, so slots ascend.
 		for i := range sources {
 			sources[i].addTerm(name, &list)
@@ -158,6 +157,41 @@ func merge(layers []liveSegment) *segment {
 			w.add(name, list.data)
 		}
 	}
+}
+
+// reserve makes room for the segment of some layers: as much as their documents need that are not
+// deleted, as far as that can be known. A merge is when a search index needs the most memory.
+func (w *writer) reserve(layers []liveSegment) {
+	docs, slots, paths, signatures := 0, 0, 0, 0
+	terms, names, lists, headings := 0, 0, 0, 0
+	for i := range layers {
+		l := &layers[i]
+		before := slots
+		for d := range l.docs {
+			if l.has(d) {
+				head, end := l.docs[d].head, l.end(d)
+				docs, slots = docs+1, slots+int(end-head)
+				paths += len(l.path(d))
+				signatures += int(l.signatureEnds[end-1] - l.signatureEnds[head])
+			}
+		}
+		terms, names = max(terms, l.terms()), max(names, len(l.names))
+		lists += l.shareOf(len(l.lists), slots-before)
+		headings += l.shareOf(len(l.headings), slots-before)
+	}
+	w.grow(terms, names, lists)
+	w.growDocs(docs, slots)
+	w.paths.Grow(paths)
+	w.headings.Grow(headings)
+	w.signatures.Grow(signatures)
+}
+
+// shareOf returns about how many of size bytes belong to live of the slots.
+func (l *liveSegment) shareOf(size, live int) int {
+	if live == len(l.slots) {
+		return size
+	}
+	return size*live/len(l.slots) + size/32
 }
 
 // Purged returns an index with the same documents, but without any data of deleted ones. x stays
@@ -205,7 +239,7 @@ func (w *writer) slot(from *liveSegment, at uint32) {
 	}
 	w.seg.slots = append(w.seg.slots, s)
 	w.seg.docOf = append(w.seg.docOf, uint32(len(w.seg.docs)))
-	w.signatures = append(w.signatures, from.signature(at)...)
+	w.signatures.WriteString(from.signature(at))
 	w.endSignature()
 }
 

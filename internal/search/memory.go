@@ -66,8 +66,7 @@ func (b *builder) signedText(text []byte) (words uint32) {
 			b.filter.add(a)
 		}
 	}
-	b.writer.signatures = b.filter.appendSignature(b.writer.signatures)
-	b.writer.endSignature()
+	b.writer.sign(&b.filter)
 	return words
 }
 

@@ -186,8 +186,10 @@ func (s *segment) sortPaths() {
 type writer struct {
 	paths, headings strings.Builder
 	names, lists    strings.Builder
-	signatures      []byte
+	signatures      strings.Builder
 	seg             *segment
+
+	signature []byte // reused
 
 	heading   string    // the last heading that was written
 	headingAt [2]uint32 // its offsets in headings
@@ -199,6 +201,14 @@ func (w *writer) grow(terms, names, lists int) {
 	w.lists.Grow(lists)
 	w.seg.nameEnds = slices.Grow(w.seg.nameEnds, terms)
 	w.seg.listEnds = slices.Grow(w.seg.listEnds, terms)
+}
+
+// growDocs makes room for a number of documents and all their slots.
+func (w *writer) growDocs(docs, slots int) {
+	w.seg.docs = slices.Grow(w.seg.docs, docs)
+	w.seg.slots = slices.Grow(w.seg.slots, slots)
+	w.seg.docOf = slices.Grow(w.seg.docOf, slots)
+	w.seg.signatureEnds = slices.Grow(w.seg.signatureEnds, slots)
 }
 
 // add adds the next term with its list of postings.
@@ -227,16 +237,23 @@ func (w *writer) headingOffsets(heading string) [2]uint32 {
 	return w.headingAt
 }
 
+// sign writes the signature of the next slot, and resets the filter of its text.
+func (w *writer) sign(f *phraseFilter) {
+	w.signature = f.appendSignature(w.signature[:0])
+	w.signatures.Write(w.signature)
+	w.endSignature()
+}
+
 // endSignature ends the signature of the next slot.
 func (w *writer) endSignature() {
-	w.seg.signatureEnds = append(w.seg.signatureEnds, uint32(len(w.signatures)))
+	w.seg.signatureEnds = append(w.seg.signatureEnds, uint32(w.signatures.Len()))
 }
 
 // finish returns the segment. Its lists have little unused capacity.
 func (w *writer) finish() *segment {
 	s := w.seg
 	s.paths, s.headings = compact(&w.paths), compact(&w.headings)
-	s.names, s.lists, s.signatures = compact(&w.names), compact(&w.lists), string(w.signatures)
+	s.names, s.lists, s.signatures = compact(&w.names), compact(&w.lists), compact(&w.signatures)
 	s.nameEnds, s.listEnds = clip(s.nameEnds), clip(s.listEnds)
 	s.docs, s.slots = clip(s.docs), clip(s.slots)
 	s.docOf, s.signatureEnds = clip(s.docOf), clip(s.signatureEnds)

@@ -115,3 +115,25 @@ func TestTimeGoesBack(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(answer), `"query_time_ms":0`)
 }
+
+// TestAnAnswerHasItsDataOnce checks that the text of an answer contains the data that was encoded, and
+// no copy of it; and that another spelling of its fixes is a copy, which leaves it as it is.
+func TestAnAnswerHasItsDataOnce(t *testing.T) {
+	fixed := tool.New(tool.Spec{
+		Name: "fixed", Family: family, Title: "Fixed", Doc: "fixed.", Role: auth.Reader,
+	}, func(context.Context, auth.Caller, struct{}) (halfOut, error) {
+		out := halfOut{Text: "text"}
+		out.Warn("WARNED", "a warning", map[string]any{"fixes": []string{`half {"text":"x"}`}})
+		return out, nil
+	})
+	half := half(func(context.Context) error { return nil })
+	cat, err := tool.NewCatalogue([]*tool.Tool{fixed, half}, tool.Options{})
+	require.NoError(t, err)
+	a := cat.Do(t.Context(), cat.Request("fixed", nil))
+	text := string(a.JSON())
+	require.Same(t, &a.JSON()[bytes.Index(a.JSON(), a.Data)], &a.Data[0])
+	b := a.Respell(func(fault.Call) string { return "other" })
+	require.Contains(t, string(b.JSON()), `["other"]`)
+	require.Equal(t, text, string(a.JSON()))
+	require.True(t, json.Valid(a.JSON()))
+}

@@ -48,9 +48,10 @@ func (c *Catalogue) encode(run *running, r Reply, f *fault.Fault) (*Answer, erro
 		// The clock may be set back during the call; the time is never negative.
 		a.Meta["query_time_ms"] = max(0, c.opt.Now().Sub(run.start).Milliseconds())
 		var err error
-		if a.Data, err = Marshal(r.Data); err != nil {
+		if a.begun, err = marshal(&answerWriter{before: dataOfOK, room: envelopeRoom}, r.Data); err != nil {
 			return nil, err
 		}
+		a.Data = slices.Clip(a.begun[len(dataOfOK):])
 		if f == nil && len(run.shared.Only) > 0 {
 			if a.Data, err = run.call.Tool.only(a.Data, named(run.shared.Only)); err != nil {
 				return nil, err
@@ -153,6 +154,16 @@ type Answer struct {
 	family *Family         // of the tool; nil: no tool was called
 	bare   bool            // the caller asked for the data without the envelope
 	text   json.RawMessage // see JSON; nil: it is not encoded yet
+	begun  []byte          // dataOfOK and the data as it was encoded first, with room for the rest; nil: none
+}
+
+// dataOfOK is the text of an answer without a fault up to its data.
+const dataOfOK = `{"ok":true,"data":`
+
+// isBegun reports whether the text of the answer begins with begun: whether it has no fault, and its
+// data was not changed.
+func (a *Answer) isBegun() bool {
+	return a.Fault == nil && len(a.begun) > len(dataOfOK) && len(a.Data) > 0 && &a.Data[0] == &a.begun[len(dataOfOK)]
 }
 
 // JSON returns the answer in the form that the caller asked for: the envelope, or the bare form if
@@ -196,11 +207,17 @@ func (a *Answer) encode() (err error) {
 	if e.Warnings == nil {
 		e.Warnings = []Warning{}
 	}
-	if a.text, err = Marshal(e); err == nil && a.Data != nil {
-		i := bytes.IndexByte(a.text, ',') // after ok
+	if a.text, err = Marshal(e); err != nil || a.Data == nil {
+		return err
+	}
+	i := bytes.IndexByte(a.text, ',') // after ok
+	if a.isBegun() {
+		a.text = append(a.begun, a.text[i:]...)
+	} else {
 		a.text = slices.Concat(a.text[:i], []byte(`,"data":`), a.Data, a.text[i:])
 	}
-	return err
+	a.begun = nil // a copy of the answer with other fixes must not write into the same memory
+	return nil
 }
 
 // Refusal returns the answer of a call that a projection refuses before it reaches a tool. family
@@ -369,13 +386,36 @@ type Reply struct {
 // Marshal returns the JSON of a value in the form used for all answers: compact, with <, > and &
 // not escaped.
 func Marshal(v any) (json.RawMessage, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
+	return marshal(&answerWriter{}, v)
+}
+
+// marshal writes the JSON of a value and returns all that was written.
+func marshal(w *answerWriter, v any) ([]byte, error) {
+	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
 		return nil, err
 	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+	return bytes.TrimSuffix(w.data, []byte("\n")), nil
+}
+
+// An answerWriter collects what is written to it after a text, in memory of that size and some room.
+type answerWriter struct {
+	before string
+	room   int
+	data   []byte
+}
+
+// envelopeRoom is enough room, in bytes, for the rest of an answer without warnings.
+const envelopeRoom = 128
+
+// Write implements io.Writer. An encoder calls it once for a value.
+func (w *answerWriter) Write(p []byte) (int, error) {
+	if w.data == nil {
+		w.data = append(make([]byte, 0, len(w.before)+len(p)+w.room), w.before...)
+	}
+	w.data = append(w.data, p...)
+	return len(p), nil
 }
 
 // A replay is an answer as it is stored with its commit, for calls repeated with the same

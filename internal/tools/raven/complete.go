@@ -89,13 +89,13 @@ func (f tools) completeValue(
 		pickWords(&out, pairs, in, after)
 		return out, err
 	}
-	switch head, slug, inNote := strings.Cut(in.Prefix, "#"); {
+	switch inNote := strings.Contains(in.Prefix, "#"); {
 	case in.Kind != kindID && in.Kind != kindPath:
 		var names []string
 		names, err = namesOf(v.Index, in.Kind)
 		pickWords(&out, names, in, after)
 	case inNote:
-		pickWords(&out, slugsIn(v.Index, head, slug), in, after)
+		pickWords(&out, slugsIn(v.Index, in, after), in, after)
 	default:
 		pickPaths(&out, v.Index, in, after)
 	}
@@ -137,17 +137,29 @@ func namesOf(idx *index.Index, kind string) ([]string, error) {
 	return names, nil
 }
 
-// slugsIn returns the ids of the sections of a note whose slugs begin with slug. A note that does
-// not exist, or an id that is itself a section, has none.
-func slugsIn(idx *index.Index, note, slug string) []string {
+// slugsIn returns ids of the sections of a note that begin with the prefix: the first ones after the
+// last value of the previous page, one more than a page has, because a note can have thousands. A note
+// that does not exist, or an id that is itself a section, has none.
+func slugsIn(idx *index.Index, in completeIn, after string) []string {
+	note, slug, _ := strings.Cut(in.Prefix, "#")
 	o, ok := idx.Find(note)
 	if !ok || o.Section != nil {
 		return nil
 	}
-	var ids []string
+	var slugs []string
 	for i := range o.Note.Sections {
 		if s := &o.Note.Sections[i]; strings.HasPrefix(s.Slug, slug) {
-			ids = append(ids, note+"#"+s.Slug)
+			slugs = append(slugs, s.Slug)
+		}
+	}
+	slices.Sort(slugs)
+	var ids []string
+	for _, slug := range slices.Compact(slugs) {
+		if len(ids) > in.Limit {
+			break
+		}
+		if id := note + "#" + slug; id > after && len(id) <= tool.MaxID {
+			ids = append(ids, id)
 		}
 	}
 	return ids
