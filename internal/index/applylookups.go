@@ -270,7 +270,7 @@ func (d *draft) noteNames(all []string, n *Note) []string {
 	all = append(append(all, n.names...), n.fieldNames...)
 	n.objectNames(add)
 	n.usedFields(add)
-	for i, t := range n.Annotations {
+	for i, t := range n.EachAnnotation {
 		if all = append(all, t.entry); i == 0 || n.Annotations[i-1].Type != t.Type {
 			add(byTrait, t.Type)
 		}

@@ -70,7 +70,7 @@ func (x *Index) fieldDays(n *Note) []vault.Date {
 // isTrait reports whether a field is one of the traits of the note. section is the position of the
 // object that has the field, -1 for the note: fields of sections are never traits.
 func isTrait(n *Note, f Field, section int) bool {
-	for _, t := range n.Annotations {
+	for _, t := range n.EachAnnotation {
 		if !t.Field {
 			break
 		}

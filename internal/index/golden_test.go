@@ -115,7 +115,7 @@ func describe(b *strings.Builder, n *index.Note) {
 			fmt.Fprintf(b, "  field %T %#v\n", f.Value, f)
 		}
 	}
-	for _, t := range n.Annotations {
+	for _, t := range n.EachAnnotation {
 		fmt.Fprintf(b, "@%s %q %#v %v at %d:%d in %d, %s, pin %q %v: %q %q %v\n", t.Type, t.Raw, t.Value(),
 			t.Defined, t.Line, t.Position, t.Scope, t.ID, t.Pin(), t.Pinned(), t.Content, t.ContentText, *t.Times)
 	}

@@ -80,7 +80,7 @@ func imageOf(x *index.Index) image {
 		flat := *n
 		flat.File, flat.Annotations = nil, nil
 		m.Notes = append(m.Notes, flat)
-		for _, t := range n.Annotations {
+		for _, t := range n.EachAnnotation {
 			trait, place := *t, *t.Place
 			place.Note, trait.Place = nil, &place
 			m.Traits = append(m.Traits, trait)

@@ -53,6 +53,6 @@ func someTraits(r *rand.Rand, n int) *Note {
 }
 
 // someTrait returns a trait of a note whose line has a text.
-func someTrait(n *Note, text string) *Trait {
-	return &Trait{Place: &Place{Note: n, Scope: -1, ContentText: text}, TraitValue: &TraitValue{Type: "due"}}
+func someTrait(n *Note, text string) Trait {
+	return Trait{Place: &Place{Note: n, Scope: -1, ContentText: text}, TraitValue: &TraitValue{Type: "due"}}
 }

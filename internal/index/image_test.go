@@ -221,7 +221,7 @@ func TestReplacedNotesAreGarbage(t *testing.T) {
 		n, ok := x.Note(c.Changes[0].Path)
 		require.True(t, ok)
 		notes = append(notes, weak.Make(n))
-		for _, a := range n.Annotations {
+		for _, a := range n.EachAnnotation {
 			traits = append(traits, weak.Make(a))
 		}
 		for i := range n.Sections {

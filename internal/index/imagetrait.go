@@ -23,10 +23,10 @@ func (c *coder) annotations(n *Note) {
 		return
 	}
 	line, position := 0, 0
-	for i, t := range n.Annotations {
+	for i, t := range n.EachAnnotation {
 		moved, owned, id := false, false, 0
 		if c.w != nil {
-			moved = i == 0 || !samePlace(n.Annotations[i-1], t)
+			moved = i == 0 || !samePlace(&n.Annotations[i-1], t)
 			id, owned = c.w.traitOwners.find(t.ID, file)
 		}
 		isText := !owned // most ids are owned by the file, and need no text of their own
@@ -53,9 +53,6 @@ func (c *coder) annotations(n *Note) {
 			c.traitID(&t.ID, id)
 		}
 		c.Delta(&t.Position, &position)
-		if c.Decodes() {
-			n.traitValues[i] = t.TraitValue
-		}
 	}
 }
 
@@ -68,19 +65,15 @@ func (c *coder) allocAnnotations(n *Note, count, placed int) []Place {
 	if count == 0 || c.Failed() {
 		return nil
 	}
-	n.Annotations, n.traitValues = make([]*Trait, count), make([]*TraitValue, count)
-	all := make([]Trait, count)
-	for i := range all {
-		n.Annotations[i] = &all[i]
-	}
+	n.Annotations = make([]Trait, count)
 	return make([]Place, placed)
 }
 
 // countPlaces returns the number of places that annotations in this order need.
-func countPlaces(all []*Trait) int {
+func countPlaces(all []Trait) int {
 	n := 0
 	for i := range all {
-		if i == 0 || !samePlace(all[i-1], all[i]) {
+		if i == 0 || !samePlace(&all[i-1], &all[i]) {
 			n++
 		}
 	}

@@ -65,10 +65,9 @@ func (d *Digest) UnmarshalText(text []byte) error {
 // A Note is the data of one note that queries need. It is immutable.
 type Note struct {
 	*File
-	Sections    []Section     // in text order, without a title heading
-	Annotations []*Trait      // in reading order, including those that the schema does not define
-	traitValues []*TraitValue // the values of the annotations, for walks
-	typeMarks   []byte        // of the note, its sections and its annotations; see typeMark
+	Sections    []Section // in text order, without a title heading
+	Annotations []Trait   // in reading order, including those that the schema does not define
+	typeMarks   []byte    // of the note, its sections and its annotations; see typeMark
 
 	NodePart
 	ID           string // path without .md; with any other ending

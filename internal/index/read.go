@@ -221,10 +221,10 @@ func (n *Note) readTraits(doc *markdown.Doc, section func(int) int) {
 	if len(traits) == 0 {
 		return
 	}
-	all, sayings := make([]Trait, len(traits)), make([]TraitValue, len(traits))
+	sayings := make([]TraitValue, len(traits))
 	places := n.readPlaces(traits, section)
 	markPlaces(places, doc.Tasks)
-	n.Annotations = make([]*Trait, len(traits))
+	n.Annotations = make([]Trait, len(traits))
 	for i, t := range traits {
 		sayings[i] = TraitValue{Type: t.Name, Raw: t.Raw, Task: t.Name == ""}
 		if sayings[i].Task {
@@ -234,8 +234,7 @@ func (n *Note) readTraits(doc *markdown.Doc, section func(int) int) {
 		if t.Value != nil && t.Value != any(t.Raw) {
 			sayings[i].value = t.Value
 		}
-		all[i] = Trait{Place: places[i], TraitValue: &sayings[i], Position: t.Span.Start}
-		n.Annotations[i] = &all[i]
+		n.Annotations[i] = Trait{Place: places[i], TraitValue: &sayings[i], Position: t.Span.Start}
 	}
 }
 

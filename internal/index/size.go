@@ -82,8 +82,8 @@ func (n *Note) size() int {
 	}
 	size += len(n.typeMarks)
 	size += (len(n.names)+len(n.fieldNames))*int(unsafe.Sizeof("")) + len(n.Blocks)*mapItem
-	for i, t := range n.Annotations {
-		size += int(unsafe.Sizeof(*t)) + 2*int(unsafe.Sizeof(t)) + len(t.ID)
+	for i, t := range n.EachAnnotation {
+		size += int(unsafe.Sizeof(*t)) + len(t.ID)
 		if i == 0 || t.Place != n.Annotations[i-1].Place {
 			size += int(unsafe.Sizeof(*t.Place)) + len(t.Content)
 		}

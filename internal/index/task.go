@@ -130,7 +130,9 @@ func (x *Index) Done(t *Trait) bool {
 // done.
 func (x *Index) DoneKnown(t *Trait) (done, known bool) {
 	done, known = markdown.IsDone(t.Checkbox), t.Checkbox != ""
-	for _, s := range t.OnLine() {
+	line := t.OnLine()
+	for i := range line {
+		s := &line[i]
 		if s.Task || !s.Defined || s.Type != "status" && s.Type != "done" {
 			continue
 		}

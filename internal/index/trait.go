@@ -3,7 +3,6 @@ package index
 import (
 	"bytes"
 	"iter"
-	"slices"
 	"sort"
 	"time"
 
@@ -73,11 +72,11 @@ func (t *Trait) Pin() string {
 // NumberOf returns the position of an annotation of the note in Annotations.
 func (n *Note) NumberOf(t *Trait) int {
 	all, here := n.Annotations, t.Location()
-	if t.Field {
-		return slices.Index(all, t)
+	at := 0
+	if !t.Field {
+		at = sort.Search(len(all), func(i int) bool { return !all[i].Field && !here.After(all[i].Location()) })
 	}
-	at := sort.Search(len(all), func(i int) bool { return !all[i].Field && !here.After(all[i].Location()) })
-	for at < len(all) && all[at] != t {
+	for at < len(all) && &all[at] != t {
 		at++
 	}
 	return at
@@ -100,10 +99,23 @@ func (t *Trait) fragment() string {
 	return t.Note.Sections[t.Scope].Slug
 }
 
+// EachAnnotation yields the positions and the addresses of Annotations; none for a nil note. A trait
+// must not be copied: it is compared by its address.
+func (n *Note) EachAnnotation(yield func(int, *Trait) bool) {
+	if n == nil {
+		return
+	}
+	for i := range n.Annotations {
+		if !yield(i, &n.Annotations[i]) {
+			return
+		}
+	}
+}
+
 // Traits yields the traits of the note, in reading order.
 func (n *Note) Traits() iter.Seq[*Trait] {
 	return func(yield func(*Trait) bool) {
-		for _, t := range n.Annotations {
+		for _, t := range n.EachAnnotation {
 			if t.Defined && !yield(t) {
 				return
 			}
@@ -123,8 +135,8 @@ func (n *Note) TraitsAfter(typ string, after Location, holds func(*TraitValue) b
 			mark = traitMark(typ)
 		}
 		for i := nextMark(marks, first, mark); i < len(all); i = nextMark(marks, i+1, mark) {
-			s := n.traitValues[i]
-			if (typ == "" || s.Type == typ) && (holds == nil || holds(s)) && !yield(all[i]) {
+			s := all[i].TraitValue
+			if (typ == "" || s.Type == typ) && (holds == nil || holds(s)) && !yield(&all[i]) {
 				return
 			}
 		}
@@ -152,7 +164,7 @@ func nextMark(marks []byte, from int, mark typeMark) int {
 // the schema does not define. A commit of the note must store them; Change.TraitIDs takes them.
 func (n *Note) TraitIDs() []string {
 	var ids []string
-	for _, t := range n.Annotations {
+	for _, t := range n.EachAnnotation {
 		ids = append(ids, t.ID)
 	}
 	return ids
@@ -162,8 +174,9 @@ func (n *Note) TraitIDs() []string {
 // field, the other fields that are traits.
 func (t *Trait) Siblings() []*Trait {
 	var all []*Trait
-	for _, other := range t.OnLine() {
-		if other != t && other.Defined && !other.Task {
+	line := t.OnLine()
+	for i := range line {
+		if other := &line[i]; other != t && other.Defined && !other.Task {
 			all = append(all, other)
 		}
 	}
@@ -173,7 +186,7 @@ func (t *Trait) Siblings() []*Trait {
 // OnLine returns all annotations on the line of a trait, including the trait itself and those that
 // the schema does not define; for a field, the fields that are traits. The result is part of the
 // note and must not be changed. It relies on the order of Annotations: fields first, then by line.
-func (t *Trait) OnLine() []*Trait {
+func (t *Trait) OnLine() []Trait {
 	all := t.Note.Annotations
 	body := sort.Search(len(all), func(i int) bool { return !all[i].Field })
 	if t.Field {
@@ -201,7 +214,7 @@ func (x *Index) Trait(id string) (*Trait, bool) {
 
 // annotation returns the annotation of the note with an id, nil if there is none.
 func (n *Note) annotation(id string) *Trait {
-	for _, t := range n.Annotations {
+	for _, t := range n.EachAnnotation {
 		if t.ID == id {
 			return t
 		}

@@ -43,7 +43,7 @@ func (e *naive) things(b query.Branch) []query.Item {
 				all = append(all, query.Item{Kind: query.Objects, Object: o})
 			}
 		}
-		for _, t := range n.Annotations {
+		for _, t := range n.EachAnnotation {
 			if b.Kind == query.Traits && t.Defined && t.Type == b.Name {
 				all = append(all, query.Item{Kind: query.Traits, Trait: t})
 			}

@@ -289,7 +289,7 @@ func (e *evaluator) at(b Branch, t *Test) term {
 		holds: func(i Item) bool { return in.get(i.note()).hasOther(i.note().NumberOf(i.Trait)) },
 		traits: func(n *index.Note) (all []*index.Trait) {
 			for i := range in.get(n).neighbours(own) {
-				all = append(all, n.Annotations[i])
+				all = append(all, &n.Annotations[i])
 			}
 			return all
 		},

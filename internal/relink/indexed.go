@@ -46,7 +46,7 @@ func (r *Relinker) fromIndex(was, is *index.Note, text []byte) (Result, bool) {
 // hasBareTrait reports whether a trait in the text has a reference without brackets as its value.
 // Such references are not in the index.
 func (w *rewriting) hasBareTrait() bool {
-	for _, a := range w.note.Annotations {
+	for _, a := range w.note.EachAnnotation {
 		def, ok := w.after.Schema().Trait(a.Type)
 		if !ok || !def.IsRef() || a.Field {
 			continue

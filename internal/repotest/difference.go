@@ -42,7 +42,7 @@ func describe(x *index.Index) string {
 		for _, s := range n.Sections {
 			fmt.Fprintln(&b, "\tsection", s.Slug, s.Type, s.Fields, s.Line, *s.Times)
 		}
-		for _, t := range n.Annotations {
+		for _, t := range n.EachAnnotation {
 			fmt.Fprintln(&b, "\ttrait", t.ID, t.Type, t.Raw, t.Defined, t.Line, t.Times)
 		}
 		for _, r := range n.Refs {

@@ -298,7 +298,7 @@ func ravenFieldCode(f *fault.Fault, t *vault.Type, name string) string {
 // that the schema does not have is a warning, because any text with an at sign can look like one.
 func (c noteCheck) traits() {
 	s := c.idx.Schema()
-	for _, t := range c.note.Annotations {
+	for _, t := range c.note.EachAnnotation {
 		if !c.going() {
 			return
 		}
@@ -357,7 +357,7 @@ type bareRef struct {
 // are in Refs of the note already.
 func (c noteCheck) inTraits() []bareRef {
 	var all []bareRef
-	for _, t := range c.note.Annotations {
+	for _, t := range c.note.EachAnnotation {
 		def, ok := c.idx.Schema().Trait(t.Type)
 		if t.Field || !ok || !def.IsRef() {
 			continue

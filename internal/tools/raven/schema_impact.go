@@ -284,7 +284,7 @@ func (e *schemaEdit) additionEffects(idx *index.Index) []string {
 		}
 	case kindTrait:
 		for note := range idx.NotesWithTrait(name, "") {
-			for _, t := range note.Annotations {
+			for _, t := range note.EachAnnotation {
 				if t.Type == name && !t.Field {
 					n++
 				}

@@ -371,7 +371,7 @@ func (d renderer) done(t *index.Trait) *bool {
 
 // checkboxOf returns the checkbox on the line of a trait, which is itself a trait, or nil.
 func checkboxOf(t *index.Trait) *index.Trait {
-	for _, other := range t.Note.Annotations {
+	for _, other := range t.Note.EachAnnotation {
 		if other.Task && other.Line == t.Line {
 			return other
 		}
@@ -382,7 +382,7 @@ func checkboxOf(t *index.Trait) *index.Trait {
 // countTasks returns the number of checkboxes in a note.
 func countTasks(n *index.Note) int {
 	count := 0
-	for _, t := range n.Annotations {
+	for _, t := range n.EachAnnotation {
 		if t.Task {
 			count++
 		}

@@ -126,7 +126,7 @@ func marksOf(n *index.Note) (m marks) {
 			m.sections = append(m.sections, lineID[index.UID]{s.Line, s.UID})
 		}
 	}
-	for _, t := range n.Annotations {
+	for _, t := range n.EachAnnotation {
 		m.traits = append(m.traits, lineID[string]{t.Line, t.ID})
 	}
 	return m
