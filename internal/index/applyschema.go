@@ -17,14 +17,15 @@ import (
 func (d *draft) applySchema(n *Note) {
 	n.Excluded = d.excludes(n.Path)
 	// The head of a template can contain placeholders, so it need not be valid YAML.
-	if n.Quarantine = n.problem; n.isTemplate(d.config) {
-		n.Quarantine = nil
-	}
+	n.quarantined = n.problem != nil && !n.isTemplate(d.config)
 	n.Type = d.typeOf(n)
 	for i := range n.Sections {
-		s := &n.Sections[i]
-		if s.Type = vault.Section; s.DeclaredType != "" && s.DeclaredType != vault.Section {
-			s.Type = d.schemaType(s.DeclaredType)
+		switch s := &n.Sections[i]; {
+		case s.declaration == nil:
+		case s.DeclaredType() == "" || s.DeclaredType() == vault.Section:
+			s.setType(vault.Section)
+		default:
+			s.setType(d.schemaType(s.DeclaredType()))
 		}
 	}
 	d.fieldTraits(n)
@@ -34,7 +35,7 @@ func (d *draft) applySchema(n *Note) {
 	n.markTypes(make([]byte, n.markCount()))
 	d.bareRefs(n)
 	n.fieldNames = d.fieldBuckets(n)
-	n.fieldDays = d.fieldDays(n)
+	n.fieldDays = newDayList(d.fieldDays(n))
 }
 
 // excludes reports whether the note at a path is excluded from orientation.
@@ -71,9 +72,9 @@ func (x *Index) fieldTraits(n *Note) {
 // because a field has no line of text to show.
 func (n *Note) fieldTrait(f Field, i int) Trait {
 	return Trait{
-		Place:      &Place{Note: n, Line: f.Line, Scope: -1, Content: n.ID, ContentText: n.ID},
+		Place:      &Place{Note: n, line: small[int32](f.Line), scope: -1, Content: n.ID, end: small[int32](len(n.ID))},
 		TraitValue: &TraitValue{Type: f.Name, Raw: rawOf(f.Value), value: f.Value},
-		Position:   i, Field: true,
+		position:   small[int32](i), Field: true,
 	}
 }
 
@@ -101,8 +102,8 @@ func (d *draft) define(n *Note) {
 	pinned := 0 // the last line whose pin was claimed
 	for _, t := range n.EachAnnotation {
 		t.TraitValue = d.typedValue(t)
-		if t.claims = false; t.Defined && t.Line != pinned && t.Pin() != "" {
-			t.claims, pinned = true, t.Line
+		if t.claims = false; t.Defined && t.Line() != pinned && t.Pin() != "" {
+			t.claims, pinned = true, t.Line()
 		}
 	}
 }

@@ -186,7 +186,7 @@ func (m *image) askLinks(x *index.Index) {
 
 // link renders a reference.
 func link(l index.Link) string {
-	return fmt.Sprintf("%s:%d %s→%s", l.Source.ID(), l.Ref.Line, l.Ref.Target, l.To.ID)
+	return fmt.Sprintf("%s:%d %s→%s", l.Source.ID(), l.Ref.Line(), l.Ref.Target, l.To.ID)
 }
 
 func objectIDs(objects iter.Seq[index.Object]) []string {

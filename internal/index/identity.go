@@ -31,7 +31,7 @@ func prevTraitsOf(n *Note) []*prevTrait {
 		k := t.kin()
 		traits[i] = prevTrait{
 			id: t.ID, typ: k.typ, parent: k.parent, text: k.text,
-			path: n.Path, line: t.Line, raw: t.Raw, content: t.ContentText,
+			path: n.Path, line: t.Line(), raw: t.Raw, content: t.ContentText(),
 			times: t.Times,
 		}
 		all[i] = &traits[i]
@@ -108,7 +108,7 @@ func (t *Trait) setTimes(was *prevTrait, now *Times) {
 	if t.Times = now; was == nil {
 		return
 	}
-	same := was.raw == t.Raw && was.parent == t.fragment() && (t.Field || was.content == t.ContentText)
+	same := was.raw == t.Raw && was.parent == t.fragment() && (t.Field || was.content == t.ContentText())
 	if t.Times = was.times; was.path != "" && !same {
 		t.Times = &Times{was.times.Created, now.Modified}
 	}
@@ -146,7 +146,7 @@ func (t *Trait) kin() kin {
 	if t.Field {
 		return kin{t.Type, t.fragment(), fieldText}
 	}
-	return kin{t.Type, t.fragment(), identityText(t.Type, t.ContentText)}
+	return kin{t.Type, t.fragment(), identityText(t.Type, t.ContentText())}
 }
 
 // kin returns the kin of a trait before a change.
@@ -219,7 +219,7 @@ func (m traitMatcher) matchNearest(old []*prevTrait) {
 	// another.
 	for distance := 0; distance <= near; distance++ {
 		for i, t := range m.note.EachAnnotation {
-			for _, line := range []int{t.Line - distance, t.Line + distance} {
+			for _, line := range []int{t.Line() - distance, t.Line() + distance} {
 				at := lineKey{t.Type, line}
 				if m.matches[i] != nil || len(rows[at]) == 0 {
 					continue
@@ -281,7 +281,7 @@ func (d *draft) canKeepID(t *Trait, was *prevTrait) bool {
 // with a number from 2 on if it is used in this note or in another. numbers has, for each base of
 // ids, the next number to try.
 func (d *draft) newID(t *Trait, taken map[string]bool, numbers map[string]int) string {
-	text := t.ContentText
+	text := t.ContentText()
 	if t.Task {
 		text = markdown.TaskText(text)
 	}

@@ -191,7 +191,7 @@ func TestImagesOfOtherFormats(t *testing.T) {
 // TestAnImageIsReadInFewPieces checks that the note of an image takes one allocation for each list in
 // it, and not one for each item: reading an image would take longer, and so would each collection.
 func TestAnImageIsReadInFewPieces(t *testing.T) {
-	const notes, most = 1000, 24.5 // allocations for each note
+	const notes, most = 1000, 24.0 // allocations for each note
 	x := index.Empty()
 	for f := range corpus.Vault(1, notes) {
 		x = x.With(commit(x.Version()+1, f.Path, f.Text))

@@ -41,7 +41,7 @@ func (s *fileSums) add(f *File) {
 		return
 	}
 	s.things += f.Note.Things()
-	if f.Note.Unindexed > 0 {
+	if f.Note.Unindexed() > 0 {
 		s.unindexed++
 	}
 	s.counted.add(f.Note, 1)

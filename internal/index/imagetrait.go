@@ -52,7 +52,7 @@ func (c *coder) annotations(n *Note) {
 		} else {
 			c.traitID(&t.ID, id)
 		}
-		c.Delta(&t.Position, &position)
+		c.delta32(&t.position, &position)
 	}
 }
 
@@ -81,7 +81,7 @@ func countPlaces(all []Trait) int {
 }
 
 // samePlace reports whether two consecutive annotations have equal places.
-func samePlace(a, b *Trait) bool { return a.Place == b.Place || *a.Place == *b.Place }
+func samePlace(a, b *Trait) bool { return a.Place.equal(b.Place) }
 
 // traitID codes an id that the file owns as its number, which an encoder knows.
 func (c *coder) traitID(id *string, number int) {
@@ -99,9 +99,13 @@ func (c *coder) traitID(id *string, number int) {
 // has its length plus one before it, or 0 if it is the id of the note. The text is a range of the
 // content if it occurs in it.
 func (c *coder) place(p *Place, line *int) {
-	c.Delta(&p.Line, line)
-	c.scope(&p.Scope, len(p.Note.Sections))
-	c.Text(&p.Checkbox)
+	c.delta32(&p.line, line)
+	c.scope16(&p.scope, len(p.Note.Sections))
+	checkbox, text := "", ""
+	if !c.Decodes() {
+		checkbox, text = p.Checkbox(), p.ContentText()
+	}
+	c.Text(&checkbox)
 	size := 1 + len(p.Content)
 	if p.Content == p.Note.ID {
 		size = 0
@@ -111,17 +115,20 @@ func (c *coder) place(p *Place, line *int) {
 	} else if c.Decodes() {
 		p.Content = p.Note.ID
 	}
-	at := 0
-	if p.ContentText != p.Content {
-		at = 2 + max(strings.Index(p.Content, p.ContentText), -1)
+	at := 0 // 0 if the text is the content, 1 if it is apart, else its offset in the content plus 2
+	if text != p.Content {
+		at = 2 + strings.Index(p.Content, text)
 	}
 	switch c.Natural(&at); {
 	case at == 1:
-		c.Text(&p.ContentText)
+		c.Text(&text)
 	case at > 1:
-		c.part(&p.ContentText, p.Content, at-2)
+		c.part(&text, p.Content, at-2)
 	case c.Decodes():
-		p.ContentText = p.Content
+		text = p.Content
+	}
+	if c.Decodes() && !c.Failed() {
+		p.setTexts(text, max(at-2, -at), checkbox)
 	}
 }
 

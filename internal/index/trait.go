@@ -17,21 +17,24 @@ type Trait struct {
 	*Place
 	*TraitValue
 	*Times
-	ID       string // unique in the vault (reference/raven.md §6.4)
-	Position int    // offset of the annotation; for a field, its number
-	Field    bool   // it is a field of the frontmatter
+	ID    string // unique in the vault (reference/raven.md §6.4)
+	Field bool   // it is a field of the frontmatter
 
-	claims bool // it claims the pin of its line as its id
+	claims   bool // it claims the pin of its line as its id
+	position int32
 }
 
 // A Place is the position and the text of the line of some traits.
 type Place struct {
-	Note        *Note  // the note that contains the line
-	Line        int    // number of the line in the file, from 1
-	Scope       int    // position of the section that contains it; -1 for the note
-	Content     string // the line without the markers of lists and quotes; for a field, the note's id
-	ContentText string // Content without annotations
-	Checkbox    string // mark of the checkbox at the beginning of the line; "" if there is none
+	Note    *Note  // the note that contains the line
+	Content string // the line without the markers of lists and quotes; for a field, the note's id
+
+	line   int32
+	scope  int16
+	mark   byte  // the checkbox if isRare is not set; 0 if there is none
+	isRare bool  // the text and the checkbox are in the rareTexts of the note, at the position start
+	start  int32 // the text is the part of Content from start to end
+	end    int32
 }
 
 // A TraitValue is the type and value of a trait.
@@ -66,8 +69,11 @@ func (t *Trait) Pin() string {
 	if t.Field {
 		return ""
 	}
-	return t.Note.pins[t.Line]
+	return t.Note.rare.pin(t.Line())
 }
+
+// Position returns the offset of the annotation in the text; for a field, its number.
+func (t *Trait) Position() int { return int(t.position) }
 
 // NumberOf returns the position of an annotation of the note in Annotations.
 func (n *Note) NumberOf(t *Trait) int {
@@ -83,20 +89,20 @@ func (n *Note) NumberOf(t *Trait) int {
 }
 
 // Parent returns the object that contains the trait.
-func (t *Trait) Parent() Object { return t.Note.Object(t.Scope) }
+func (t *Trait) Parent() Object { return t.Note.Object(t.Scope()) }
 
 // Location returns the location of the trait in lists.
-func (t *Trait) Location() Location { return Location{t.Note.Path, t.Line, t.Position} }
+func (t *Trait) Location() Location { return Location{t.Note.Path, t.Line(), t.Position()} }
 
 // Pinned reports whether the id of the trait is that of an `@id(…)` on its line.
 func (t *Trait) Pinned() bool { return t.claims && t.ID == t.Pin() }
 
 // fragment returns the part of the parent's id that names the section, "" for the note.
 func (t *Trait) fragment() string {
-	if t.Scope < 0 {
+	if t.Scope() < 0 {
 		return ""
 	}
-	return t.Note.Sections[t.Scope].Slug
+	return t.Note.Sections[t.Scope()].Slug
 }
 
 // EachAnnotation yields the positions and the addresses of Annotations; none for a nil note. A trait
@@ -193,9 +199,9 @@ func (t *Trait) OnLine() []Trait {
 		return all[:body]
 	}
 	all = all[body:]
-	first := sort.Search(len(all), func(i int) bool { return all[i].Line >= t.Line })
+	first := sort.Search(len(all), func(i int) bool { return all[i].Line() >= t.Line() })
 	last := first
-	for last < len(all) && all[last].Line == t.Line {
+	for last < len(all) && all[last].Line() == t.Line() {
 		last++
 	}
 	return all[first:last]

@@ -44,7 +44,7 @@ func (n *Note) markTypes(marks []byte) {
 	n.typeMarks = marks
 	n.typeMarks[0] = byte(markOfType(n.Type))
 	for i := range n.Sections {
-		n.typeMarks[1+i] = byte(markOfType(n.Sections[i].Type))
+		n.typeMarks[1+i] = byte(markOfType(n.Sections[i].Type()))
 	}
 	traits := n.traitMarks()
 	for i, s := range n.EachAnnotation {
@@ -54,10 +54,10 @@ func (n *Note) markTypes(marks []byte) {
 	}
 	places, first := n.traitPlaces(), 0
 	for i, t := range n.EachAnnotation {
-		if begin := &n.Annotations[first]; t.Field != begin.Field || !t.Field && t.Line != begin.Line {
+		if begin := &n.Annotations[first]; t.Field != begin.Field || !t.Field && t.Line() != begin.Line() {
 			first = i
 		}
-		binary.LittleEndian.PutUint16(places[placeSize*i:], uint16(t.Scope+1))
+		binary.LittleEndian.PutUint16(places[placeSize*i:], uint16(t.Scope()+1))
 		binary.LittleEndian.PutUint16(places[placeSize*i+2:], uint16(first))
 	}
 }

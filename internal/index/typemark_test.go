@@ -31,7 +31,7 @@ func TestTraitNumbers(t *testing.T) {
 	n, ok := x.Note("n.md")
 	require.True(t, ok)
 	for i, a := range n.EachAnnotation {
-		require.Equal(t, a.Scope, n.TraitScope(i))
+		require.Equal(t, a.Scope(), n.TraitScope(i))
 		require.Equal(t, i, n.NumberOf(a))
 		require.Same(t, &a.OnLine()[0], &n.Annotations[n.LineOfTrait(i)])
 	}

@@ -262,7 +262,7 @@ func (b Branch) scopes(all []int, n *index.Note) []int {
 // all holders of the item.
 func (b *bits) addFor(op Op, n *index.Note, scope int) {
 	// All sections around the holder are holders too, up to the note.
-	for ; op == Contains && scope >= 0; scope = n.Sections[scope].Parent {
+	for ; op == Contains && scope >= 0; scope = n.Sections[scope].Parent() {
 		b.set(scope + 1)
 	}
 	b.set(scope + 1)

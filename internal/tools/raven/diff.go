@@ -106,7 +106,7 @@ func lineOfTrait(r *repo.Revision, id string) span {
 	if n, ok := x.Note(r.Path); ok {
 		for _, t := range n.EachAnnotation {
 			if t.ID == id {
-				return span{t.Line, t.Line}
+				return span{t.Line(), t.Line()}
 			}
 		}
 	}
