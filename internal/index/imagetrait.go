@@ -119,16 +119,19 @@ func (c *coder) place(p *Place, line *int) {
 	if text != p.Content {
 		at = 2 + strings.Index(p.Content, text)
 	}
+	start := 0
 	switch c.Natural(&at); {
 	case at == 1:
+		start = -1
 		c.Text(&text)
 	case at > 1:
-		c.part(&text, p.Content, at-2)
+		start = at - 2
+		c.part(&text, p.Content, start)
 	case c.Decodes():
 		text = p.Content
 	}
 	if c.Decodes() && !c.Failed() {
-		p.setTexts(text, max(at-2, -at), checkbox)
+		p.setTexts(text, start, checkbox)
 	}
 }
 
