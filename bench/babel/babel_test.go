@@ -92,7 +92,7 @@ func requireReferences(t *testing.T, v Vault) {
 		var got []Reference
 		for l := range x.Resolver().Outlinks(note.Object(-1), index.Location{}) {
 			got = append(got, Reference{
-				Target: l.Ref.Target, Line: l.Ref.Line, ID: l.To.ID, Matches: l.To.Matches,
+				Target: l.Ref.Target, Line: l.Ref.Line(), ID: l.To.ID, Matches: l.To.Matches,
 			})
 		}
 		require.ElementsMatch(t, inNotes(n.References), got, "%s:\n%s", n.Path, n.Text)

@@ -22,8 +22,7 @@ const (
 // An ownedText is a text that gets its memory at EndOwn.
 type ownedText struct {
 	text *string
-	of   *string // the text that it is a part of; nil: it is in data
-	at   int     // its offset in data or in of
+	at   int // its offset in data
 }
 
 // An ownedValue is a value that is made of its text at EndOwn.
@@ -56,11 +55,7 @@ const mostUnsettled = 1024
 func (o *owned) settle() {
 	all := string(o.data)
 	for _, t := range o.texts {
-		of := all
-		if t.of != nil {
-			of = *t.of
-		}
-		*t.text = of[t.at : t.at+len(*t.text)]
+		*t.text = all[t.at : t.at+len(*t.text)]
 	}
 	for _, v := range o.values {
 		*v.value = v.of(all[v.at : v.at+v.size])
@@ -124,25 +119,14 @@ func (c *Coder) Value(value *any, text string, of func(string) any) {
 	}
 }
 
-// Part codes a text that is the part of another one from an offset on, which both sides know. A
-// decoded text shares the memory of the other one.
-func (c *Coder) Part(s, of *string, at int) {
-	size := len(*s)
-	c.Natural(&size)
-	switch {
-	case !c.decodes:
-	case at > len(*of) || size > len(*of)-at:
-		c.Fail()
-	default:
-		c.Share(s, of, at, size)
-	}
-}
-
-// Share sets a text of a decoder to size bytes of another one from an offset on.
-func (c *Coder) Share(s, of *string, at, size int) {
-	*s = (*of)[at : at+size]
-	if c.owned.mode == inRecord {
-		c.owned.store("")
-		c.owned.texts = append(c.owned.texts, ownedText{text: s, of: of, at: at})
+// Passing codes a text that the caller does not keep. A decoded one is a part of the image, also in a
+// record.
+func (c *Coder) Passing(s *string) {
+	n := len(*s)
+	c.Natural(&n)
+	if c.decodes {
+		*s = c.take(n)
+	} else {
+		c.Out = append(c.Out, *s...)
 	}
 }

@@ -258,10 +258,10 @@ func (d *draft) noteNames(all []string, n *Note) []string {
 	all = slices.Grow(all, 16+2*len(n.names)+len(n.Annotations)+len(n.Refs))
 	add := func(k kind, name string) { all = append(all, d.entryName(k, name)) }
 	all = append(all, byCreated.name(timeKey(n.Created)), byModified.name(timeKey(n.Modified)))
-	if n.Quarantine != nil {
+	if n.Quarantine() != nil {
 		add(isBroken, "")
 	}
-	if n.Unindexed > 0 {
+	if n.Unindexed() > 0 {
 		add(isUnindexed, "")
 	}
 	if n.DeclaredType == "" && n.Type != vault.Daily {
@@ -270,7 +270,7 @@ func (d *draft) noteNames(all []string, n *Note) []string {
 	all = append(append(all, n.names...), n.fieldNames...)
 	n.objectNames(add)
 	n.usedFields(add)
-	for i, t := range n.Annotations {
+	for i, t := range n.EachAnnotation {
 		if all = append(all, t.entry); i == 0 || n.Annotations[i-1].Type != t.Type {
 			add(byTrait, t.Type)
 		}
@@ -284,7 +284,7 @@ func (d *draft) noteNames(all []string, n *Note) []string {
 	for _, key := range n.tagKeys() {
 		add(byTag, key)
 	}
-	for _, day := range n.fieldDays {
+	for _, day := range n.fieldDays.all() {
 		add(byDay, string(day))
 	}
 	return all
@@ -303,8 +303,8 @@ func (n *Note) objectNames(add func(kind, string)) {
 		add(byDeclared, n.DeclaredType)
 	}
 	for _, s := range n.Sections {
-		if s.DeclaredType != "" {
-			add(byDeclared, s.DeclaredType)
+		if s.DeclaredType() != "" {
+			add(byDeclared, s.DeclaredType())
 		}
 	}
 }
@@ -390,11 +390,11 @@ func (t *Totals) add(n *Note, by int) {
 	t.Sections += by * len(n.Sections)
 	t.Refs += by * len(n.Refs)
 	t.Bytes += int64(by * n.Size)
-	if n.Quarantine != nil {
+	if n.Quarantine() != nil {
 		t.Quarantined += by
 	}
 	t.Things += by * n.Things()
-	if n.Unindexed > 0 {
+	if n.Unindexed() > 0 {
 		t.Unindexed += by
 	}
 	for trait := range n.Traits() {

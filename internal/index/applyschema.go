@@ -17,25 +17,25 @@ import (
 func (d *draft) applySchema(n *Note) {
 	n.Excluded = d.excludes(n.Path)
 	// The head of a template can contain placeholders, so it need not be valid YAML.
-	if n.Quarantine = n.problem; n.isTemplate(d.config) {
-		n.Quarantine = nil
-	}
+	n.quarantined = n.problem != nil && !n.isTemplate(d.config)
 	n.Type = d.typeOf(n)
 	for i := range n.Sections {
-		s := &n.Sections[i]
-		if s.Type = vault.Section; s.DeclaredType != "" && s.DeclaredType != vault.Section {
-			s.Type = d.schemaType(s.DeclaredType)
+		switch s := &n.Sections[i]; {
+		case s.declaration == nil:
+		case s.DeclaredType() == "" || s.DeclaredType() == vault.Section:
+			s.setType(vault.Section)
+		default:
+			s.setType(d.schemaType(s.DeclaredType()))
 		}
 	}
 	d.fieldTraits(n)
-	d.define(n.Annotations)
-	n.traitValues = traitValuesOf(n.Annotations)
+	d.define(n)
 	// The marks depend on the types of the note, its sections and its annotations, so they come
 	// last.
 	n.markTypes(make([]byte, n.markCount()))
 	d.bareRefs(n)
 	n.fieldNames = d.fieldBuckets(n)
-	n.fieldDays = d.fieldDays(n)
+	n.fieldDays = newDayList(d.fieldDays(n))
 }
 
 // excludes reports whether the note at a path is excluded from orientation.
@@ -50,7 +50,7 @@ func (d *draft) hides(path string) bool {
 // annotations of the text. It replaces the field traits of an earlier call. They have no ids and
 // times yet; identify sets these.
 func (x *Index) fieldTraits(n *Note) {
-	fields, body := []*Trait(nil), n.Annotations
+	fields, body := []Trait(nil), n.Annotations
 	for len(body) > 0 && body[0].Field {
 		body = body[1:]
 	}
@@ -70,11 +70,11 @@ func (x *Index) fieldTraits(n *Note) {
 
 // fieldTrait returns the trait for the i-th field of the note. Its content is the id of the note,
 // because a field has no line of text to show.
-func (n *Note) fieldTrait(f Field, i int) *Trait {
-	return &Trait{
-		Place:      &Place{Note: n, Line: f.Line, Scope: -1, Content: n.ID, ContentText: n.ID},
+func (n *Note) fieldTrait(f Field, i int) Trait {
+	return Trait{
+		Place:      &Place{Note: n, line: small[int32](f.Line), scope: -1, Content: n.ID, end: small[int32](len(n.ID))},
 		TraitValue: &TraitValue{Type: f.Name, Raw: rawOf(f.Value), value: f.Value},
-		Position:   i, Field: true,
+		position:   small[int32](i), Field: true,
 	}
 }
 
@@ -98,27 +98,14 @@ func rawOf(v any) string {
 // define sets the values of annotations by the schema. On each line, it lets the first defined
 // trait with a pin claim the id of the pin. A claim is only a candidate: several notes can claim
 // the same id, and pinOwner decides.
-func (d *draft) define(all []*Trait) {
+func (d *draft) define(n *Note) {
 	pinned := 0 // the last line whose pin was claimed
-	for _, t := range all {
+	for _, t := range n.EachAnnotation {
 		t.TraitValue = d.typedValue(t)
-		if t.claims = false; t.Defined && t.Line != pinned && t.Pin() != "" {
-			t.claims, pinned = true, t.Line
+		if t.claims = false; t.Defined && t.Line() != pinned && t.Pin() != "" {
+			t.claims, pinned = true, t.Line()
 		}
 	}
-}
-
-// traitValuesOf returns the values of annotations, in their order; nil if there are none. Walks
-// that filter by value read this list and not the annotations, which are spread in memory.
-func traitValuesOf(all []*Trait) []*TraitValue {
-	if len(all) == 0 {
-		return nil
-	}
-	said := make([]*TraitValue, len(all))
-	for i, t := range all {
-		said[i] = t.TraitValue
-	}
-	return said
 }
 
 // typedValue returns the value of a trait under the schema. Annotations that are written alike
@@ -141,7 +128,7 @@ func (d *draft) typedValue(t *Trait) *TraitValue {
 // cacheValues stores the values of the annotations of a note, so that the next note with the same
 // annotations shares them.
 func (d *draft) cacheValues(n *Note) {
-	for _, t := range annotationsOf(n) {
+	for _, t := range n.EachAnnotation {
 		if !t.Field {
 			d.traitValues[traitValueKey{t.Type, t.Raw, t.Task}] = t.TraitValue
 		}
@@ -196,19 +183,27 @@ func (n *Note) mutableCopy() *Note {
 	f := *n.File
 	c.File, f.Note, f.Hidden = &f, &c, nil
 	c.Sections = slices.Clone(n.Sections)
-	c.Annotations = make([]*Trait, len(n.Annotations))
-	copies := make([]Trait, len(n.Annotations))
-	var place *Place
-	for i, t := range n.Annotations {
+	c.Annotations = slices.Clone(n.Annotations)
+	places := make([]Place, 0, n.placeCount())
+	for i, t := range n.EachAnnotation {
 		if i == 0 || t.Place != n.Annotations[i-1].Place {
-			moved := *t.Place
-			moved.Note, place = &c, &moved
+			places = append(places, *t.Place)
+			places[len(places)-1].Note = &c
 		}
-		copies[i] = *t
-		copies[i].Place = place
-		c.Annotations[i] = &copies[i]
+		c.Annotations[i].Place = &places[len(places)-1]
 	}
 	return &c
+}
+
+// placeCount returns the number of places that the annotations of the note share.
+func (n *Note) placeCount() int {
+	count := 0
+	for i := range n.Annotations {
+		if i == 0 || n.Annotations[i].Place != n.Annotations[i-1].Place {
+			count++
+		}
+	}
+	return count
 }
 
 // reapply replaces a note by a copy to which the current settings are applied. Its times and, where

@@ -180,7 +180,7 @@ func linksOf(n *Note, after Location) iter.Seq[Link] {
 
 // link returns the i-th reference of the note. It does not resolve it.
 func (n *Note) link(i int) Link {
-	return Link{Source: n.Object(n.Refs[i].Scope), Ref: &n.Refs[i]}
+	return Link{Source: n.Object(n.Refs[i].Scope()), Ref: &n.Refs[i]}
 }
 
 // refsAfter yields the references of the note after a location, with their positions in n.Refs.

@@ -29,7 +29,7 @@ func (x *Index) dateMentions(n *Note, day vault.Date) []DateMention {
 	for t := range n.Traits() {
 		for _, named := range t.days {
 			if named == day {
-				all = append(all, DateMention{day, t.Parent(), t.Type, t, t.Line})
+				all = append(all, DateMention{day, t.Parent(), t.Type, t, t.Line()})
 			}
 		}
 	}
@@ -70,7 +70,7 @@ func (x *Index) fieldDays(n *Note) []vault.Date {
 // isTrait reports whether a field is one of the traits of the note. section is the position of the
 // object that has the field, -1 for the note: fields of sections are never traits.
 func isTrait(n *Note, f Field, section int) bool {
-	for _, t := range n.Annotations {
+	for _, t := range n.EachAnnotation {
 		if !t.Field {
 			break
 		}
@@ -143,4 +143,24 @@ func (x *Index) between(k kind, from, to time.Time) iter.Seq[*Note] {
 func timeKey(t time.Time) string {
 	b := binary.BigEndian.AppendUint64(nil, uint64(t.Unix())^1<<63)
 	return string(binary.BigEndian.AppendUint32(b, uint32(t.Nanosecond())))
+}
+
+// A dayList is a list of days. It takes 8 bytes, because most notes have none.
+type dayList struct{ days *[]vault.Date }
+
+// newDayList returns a dayList of these days.
+func newDayList(list []vault.Date) dayList {
+	if len(list) == 0 {
+		return dayList{}
+	}
+	own := list
+	return dayList{&own}
+}
+
+// all returns the list of the days; nil if there are none.
+func (l dayList) all() []vault.Date {
+	if l.days == nil {
+		return nil
+	}
+	return *l.days
 }

@@ -167,7 +167,7 @@ func deleteEvent(o Object) Event {
 	e := describeObject("delete", o)
 	e.Fields = o.Values()
 	if o.Type() == vault.Section {
-		e.Fields["title"], e.Fields["level"] = o.Section.Title, o.Section.Level
+		e.Fields["title"], e.Fields["level"] = o.Section.Title, o.Section.Level()
 	}
 	return e
 }
@@ -177,7 +177,7 @@ func describeTrait(op string, x *Index, t *Trait) Event {
 	value, _ := x.TraitValue(t)
 	return Event{
 		Op: op, Entity: "trait", ID: t.ID, Parent: t.Parent().ID(), Trait: t.Type, Value: value,
-		Content: t.ContentText, Line: t.Line,
+		Content: t.ContentText(), Line: t.Line(),
 	}
 }
 
@@ -349,7 +349,7 @@ func (c *fileEvents) traits(was, is *Note) {
 // none: an inserted line would give an event to every trait below it.
 func (c *fileEvents) trait(was, is *Trait) {
 	said := was.TraitValue == is.TraitValue || reflect.DeepEqual(was.Value(), is.Value())
-	if said && was.ContentText == is.ContentText && was.fragment() == is.fragment() {
+	if said && was.ContentText() == is.ContentText() && was.fragment() == is.fragment() {
 		return
 	}
 	old, now := describeTrait("update", c.before, was), describeTrait("update", c.after, is)

@@ -62,7 +62,7 @@ func (n *Note) Facets() *Facets { return n.facets }
 func (o Object) Traits() []*Trait {
 	var all []*Trait
 	for t := range o.Note.Traits() {
-		if t.Scope == o.Number() {
+		if t.Scope() == o.Number() {
 			all = append(all, t)
 		}
 	}

@@ -95,11 +95,11 @@ func answers(x *index.Index) string {
 
 func describe(b *strings.Builder, n *index.Note) {
 	fmt.Fprintf(b, "%q is %q: %q %q %d %d %d\n", n.DeclaredType, n.Type, n.Title, n.TitleSlug,
-		n.LineCount, n.BodyStart, n.BodyLine)
-	if n.Unindexed > 0 {
-		fmt.Fprintln(b, "not indexed", n.Unindexed)
+		n.LineCount(), n.BodyStart(), n.BodyLine())
+	if n.Unindexed() > 0 {
+		fmt.Fprintln(b, "not indexed", n.Unindexed())
 	}
-	fmt.Fprintln(b, n.Created, n.Modified, n.Quarantine, "units", n.Units)
+	fmt.Fprintln(b, n.Created, n.Modified, n.Quarantine(), "units", n.Units())
 	if n.Excluded {
 		fmt.Fprintln(b, "excluded")
 	}
@@ -109,19 +109,19 @@ func describe(b *strings.Builder, n *index.Note) {
 	fmt.Fprintf(b, "node %s %d %v\n", n.UID, n.BodyBytes, n.Embeds)
 	for _, s := range n.Sections {
 		fmt.Fprintf(b, "node %s %v %d %d %v\n", s.UID, s.Top, s.TopParent, s.BodyBytes, s.Embeds)
-		fmt.Fprintf(b, "section %q %q %q %q %d %d %d %d %v\n", s.Slug, s.Title, s.DeclaredType, s.Type,
-			s.Parent, s.Line, s.LineEnd, s.SubtreeEnd, *s.Times)
-		for _, f := range s.Fields {
+		fmt.Fprintf(b, "section %q %q %q %q %d %d %d %d %v\n", s.Slug, s.Title, s.DeclaredType(), s.Type(),
+			s.Parent(), s.Line(), s.LineEnd(), s.SubtreeEnd(), *s.Times)
+		for _, f := range s.Fields() {
 			fmt.Fprintf(b, "  field %T %#v\n", f.Value, f)
 		}
 	}
-	for _, t := range n.Annotations {
+	for _, t := range n.EachAnnotation {
 		fmt.Fprintf(b, "@%s %q %#v %v at %d:%d in %d, %s, pin %q %v: %q %q %v\n", t.Type, t.Raw, t.Value(),
-			t.Defined, t.Line, t.Position, t.Scope, t.ID, t.Pin(), t.Pinned(), t.Content, t.ContentText, *t.Times)
+			t.Defined, t.Line(), t.Position(), t.Scope(), t.ID, t.Pin(), t.Pinned(), t.Content, t.ContentText(), *t.Times)
 	}
 	for _, r := range n.Refs {
 		fmt.Fprintf(b, "[[%s|%s]] %+v\n", r.Target, r.Display,
-			[]any{r.Field, r.Line, r.Position, r.Scope, r.InField, r.Bare})
+			[]any{r.Field(), r.Line(), r.Position(), r.Scope(), r.InField, r.Bare})
 	}
 	for _, l := range n.Links {
 		fmt.Fprintf(b, "link {Target:%s Display:%s Image:%v Scheme:%s Ext:%s Scope:%d Line:%d Span:%+v} %q\n",

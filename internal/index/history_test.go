@@ -80,7 +80,7 @@ func imageOf(x *index.Index) image {
 		flat := *n
 		flat.File, flat.Annotations = nil, nil
 		m.Notes = append(m.Notes, flat)
-		for _, t := range n.Annotations {
+		for _, t := range n.EachAnnotation {
 			trait, place := *t, *t.Place
 			place.Note, trait.Place = nil, &place
 			m.Traits = append(m.Traits, trait)
@@ -186,7 +186,7 @@ func (m *image) askLinks(x *index.Index) {
 
 // link renders a reference.
 func link(l index.Link) string {
-	return fmt.Sprintf("%s:%d %s→%s", l.Source.ID(), l.Ref.Line, l.Ref.Target, l.To.ID)
+	return fmt.Sprintf("%s:%d %s→%s", l.Source.ID(), l.Ref.Line(), l.Ref.Target, l.To.ID)
 }
 
 func objectIDs(objects iter.Seq[index.Object]) []string {

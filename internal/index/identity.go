@@ -27,11 +27,11 @@ type prevTrait struct {
 // prevTraitsOf returns the current traits of a note as prevTraits, by position.
 func prevTraitsOf(n *Note) []*prevTrait {
 	all, traits := make([]*prevTrait, len(n.Annotations)), make([]prevTrait, len(n.Annotations))
-	for i, t := range n.Annotations {
+	for i, t := range n.EachAnnotation {
 		k := t.kin()
 		traits[i] = prevTrait{
 			id: t.ID, typ: k.typ, parent: k.parent, text: k.text,
-			path: n.Path, line: t.Line, raw: t.Raw, content: t.ContentText,
+			path: n.Path, line: t.Line(), raw: t.Raw, content: t.ContentText(),
 			times: t.Times,
 		}
 		all[i] = &traits[i]
@@ -61,7 +61,7 @@ type identity struct {
 func (d *draft) identify(n *Note, known identity) {
 	met, given := known.old, known.givenIDs
 	now := &Times{known.created, known.created}
-	for i, t := range n.Annotations {
+	for i, t := range n.EachAnnotation {
 		t.setTimes(met[i], now)
 		t.ID = ""
 		d.claim(t)
@@ -79,12 +79,9 @@ func (d *draft) identify(n *Note, known identity) {
 // for a list from before checkboxes were traits, all except checkboxes. It returns nil if the
 // number fits neither.
 func (n *Note) listed(entries int) []*Trait {
-	if entries == len(n.Annotations) {
-		return n.Annotations
-	}
 	var all []*Trait
-	for _, t := range n.Annotations {
-		if !t.Task {
+	for _, t := range n.EachAnnotation {
+		if entries == len(n.Annotations) || !t.Task {
 			all = append(all, t)
 		}
 	}
@@ -111,7 +108,7 @@ func (t *Trait) setTimes(was *prevTrait, now *Times) {
 	if t.Times = now; was == nil {
 		return
 	}
-	same := was.raw == t.Raw && was.parent == t.fragment() && (t.Field || was.content == t.ContentText)
+	same := was.raw == t.Raw && was.parent == t.fragment() && (t.Field || was.content == t.ContentText())
 	if t.Times = was.times; was.path != "" && !same {
 		t.Times = &Times{was.times.Created, now.Modified}
 	}
@@ -149,7 +146,7 @@ func (t *Trait) kin() kin {
 	if t.Field {
 		return kin{t.Type, t.fragment(), fieldText}
 	}
-	return kin{t.Type, t.fragment(), identityText(t.Type, t.ContentText)}
+	return kin{t.Type, t.fragment(), identityText(t.Type, t.ContentText())}
 }
 
 // kin returns the kin of a trait before a change.
@@ -161,7 +158,7 @@ func (m traitMatcher) matchInOrder(old []*prevTrait) bool {
 	if len(old) != len(m.matches) {
 		return false
 	}
-	for i, t := range m.note.Annotations {
+	for i, t := range m.note.EachAnnotation {
 		if t.kin() != old[i].kin() {
 			return false
 		}
@@ -178,7 +175,7 @@ func (m traitMatcher) matchSame(old []*prevTrait) []*prevTrait {
 		queues[f.kin()] = append(queues[f.kin()], f)
 	}
 	matched := map[*prevTrait]bool{}
-	for i, t := range m.note.Annotations {
+	for i, t := range m.note.EachAnnotation {
 		k := t.kin()
 		if queue := queues[k]; len(queue) > 0 {
 			m.matches[i], queues[k] = queue[0], queue[1:]
@@ -221,8 +218,8 @@ func (m traitMatcher) matchNearest(old []*prevTrait) {
 	// All traits are tried at one distance before the next, so no trait takes the nearest match of
 	// another.
 	for distance := 0; distance <= near; distance++ {
-		for i, t := range m.note.Annotations {
-			for _, line := range []int{t.Line - distance, t.Line + distance} {
+		for i, t := range m.note.EachAnnotation {
+			for _, line := range []int{t.Line() - distance, t.Line() + distance} {
 				at := lineKey{t.Type, line}
 				if m.matches[i] != nil || len(rows[at]) == 0 {
 					continue
@@ -241,7 +238,7 @@ func (m traitMatcher) matchNearest(old []*prevTrait) {
 // is given twice in the note.
 func (d *draft) assignIDs(n *Note, met []*prevTrait) {
 	taken := map[string]bool{}
-	for _, t := range n.Annotations {
+	for _, t := range n.EachAnnotation {
 		if t.ID != "" {
 			taken[t.ID] = true
 		}
@@ -250,18 +247,18 @@ func (d *draft) assignIDs(n *Note, met []*prevTrait) {
 		t.ID = id
 		taken[id] = true
 	}
-	for _, t := range n.Annotations {
+	for _, t := range n.EachAnnotation {
 		if t.ID == "" && t.claims && d.mayOwnPin(t) {
 			take(t, t.Pin())
 		}
 	}
-	for i, t := range n.Annotations {
+	for i, t := range n.EachAnnotation {
 		if t.ID == "" && met[i] != nil && !taken[met[i].id] && d.canKeepID(t, met[i]) {
 			take(t, met[i].id)
 		}
 	}
 	numbers := map[string]int{}
-	for _, t := range n.Annotations {
+	for _, t := range n.EachAnnotation {
 		if t.ID == "" {
 			take(t, d.newID(t, taken, numbers))
 		}
@@ -284,7 +281,7 @@ func (d *draft) canKeepID(t *Trait, was *prevTrait) bool {
 // with a number from 2 on if it is used in this note or in another. numbers has, for each base of
 // ids, the next number to try.
 func (d *draft) newID(t *Trait, taken map[string]bool, numbers map[string]int) string {
-	text := t.ContentText
+	text := t.ContentText()
 	if t.Task {
 		text = markdown.TaskText(text)
 	}
@@ -341,12 +338,14 @@ func (d *draft) swapIDs(old, now *Note) {
 		was, is = trimEqualIDs(was, is)
 	}
 	stays := make(map[string]bool, len(is))
-	for _, t := range is {
+	for i := range is {
+		t := &is[i]
 		if stays[t.ID] = true; d.ownerOf(t.ID) != now.Path {
 			d.ids[t.ID] = now.Path
 		}
 	}
-	for _, t := range was {
+	for i := range was {
+		t := &was[i]
 		if !stays[t.ID] && d.ownerOf(t.ID) == old.Path {
 			d.ids[t.ID] = ""
 		}
@@ -357,7 +356,7 @@ func (d *draft) swapIDs(old, now *Note) {
 }
 
 // annotationsOf returns the annotations of n; nil for a nil note.
-func annotationsOf(n *Note) []*Trait {
+func annotationsOf(n *Note) []Trait {
 	if n == nil {
 		return nil
 	}
@@ -365,7 +364,7 @@ func annotationsOf(n *Note) []*Trait {
 }
 
 // trimEqualIDs returns two lists without the elements with equal ids at their beginnings and ends.
-func trimEqualIDs(a, b []*Trait) (was, is []*Trait) {
+func trimEqualIDs(a, b []Trait) (was, is []Trait) {
 	for len(a) > 0 && len(b) > 0 && a[0].ID == b[0].ID {
 		a, b = a[1:], b[1:]
 	}

@@ -53,6 +53,7 @@ func someTraits(r *rand.Rand, n int) *Note {
 }
 
 // someTrait returns a trait of a note whose line has a text.
-func someTrait(n *Note, text string) *Trait {
-	return &Trait{Place: &Place{Note: n, Scope: -1, ContentText: text}, TraitValue: &TraitValue{Type: "due"}}
+func someTrait(n *Note, text string) Trait {
+	p := &Place{Note: n, Content: text, scope: -1, end: int32(len(text))}
+	return Trait{Place: p, TraitValue: &TraitValue{Type: "due"}}
 }

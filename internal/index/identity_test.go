@@ -38,7 +38,7 @@ func TestTraitIDOfTheDocument(t *testing.T) {
 	trait, ok := x.Trait("due-e2bae6c0")
 	require.True(t, ok)
 	require.Equal(t, "daily/2026-03-02#standup", trait.Parent().ID())
-	require.Equal(t, "Send estimate", trait.ContentText)
+	require.Equal(t, "Send estimate", trait.ContentText())
 	require.Equal(t, []string{"owner"}, types(trait.Siblings()))
 }
 
@@ -224,7 +224,7 @@ func TestTimesOfTraitsAndSections(t *testing.T) {
 		[]string{"n.md", "\n- @due(2026-03-03) a\n- @flag b\n- @flag new\n\n## S\ntext\n## T\nmore\n"})
 	got := []string{}
 	for trait := range note(t, x, "n.md").Traits() {
-		got = append(got, fmt.Sprintf("%s %s %s %s", trait.Type, trait.ContentText,
+		got = append(got, fmt.Sprintf("%s %s %s %s", trait.Type, trait.ContentText(),
 			trait.Created.Format("15"), trait.Modified.Format("15")))
 	}
 	for _, s := range note(t, x, "n.md").Sections {

@@ -194,7 +194,7 @@ func TestImagesOfOtherFormats(t *testing.T) {
 // it and one for its texts, and not one for each item: reading an image would take longer, and so
 // would each collection.
 func TestAnImageIsReadInFewPieces(t *testing.T) {
-	const notes, most = 1000, 25.5 // allocations for each note
+	const notes, most = 1000, 24.5 // allocations for each note
 	x := index.Empty()
 	for f := range corpus.Vault(1, notes) {
 		x = x.With(commit(x.Version()+1, f.Path, f.Text))
@@ -246,10 +246,10 @@ func TestReplacedNotesAreGarbage(t *testing.T) {
 		n, ok := x.Note(c.Changes[0].Path)
 		require.True(t, ok)
 		notes = append(notes, weak.Make(n))
-		for _, a := range n.Annotations {
+		for _, a := range n.EachAnnotation {
 			traits = append(traits, weak.Make(a))
 			if a.Content != n.ID {
-				texts = append(texts, weak.Make(unsafe.StringData(a.ContentText)))
+				texts = append(texts, weak.Make(unsafe.StringData(a.Content)))
 			}
 		}
 		for i := range n.Sections {

@@ -23,6 +23,8 @@ type coder struct {
 	w     *imageWriter
 	r     *imageReader
 	pools *pools
+
+	declaration declaration // of the section that is coded; a new one for each would be garbage
 }
 
 // word codes texts as their numbers. It is for texts that occur often: types, tags, names of fields
@@ -63,11 +65,46 @@ func (c *coder) scope(v *int, sections int) {
 	}
 }
 
-// natural32 codes a number that must not be negative.
-func (c *coder) natural32(v *int32) {
+// scope16 codes the same as scope.
+func (c *coder) scope16(v *int16, sections int) {
 	n := int(*v)
-	if c.Natural(&n); c.Decodes() {
-		*v = int32(n)
+	c.scope(&n, sections)
+	setSmall(c, v, n)
+}
+
+// natural32 codes numbers that must not be negative.
+func (c *coder) natural32(all ...*int32) {
+	for _, v := range all {
+		n := int(*v)
+		c.Natural(&n)
+		setSmall(c, v, n)
+	}
+}
+
+// signed32 codes numbers that can be negative.
+func (c *coder) signed32(all ...*int32) {
+	for _, v := range all {
+		n := int(*v)
+		c.Int(&n)
+		setSmall(c, v, n)
+	}
+}
+
+// delta32 codes a number as the difference to the one before it, and sets last to the number.
+func (c *coder) delta32(v *int32, last *int) {
+	n := int(*v)
+	c.Delta(&n, last)
+	setSmall(c, v, n)
+}
+
+// setSmall sets a decoded number. It fails if the number does not fit.
+func setSmall[T int8 | int16 | int32](c *coder, v *T, n int) {
+	if !c.Decodes() {
+		return
+	}
+	if *v = T(n); int(*v) != n {
+		*v = 0
+		c.Fail()
 	}
 }
 
@@ -82,7 +119,7 @@ func (c *coder) file(f *File) {
 	c.Uint(&f.Version)
 	n := f.parsed()
 	isNote, isFolder, isHidden := n != nil, f.Folder != nil, f.Hidden != nil
-	isCrowded, isExcluded := isNote && n.Unindexed > 0, isNote && n.Excluded
+	isCrowded, isExcluded := isNote && n.Unindexed() > 0, isNote && n.Excluded
 	c.Flags(&isNote, &isCrowded, &isExcluded, &isFolder, &isHidden)
 	if isFolder {
 		if c.Decodes() {
@@ -100,9 +137,9 @@ func (c *coder) file(f *File) {
 		}
 	}
 	if isCrowded {
-		c.Natural(&n.Unindexed)
+		c.natural32(&n.unindexed)
 	}
-	c.Natural(&n.Units)
+	c.natural32(&n.units)
 	c.note(n)
 }
 
@@ -113,18 +150,18 @@ func (c *coder) note(n *Note) {
 	c.node(&n.NodePart)
 	c.word(&n.DeclaredType, &n.Type)
 	c.Text(&n.Title, &n.TitleSlug)
-	c.Natural(&n.LineCount, &n.BodyStart, &n.BodyLine)
+	c.natural32(&n.lineCount, &n.bodyStart, &n.bodyLine)
 	c.Time(&n.Created, &n.Modified)
 	c.problem(&n.problem)
-	isQuarantined := n.Quarantine != nil
-	if c.Flags(&isQuarantined); c.Decodes() && isQuarantined {
-		n.Quarantine = n.problem
+	isQuarantined := n.Quarantine() != nil
+	if c.Flags(&isQuarantined); c.Decodes() {
+		n.quarantined = isQuarantined
 	}
 	c.fields(&n.Fields)
 	c.facets(&n.facets)
 	c.card(&n.card)
 	c.sections(n)
-	c.pins(&n.pins)
+	c.pins(n)
 	c.annotations(n)
 	// After a failure, the lengths that markTypes relies on may not fit each other.
 	if c.Decodes() && !c.Failed() {
@@ -138,7 +175,10 @@ func (c *coder) note(n *Note) {
 		c.Int(line)
 	})
 	c.words(&n.names, &n.fieldNames)
-	c.days(&n.fieldDays)
+	fieldDays := n.fieldDays.all()
+	if c.days(&fieldDays); c.Decodes() {
+		n.fieldDays = newDayList(fieldDays)
+	}
 }
 
 // node codes the parts of a note, a section or a folder that belong to its node.
@@ -212,13 +252,11 @@ func (c *coder) card(p **Card) {
 	}
 }
 
-// sections codes the sections of a note.
+// sections codes the sections of a note. A decoder fails if their number does not fit in 16 bits.
 func (c *coder) sections(n *Note) {
 	for i := range imagecode.List(&c.Coder, &n.Sections, 30) {
 		s := &n.Sections[i]
-		if c.Decodes() {
-			s.number = i
-		}
+		setSmall(c, &s.number, i)
 		c.section(s)
 	}
 }
@@ -228,30 +266,51 @@ func (c *coder) sections(n *Note) {
 // damaged parents cannot form a circle.
 func (c *coder) section(s *Section) {
 	c.Text(&s.Slug, &s.Title)
-	c.Int(&s.Level)
-	c.word(&s.DeclaredType, &s.Type)
-	c.fields(&s.Fields)
-	c.scope(&s.Parent, s.number)
-	c.Int(&s.Line, &s.LineEnd, &s.SubtreeEnd, &s.declarationLines[0], &s.declarationLines[1])
+	level := int(s.level)
+	c.Int(&level)
+	setSmall(c, &s.level, level)
+	d := &c.declaration
+	if *d = (declaration{typ: vault.Section}); s.declaration != nil {
+		*d = *s.declaration
+	}
+	c.word(&d.declared, &d.typ)
+	c.fields(&d.fields)
+	c.scope16(&s.parent, int(s.number))
+	c.signed32(&s.line, &s.lineEnd, &s.subtreeEnd, &d.first, &d.last)
+	if c.Decodes() {
+		s.setDeclared(*d)
+	}
 	c.times(&s.Times)
 	c.Raw(s.ownDigest[:])
 	if c.Flags(&s.Top, &s.pinned); !s.Top {
 		return
 	}
 	c.node(&s.NodePart)
-	parent := int(s.TopParent)
-	if c.scope(&parent, s.number); c.Decodes() {
-		s.TopParent = int32(parent)
-	}
+	c.scope16(&s.TopParent, int(s.number))
 	c.Uint(&s.body)
 }
 
+// setDeclared sets a decoded declaration, unless it has the values of a section without one.
+func (s *Section) setDeclared(d declaration) {
+	if d.declared != "" || d.typ != vault.Section || len(d.fields) > 0 || d.first != 0 || d.last != 0 {
+		own := d
+		s.declaration = &own
+	}
+}
+
 // pins codes the pins of a note by line.
-func (c *coder) pins(all *map[int]string) {
-	imagecode.Map(&c.Coder, all, 2, func(line *int, pin *string) {
+func (c *coder) pins(n *Note) {
+	var pins map[int]string
+	if n.rare != nil {
+		pins = n.rare.pins
+	}
+	imagecode.Map(&c.Coder, &pins, 2, func(line *int, pin *string) {
 		c.Int(line)
 		c.Text(pin)
 	})
+	if c.Decodes() && len(pins) > 0 {
+		n.rareTexts().pins = pins
+	}
 }
 
 // refs codes the references of a note. Each line is the difference to the previous one, which is a
@@ -270,10 +329,13 @@ func (c *coder) refs(n *Note) {
 			r.Form = markdown.MarkdownLink
 		}
 		c.mention(&r.Mention)
-		c.word(&r.Field)
-		c.Delta(&r.Line, &line)
-		c.Int(&r.Position)
-		c.scope(&r.Scope, len(n.Sections))
+		field := r.Field()
+		if c.word(&field); c.Decodes() {
+			r.field = fieldNameOf(field)
+		}
+		c.delta32(&r.line, &line)
+		c.signed32(&r.position)
+		c.scope16(&r.scope, len(n.Sections))
 	}
 }
 

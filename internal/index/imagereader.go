@@ -41,7 +41,7 @@ func (s *fileSums) add(f *File) {
 		return
 	}
 	s.things += f.Note.Things()
-	if f.Note.Unindexed > 0 {
+	if f.Note.Unindexed() > 0 {
 		s.unindexed++
 	}
 	s.counted.add(f.Note, 1)
@@ -174,7 +174,7 @@ func (r *imageReader) addFiles() {
 		if f.Note != nil && IsListed(f.Path) {
 			r.x.rows.Load(f.Path, r.x.tags.rowOf(f.Note))
 		}
-		for _, t := range annotationsOf(f.Note) {
+		for _, t := range f.Note.EachAnnotation {
 			if t.claims {
 				r.x.pins.Set(key(clean(t.Pin()), t.Location().key()), t)
 			}

@@ -23,10 +23,10 @@ func (c *coder) annotations(n *Note) {
 		return
 	}
 	line, position := 0, 0
-	for i, t := range n.Annotations {
+	for i, t := range n.EachAnnotation {
 		moved, owned, id := false, false, 0
 		if c.w != nil {
-			moved = i == 0 || !samePlace(n.Annotations[i-1], t)
+			moved = i == 0 || !samePlace(&n.Annotations[i-1], t)
 			id, owned = c.w.traitOwners.find(t.ID, file)
 		}
 		isText := !owned // most ids are owned by the file, and need no text of their own
@@ -52,10 +52,7 @@ func (c *coder) annotations(n *Note) {
 		} else {
 			c.traitID(&t.ID, id)
 		}
-		c.Delta(&t.Position, &position)
-		if c.Decodes() {
-			n.traitValues[i] = t.TraitValue
-		}
+		c.delta32(&t.position, &position)
 	}
 }
 
@@ -68,19 +65,15 @@ func (c *coder) allocAnnotations(n *Note, count, placed int) []Place {
 	if count == 0 || c.Failed() {
 		return nil
 	}
-	n.Annotations, n.traitValues = make([]*Trait, count), make([]*TraitValue, count)
-	all := make([]Trait, count)
-	for i := range all {
-		n.Annotations[i] = &all[i]
-	}
+	n.Annotations = make([]Trait, count)
 	return make([]Place, placed)
 }
 
 // countPlaces returns the number of places that annotations in this order need.
-func countPlaces(all []*Trait) int {
+func countPlaces(all []Trait) int {
 	n := 0
 	for i := range all {
-		if i == 0 || !samePlace(all[i-1], all[i]) {
+		if i == 0 || !samePlace(&all[i-1], &all[i]) {
 			n++
 		}
 	}
@@ -88,7 +81,7 @@ func countPlaces(all []*Trait) int {
 }
 
 // samePlace reports whether two consecutive annotations have equal places.
-func samePlace(a, b *Trait) bool { return a.Place == b.Place || *a.Place == *b.Place }
+func samePlace(a, b *Trait) bool { return a.Place.equal(b.Place) }
 
 // traitID codes an id that the file owns as its number, which an encoder knows.
 func (c *coder) traitID(id *string, number int) {
@@ -106,9 +99,13 @@ func (c *coder) traitID(id *string, number int) {
 // has its length plus one before it, or 0 if it is the id of the note. The text is a range of the
 // content if it occurs in it.
 func (c *coder) place(p *Place, line *int) {
-	c.Delta(&p.Line, line)
-	c.scope(&p.Scope, len(p.Note.Sections))
-	c.Text(&p.Checkbox)
+	c.delta32(&p.line, line)
+	c.scope16(&p.scope, len(p.Note.Sections))
+	checkbox, text := "", ""
+	if !c.Decodes() {
+		checkbox, text = p.Checkbox(), p.ContentText()
+	}
+	c.Passing(&checkbox)
 	size := 1 + len(p.Content)
 	if p.Content == p.Note.ID {
 		size = 0
@@ -118,17 +115,36 @@ func (c *coder) place(p *Place, line *int) {
 	} else if c.Decodes() {
 		p.Content = p.Note.ID
 	}
-	at := 0
-	if p.ContentText != p.Content {
-		at = 2 + max(strings.Index(p.Content, p.ContentText), -1)
+	at := 0 // 0 if the text is the content, 1 if it is apart, else its offset in the content plus 2
+	if text != p.Content {
+		at = 2 + strings.Index(p.Content, text)
 	}
+	start := 0
 	switch c.Natural(&at); {
 	case at == 1:
-		c.Text(&p.ContentText)
+		start = -1
+		c.Passing(&text)
 	case at > 1:
-		c.Part(&p.ContentText, &p.Content, at-2)
+		start = at - 2
+		c.part(&text, p.Content, start)
 	case c.Decodes():
-		c.Share(&p.ContentText, &p.Content, 0, len(p.Content))
+		text = p.Content
+	}
+	if c.Decodes() && !c.Failed() {
+		p.setTexts(text, start, checkbox)
+	}
+}
+
+// part codes a text that begins at an offset of another one.
+func (c *coder) part(s *string, of string, at int) {
+	size := len(*s)
+	c.Natural(&size)
+	switch {
+	case !c.Decodes():
+	case at > len(of) || size > len(of)-at:
+		c.Fail()
+	default:
+		*s = of[at : at+size]
 	}
 }
 

@@ -106,7 +106,7 @@ func (d *draft) backdate(old *Note, s importedTimes) {
 	n := old.mutableCopy()
 	n.Created, n.Modified = created, modified
 	d.unclaim(old)
-	for _, t := range n.Annotations {
+	for _, t := range n.EachAnnotation {
 		d.claim(t)
 	}
 	d.swap(old.File, n.File)
@@ -141,7 +141,7 @@ func (n *Note) AllTimes() *NoteTimes {
 	for i := range n.Sections {
 		p.Sections = append(p.Sections, *n.Sections[i].Times)
 	}
-	for _, t := range n.Annotations {
+	for _, t := range n.EachAnnotation {
 		p.Traits = append(p.Traits, *t.Times)
 	}
 	return p
@@ -167,10 +167,10 @@ func (p *NoteTimes) Restored(before, now *Note) *NoteTimes {
 	}
 	if len(p.Traits) == len(all.Traits) {
 		had := map[string]bool{}
-		for _, t := range before.Annotations {
+		for _, t := range before.EachAnnotation {
 			had[t.ID] = true
 		}
-		for i, t := range now.Annotations {
+		for i, t := range now.EachAnnotation {
 			if !had[t.ID] {
 				all.Traits[i] = p.Traits[i]
 			}

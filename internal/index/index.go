@@ -127,9 +127,9 @@ func (c *Counted) add(n *Note, by int) {
 		return
 	}
 	c.Notes += by
-	c.Units += by * n.Units
+	c.Units += by * n.Units()
 	c.Bytes += int64(by * n.Size)
-	if n.Quarantine != nil {
+	if n.Quarantine() != nil {
 		c.Quarantined += by
 	}
 }

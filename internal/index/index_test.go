@@ -63,7 +63,7 @@ func sections(n *index.Note) []string {
 	var all []string
 	for _, s := range n.Sections {
 		all = append(all, fmt.Sprintf("%s %s %d ^%d %d–%d %d",
-			s.Slug, s.Title, s.Level, s.Parent, s.Line, s.LineEnd, s.SubtreeEnd))
+			s.Slug, s.Title, s.Level(), s.Parent(), s.Line(), s.LineEnd(), s.SubtreeEnd()))
 	}
 	return all
 }
@@ -85,15 +85,15 @@ func TestNote(t *testing.T) {
 	require.Equal(t, []string{
 		"work Work 2 ^-1 11–14 16", "now Now 3 ^0 15–16 16", "work-2 Work 2 ^-1 17–0 0",
 	}, sections(n))
-	require.Equal(t, 18, n.LineCount)
+	require.Equal(t, 18, n.LineCount())
 	require.Equal(t, len(text), n.Size)
 	require.Equal(t, index.DigestOf([]byte(text)), n.Digest)
 	require.Equal(t, index.Body{Run: 2}, n.Body)
 	require.Equal(t, uint64(2), n.Version)
 	require.Equal(t, at(2), n.Created)
 	require.Equal(t, at(2), n.Modified)
-	require.Nil(t, n.Quarantine)
-	require.Equal(t, "Hello", strings.Split(text[n.BodyStart:], "\n")[2])
+	require.Nil(t, n.Quarantine())
+	require.Equal(t, "Hello", strings.Split(text[n.BodyStart():], "\n")[2])
 	require.Equal(t, map[string]any{
 		"name": "Freya", "company": markdown.Ref("firms/a"), "tags": []any{"x", 2.0},
 	}, n.Values())
@@ -258,7 +258,7 @@ func TestQuarantine(t *testing.T) {
 	require.Empty(t, a.Fields)
 	require.Equal(t, "A", a.Title)
 	require.Len(t, a.Sections, 1)
-	require.Positive(t, a.Quarantine.Line)
+	require.Positive(t, a.Quarantine().Line)
 	for range x.Quarantined() {
 		break
 	}

@@ -19,13 +19,14 @@ type noteLines struct {
 // newNoteLines splits the text of a note into lines. Lines with traits and declarations are covered
 // by the events of these.
 func newNoteLines(n *Note, text []byte) noteLines {
-	lines := slices.AppendSeq(make([][]byte, 0, n.LineCount), bytes.Lines(text))
-	l := noteLines{n, lines, make([]bool, 1+max(len(lines), n.LineCount))}
+	lines := slices.AppendSeq(make([][]byte, 0, n.LineCount()), bytes.Lines(text))
+	l := noteLines{n, lines, make([]bool, 1+max(len(lines), n.LineCount()))}
 	for t := range n.Traits() {
-		l.covered[t.Line] = true
+		l.covered[t.Line()] = true
 	}
-	for _, s := range n.Sections {
-		for line := s.declarationLines[0]; line > 0 && line <= s.declarationLines[1]; line++ {
+	for i := range n.Sections {
+		first, last := n.Sections[i].declarationLines()
+		for line := first; line > 0 && line <= last; line++ {
 			l.covered[line] = true
 		}
 	}
@@ -34,13 +35,13 @@ func newNoteLines(n *Note, text []byte) noteLines {
 
 // span returns the numbers of the first and the last line of an object's own text.
 func (l noteLines) span(o Object) (first, last int) {
-	first, last = l.note.BodyLine, len(l.lines)
+	first, last = l.note.BodyLine(), len(l.lines)
 	if o.Section != nil {
-		if first = o.Section.Line; o.Section.LineEnd > 0 {
-			last = o.Section.LineEnd
+		if first = o.Section.Line(); o.Section.LineEnd() > 0 {
+			last = o.Section.LineEnd()
 		}
 	} else if len(l.note.Sections) > 0 {
-		last = l.note.Sections[0].Line - 1
+		last = l.note.Sections[0].Line() - 1
 	}
 	return first, min(last, len(l.lines))
 }

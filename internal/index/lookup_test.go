@@ -91,7 +91,7 @@ func TestTraits(t *testing.T) {
 	values := map[string]any{}
 	for trait := range x.Traits("", index.Location{}) {
 		v, dflt := x.TraitValue(trait)
-		values[fmt.Sprintf("%s:%d %s", trait.Note.ID, trait.Line, trait.Type)] = []any{v, dflt}
+		values[fmt.Sprintf("%s:%d %s", trait.Note.ID, trait.Line(), trait.Type)] = []any{v, dflt}
 	}
 	require.Equal(t, map[string]any{
 		"a:1 status": []any{"done", false}, "a:1 due": []any{"2026-03-06", false},
@@ -110,7 +110,7 @@ func anyValue(string) bool { return true }
 func spots(traits iter.Seq[*index.Trait]) []string {
 	all := []string{}
 	for t := range traits {
-		all = append(all, fmt.Sprintf("%s:%d", t.Note.Path, t.Line))
+		all = append(all, fmt.Sprintf("%s:%d", t.Note.Path, t.Line()))
 	}
 	return all
 }
@@ -160,7 +160,7 @@ func links(list iter.Seq[index.Link]) []string {
 func fields(n *index.Note) []string {
 	all := []string{}
 	for _, r := range n.Refs {
-		all = append(all, fmt.Sprint(r.Field, " ", r.InField, " ", r.Bare))
+		all = append(all, fmt.Sprint(r.Field(), " ", r.InField, " ", r.Bare))
 	}
 	return all
 }
@@ -258,7 +258,7 @@ func TestLookupsFindWhatIsThere(t *testing.T) {
 				}
 			}
 			for i := range n.Refs {
-				l := index.Link{Source: n.Object(n.Refs[i].Scope), Ref: &n.Refs[i], To: x.From(n, n.Refs[i].Target)}
+				l := index.Link{Source: n.Object(n.Refs[i].Scope()), Ref: &n.Refs[i], To: x.From(n, n.Refs[i].Target)}
 				name, _, _ := strings.Cut(l.To.ID, "#")
 				backlinks[name] = append(backlinks[name], link(l))
 			}

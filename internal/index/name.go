@@ -93,7 +93,7 @@ func (n *Note) ownBuckets() []string {
 		all = append(all, byName.name(bucketOf(n.Title)))
 	}
 	for i := range n.Sections {
-		if n.Sections[i].DeclaredType != "" {
+		if n.Sections[i].DeclaredType() != "" {
 			all = append(all, byName.name(bucketOf(n.Sections[i].Slug)))
 		}
 	}
@@ -175,7 +175,7 @@ func (x *Index) namesIn(n *Note) iter.Seq[objectName] {
 		}
 		for i := -1; i < len(n.Sections); i++ {
 			o := n.Object(i)
-			if i >= 0 && o.Section.DeclaredType != "" && !yield(objectName{namedByHeading, o, o.Section.Slug}) {
+			if i >= 0 && o.Section.DeclaredType() != "" && !yield(objectName{namedByHeading, o, o.Section.Slug}) {
 				return
 			}
 			for _, name := range x.fieldNames(o) {

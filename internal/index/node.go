@@ -29,7 +29,7 @@ func (n *Note) readNodes(doc *markdown.Doc, text []byte, sections []int) {
 		s := &n.Sections[sections[i]]
 		s.Top, s.TopParent = true, -1
 		if h.TopParent >= 0 {
-			s.TopParent = int32(sections[h.TopParent])
+			s.TopParent = small[int16](sections[h.TopParent])
 		}
 		s.read(bodies[1+i])
 		s.body = bodySum(text[bodies[1+i].Start:bodies[1+i].End])

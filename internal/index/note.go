@@ -65,10 +65,9 @@ func (d *Digest) UnmarshalText(text []byte) error {
 // A Note is the data of one note that queries need. It is immutable.
 type Note struct {
 	*File
-	Sections    []Section     // in text order, without a title heading
-	Annotations []*Trait      // in reading order, including those that the schema does not define
-	traitValues []*TraitValue // the values of the annotations, for walks
-	typeMarks   []byte        // of the note, its sections and its annotations; see typeMark
+	Sections    []Section // in text order, without a title heading
+	Annotations []Trait   // in reading order, including those that the schema does not define
+	typeMarks   []byte    // of the note, its sections and its annotations; see typeMark
 
 	NodePart
 	ID           string // path without .md; with any other ending
@@ -77,37 +76,56 @@ type Note struct {
 	Title        string // of the title heading; empty if there is none
 	TitleSlug    string // a fragment that also names the note: `people/freya#freya`
 	Fields       []Field
-	Refs         []Ref             // by line and position
-	Links        []NoteLink        // that do not lead to notes, in reading order
-	Tags         []Tag             // each once, at its first place
-	Blocks       map[string]int    // lines, by the id of a block (`^id`)
-	LineCount    int               // number of lines of the text
-	BodyStart    int               // offset of the text after the frontmatter
-	BodyLine     int               // line of BodyStart
-	Created      time.Time         // when the note was first seen
-	Modified     time.Time         // last change of the note or of anything in it
-	Quarantine   *markdown.Problem // nil if the head parses, or for a template
-
-	// Unindexed is the number of things in the note, or of values in its fields, if one of these is
-	// more than MaxThings; else 0. Such a note has no sections, annotations, references, links and
-	// tags in the index.
-	Unindexed int
+	Refs         []Ref          // by line and position
+	Links        []NoteLink     // that do not lead to notes, in reading order
+	Tags         []Tag          // each once, at its first place
+	Blocks       map[string]int // lines, by the id of a block (`^id`)
+	Created      time.Time      // when the note was first seen
+	Modified     time.Time      // last change of the note or of anything in it
 
 	// Excluded says that the note is excluded from orientation (vault.Exclusion): it is not counted
 	// in FolderSum, in the sums of heads, and in Totals.Counted. It is in everything else.
 	Excluded bool
 
-	// Units is the number of passages into which search splits the note.
-	Units int
-
-	problem    *markdown.Problem // of the head; nil if it parses
-	facets     *Facets           // nil if the head has no fields
-	card       *Card             // nil for an empty card
-	names      []string          // of the entries of its path, title and declarations
-	fieldNames []string          // of the entries of its fields
-	fieldDays  []vault.Date      // days in fields that are not traits
-	pins       map[int]string    // text of `@id(…)`, by line
+	quarantined bool // the problem is that of Quarantine
+	lineCount   int32
+	bodyStart   int32
+	bodyLine    int32
+	unindexed   int32
+	units       int32
+	problem     *markdown.Problem // of the head; nil if it parses
+	facets      *Facets           // nil if the head has no fields
+	card        *Card             // nil for an empty card
+	names       []string          // of the entries of its path, title and declarations
+	fieldNames  []string          // of the entries of its fields
+	fieldDays   dayList           // days in fields that are not traits
+	rare        *rareTexts        // nil if there are none
 }
+
+// Quarantine returns the problem of the head of the note; nil if the head parses, or for a template.
+func (n *Note) Quarantine() *markdown.Problem {
+	if !n.quarantined {
+		return nil
+	}
+	return n.problem
+}
+
+// LineCount returns the number of lines of the text.
+func (n *Note) LineCount() int { return int(n.lineCount) }
+
+// BodyStart returns the offset of the text after the frontmatter.
+func (n *Note) BodyStart() int { return int(n.bodyStart) }
+
+// BodyLine returns the line of BodyStart.
+func (n *Note) BodyLine() int { return int(n.bodyLine) }
+
+// Unindexed returns the number of things in the note, or of values in its fields, if one of these is
+// more than MaxThings; else 0. Such a note has no sections, annotations, references, links and tags
+// in the index.
+func (n *Note) Unindexed() int { return int(n.unindexed) }
+
+// Units returns the number of passages into which search splits the note.
+func (n *Note) Units() int { return int(n.units) }
 
 // A Field is one field of the frontmatter or of a declaration. The field `type` is not among them.
 type Field struct {
@@ -119,28 +137,90 @@ type Field struct {
 // A Section is a heading of a note and the text below it. A declaration makes it an embedded
 // object.
 type Section struct {
-	Slug         string // its fragment: the id that it declares, else that of the heading
-	Title        string
-	Level        int
-	DeclaredType string  // as in the declaration; empty if there is none
-	Type         string  // the type in the vault's schema; "section" without a declaration
-	Fields       []Field // of the declaration
-	Parent       int     // position of the section that contains it; -1 for the note
-	Line         int
-	LineEnd      int // 0 for the end of the note
-	SubtreeEnd   int // likewise, with the sections below it
-	*Times           // of its own text
+	Slug   string // its fragment: the id that it declares, else that of the heading
+	Title  string
+	*Times // of its own text
 
 	NodePart
+	TopParent int16 // position of the node that contains it; -1 for the note
 	Top       bool  // its heading is not in a list or a quote, so it is a node
-	TopParent int32 // position of the node that contains it; -1 for the note
 
-	body             uint64 // hash of the own text of the node; 0 if it is empty
-	pinned           bool   // its declaration has its slug as an id
-	number           int    // its position in the note
-	ownDigest        Digest // of its own text
-	declarationLines [2]int // first and last line of the declaration
+	pinned      bool // its declaration has its slug as an id
+	line        int32
+	declaration *declaration // nil without one; it is immutable
+	body        uint64       // hash of the own text of the node; 0 if it is empty
+	ownDigest   Digest       // of its own text
+	lineEnd     int32
+	subtreeEnd  int32
+	number      int16 // its position in the note
+	parent      int16
+	level       int8
 }
+
+// A declaration makes a section an object.
+type declaration struct {
+	declared    string // the type as written
+	typ         string // the type in the vault's schema
+	fields      []Field
+	first, last int32 // its lines
+}
+
+// Level returns the level of the heading, from 1 to 6.
+func (s *Section) Level() int { return int(s.level) }
+
+// DeclaredType returns the type as in the declaration; "" if there is none.
+func (s *Section) DeclaredType() string {
+	if s.declaration == nil {
+		return ""
+	}
+	return s.declaration.declared
+}
+
+// Type returns the type in the vault's schema; "section" without a declaration.
+func (s *Section) Type() string {
+	if s.declaration == nil {
+		return vault.Section
+	}
+	return s.declaration.typ
+}
+
+// Fields returns the fields of the declaration.
+func (s *Section) Fields() []Field {
+	if s.declaration == nil {
+		return nil
+	}
+	return s.declaration.fields
+}
+
+// declarationLines returns the first and the last line of the declaration; 0 if there is none.
+func (s *Section) declarationLines() (first, last int) {
+	if s.declaration == nil {
+		return 0, 0
+	}
+	return int(s.declaration.first), int(s.declaration.last)
+}
+
+// setType sets the type in the vault's schema of a section with a declaration. The declaration is
+// replaced, because earlier states of the note share it.
+func (s *Section) setType(typ string) {
+	if s.declaration.typ != typ {
+		d := *s.declaration
+		d.typ, s.declaration = typ, &d
+	}
+}
+
+// Parent returns the position of the section that contains this one; -1 for the note.
+func (s *Section) Parent() int { return int(s.parent) }
+
+// Line returns the line of the heading, from 1.
+func (s *Section) Line() int { return int(s.line) }
+
+// LineEnd returns the last line of the own text of the section; 0 for the end of the note.
+func (s *Section) LineEnd() int { return int(s.lineEnd) }
+
+// SubtreeEnd returns the last line of the section with the sections below it; 0 for the end of the
+// note.
+func (s *Section) SubtreeEnd() int { return int(s.subtreeEnd) }
 
 // Field returns the first field with a name.
 func (n *Note) Field(name string) (Field, bool) { return find(n.Fields, name) }

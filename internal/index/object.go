@@ -31,7 +31,7 @@ func (o Object) Type() string {
 	if o.Section == nil {
 		return o.Note.Type
 	}
-	return o.Section.Type
+	return o.Section.Type()
 }
 
 // Location returns the location of the object in lists. A note comes before everything in it.
@@ -39,7 +39,7 @@ func (o Object) Location() Location {
 	if o.Section == nil {
 		return Location{Path: o.Note.Path}
 	}
-	return Location{Path: o.Note.Path, Line: o.Section.Line}
+	return Location{Path: o.Note.Path, Line: o.Section.Line()}
 }
 
 // Fields returns the fields of the object; a plain section has none.
@@ -47,7 +47,7 @@ func (o Object) Fields() []Field {
 	if o.Section == nil {
 		return o.Note.Fields
 	}
-	return o.Section.Fields
+	return o.Section.Fields()
 }
 
 // Field returns the first field with a name.
@@ -61,10 +61,10 @@ func (o Object) Parent() (Object, bool) {
 	switch {
 	case o.Section == nil:
 		return Object{}, false
-	case o.Section.Parent < 0:
+	case o.Section.Parent() < 0:
 		return Object{Note: o.Note}, true
 	}
-	return Object{o.Note, &o.Note.Sections[o.Section.Parent]}, true
+	return Object{o.Note, &o.Note.Sections[o.Section.Parent()]}, true
 }
 
 // Parents yields the objects that contain this one, from the innermost to the note.
@@ -78,7 +78,7 @@ func (o Object) Parents() iter.Seq[Object] {
 // Typed returns the object itself or, for a plain section, the innermost object around it that is
 // not one. It is never a plain section, because a note is not one.
 func (o Object) Typed() Object {
-	for o.Section != nil && o.Section.Type == vault.Section {
+	for o.Section != nil && o.Section.Type() == vault.Section {
 		o, _ = o.Parent()
 	}
 	return o
@@ -105,7 +105,7 @@ func (o Object) Number() int {
 	if o.Section == nil {
 		return -1
 	}
-	return o.Section.number
+	return int(o.Section.number)
 }
 
 // Object returns the object of a section, by its position in the note; for -1, the note itself.

@@ -24,7 +24,7 @@ func (d *draft) unclaim(n *Note) {
 	if n == nil || d.pins.Len() == 0 {
 		return
 	}
-	for _, t := range n.Annotations {
+	for _, t := range n.EachAnnotation {
 		if t.claims {
 			d.pins.Delete(key(clean(t.Pin()), t.Location().key()))
 			d.contestedPins[t.Pin()] = true

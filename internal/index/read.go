@@ -74,8 +74,8 @@ func newFile(version uint64, ch Change) *File {
 func newNote(f *File, text []byte, doc *markdown.Doc, was *Note) *Note {
 	head := doc.Head()
 	n := &Note{
-		File: f, ID: strings.TrimSuffix(f.Path, ".md"), LineCount: doc.LineCount,
-		BodyStart: doc.Body, BodyLine: doc.BodyLine,
+		File: f, ID: strings.TrimSuffix(f.Path, ".md"), lineCount: small[int32](doc.LineCount),
+		bodyStart: small[int32](doc.Body), bodyLine: small[int32](doc.BodyLine),
 		problem: problemOf(doc), facets: facetsOf(head), card: cardOf(doc.StrictHead(text, head)),
 	}
 	n.readFields(doc.Frontmatter)
@@ -84,7 +84,7 @@ func newNote(f *File, text []byte, doc *markdown.Doc, was *Note) *Note {
 	if n.leaveOut(doc) {
 		n.BodyBytes = int32(len(bytes.TrimSpace(text[doc.Body:])))
 		n.names = n.ownBuckets()
-		n.Units = n.countUnits(text)
+		n.units = small[int32](n.countUnits(text))
 		return n
 	}
 	number := n.readSections(doc.Headings, text)
@@ -101,7 +101,7 @@ func newNote(f *File, text []byte, doc *markdown.Doc, was *Note) *Note {
 	n.readTags(doc.Tags, section)
 	n.readBlocks(doc.Blocks)
 	n.names = n.ownBuckets()
-	n.Units = n.countUnits(text)
+	n.units = small[int32](n.countUnits(text))
 	return n
 }
 
@@ -121,7 +121,7 @@ func (n *Note) SearchSections(text []byte) []search.Section {
 	all := make([]search.Section, len(n.Sections))
 	at, line := 0, 1
 	for i := range n.Sections {
-		for ; line < n.Sections[i].Line; line++ {
+		for ; line < n.Sections[i].Line(); line++ {
 			at += bytes.IndexByte(text[at:], '\n') + 1
 		}
 		all[i] = search.Section{Heading: n.Sections[i].Title, Start: at}
@@ -133,7 +133,7 @@ func (n *Note) SearchSections(text []byte) []search.Section {
 // counted while the text is at hand, because the index has no texts.
 func (n *Note) countUnits(text []byte) int {
 	return search.CountUnits(&search.Note{
-		Text: text, Body: n.BodyStart, Sections: n.SearchSections(text),
+		Text: text, Body: n.BodyStart(), Sections: n.SearchSections(text),
 	})
 }
 
@@ -175,15 +175,15 @@ func (n *Note) readSections(headings []markdown.Heading, text []byte) []int {
 			continue
 		}
 		s := Section{
-			Slug: h.Slug, Title: h.Text, Level: h.Level, Parent: -1,
-			Line: h.Line, LineEnd: h.LineEnd, SubtreeEnd: h.SubtreeLineEnd,
-			number: len(n.Sections), ownDigest: DigestOf(text[h.Own.Start:h.Own.End]),
+			Slug: h.Slug, Title: h.Text, level: small[int8](h.Level), parent: -1,
+			line: small[int32](h.Line), lineEnd: small[int32](h.LineEnd), subtreeEnd: small[int32](h.SubtreeLineEnd),
+			number: small[int16](len(n.Sections)), ownDigest: DigestOf(text[h.Own.Start:h.Own.End]),
 		}
 		if h.Parent >= 0 {
-			s.Parent = number[h.Parent]
+			s.parent = small[int16](number[h.Parent])
 		}
 		s.setDeclaration(h.Declaration, text)
-		number[i] = s.number
+		number[i] = len(n.Sections)
 		n.Sections = append(n.Sections, s)
 	}
 	return number
@@ -205,12 +205,12 @@ func (s *Section) setDeclaration(e *markdown.Declaration, text []byte) {
 	if e == nil {
 		return
 	}
-	s.DeclaredType = e.Type
 	lines := strings.Count(string(text[e.Span.Start:e.Span.End]), "\n")
-	s.declarationLines = [2]int{e.Line, e.Line + lines}
+	d := &declaration{declared: e.Type, first: small[int32](e.Line), last: small[int32](e.Line + lines)}
 	for _, a := range e.Fields {
-		s.Fields = append(s.Fields, Field{a.Key, a.Value, a.Line})
+		d.fields = append(d.fields, Field{a.Key, a.Value, a.Line})
 	}
+	s.declaration = d
 }
 
 // readTraits adds the annotations and the checkboxes of a text in reading order, each with a
@@ -221,10 +221,9 @@ func (n *Note) readTraits(doc *markdown.Doc, section func(int) int) {
 	if len(traits) == 0 {
 		return
 	}
-	all, sayings := make([]Trait, len(traits)), make([]TraitValue, len(traits))
-	places := n.readPlaces(traits, section)
-	markPlaces(places, doc.Tasks)
-	n.Annotations = make([]*Trait, len(traits))
+	sayings := make([]TraitValue, len(traits))
+	places := n.readPlaces(traits, doc.Tasks, section)
+	n.Annotations = make([]Trait, len(traits))
 	for i, t := range traits {
 		sayings[i] = TraitValue{Type: t.Name, Raw: t.Raw, Task: t.Name == ""}
 		if sayings[i].Task {
@@ -234,15 +233,14 @@ func (n *Note) readTraits(doc *markdown.Doc, section func(int) int) {
 		if t.Value != nil && t.Value != any(t.Raw) {
 			sayings[i].value = t.Value
 		}
-		all[i] = Trait{Place: places[i], TraitValue: &sayings[i], Position: t.Span.Start}
-		n.Annotations[i] = &all[i]
+		n.Annotations[i] = Trait{Place: places[i], TraitValue: &sayings[i], position: small[int32](t.Span.Start)}
 	}
 }
 
 // readPlaces returns the place of each annotation. Annotations on the same line share one. Places
 // are allocated together, which is why the lines are counted first. It also records the pins of the
-// lines.
-func (n *Note) readPlaces(traits []markdown.Trait, section func(int) int) []*Place {
+// lines. Both lists must be sorted by line.
+func (n *Note) readPlaces(traits []markdown.Trait, tasks []markdown.Task, section func(int) int) []*Place {
 	lines := 0
 	for i := range traits {
 		if i == 0 || !onSameLine(traits[i-1], traits[i]) {
@@ -252,10 +250,18 @@ func (n *Note) readPlaces(traits []markdown.Trait, section func(int) int) []*Pla
 	places, all := make([]*Place, len(traits)), make([]Place, 0, lines)
 	for i, t := range traits {
 		if i == 0 || !onSameLine(traits[i-1], t) {
-			all = append(all, Place{
-				Note: n, Line: t.Line, Scope: section(t.Scope), Content: t.Content,
-				ContentText: partOf(t.Content, t.ContentText),
-			})
+			p := Place{
+				Note: n, line: small[int32](t.Line), scope: small[int16](section(t.Scope)), Content: t.Content,
+			}
+			for len(tasks) > 0 && tasks[0].Line < t.Line {
+				tasks = tasks[1:]
+			}
+			checkbox := ""
+			if len(tasks) > 0 && tasks[0].Line == t.Line {
+				checkbox = tasks[0].Mark
+			}
+			p.setTexts(t.ContentText, strings.Index(t.Content, t.ContentText), checkbox)
+			all = append(all, p)
 			n.pin(t)
 		}
 		places[i] = &all[len(all)-1]
@@ -274,19 +280,11 @@ func (n *Note) pin(t markdown.Trait) {
 	if t.Pin == "" {
 		return
 	}
-	if n.pins == nil {
-		n.pins = map[int]string{}
+	r := n.rareTexts()
+	if r.pins == nil {
+		r.pins = map[int]string{}
 	}
-	n.pins[t.Line] = t.Pin
-}
-
-// partOf returns text as a substring of whole, which needs no memory of its own, or unchanged if it
-// is not one.
-func partOf(whole, text string) string {
-	if i := strings.Index(whole, text); i >= 0 {
-		return whole[i : i+len(text)]
-	}
-	return text
+	r.pins[t.Line] = t.Pin
 }
 
 // readBlocks sets the lines of blocks. If an id occurs twice, the first counts.

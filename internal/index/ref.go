@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"unique"
 
 	"github.com/rookeryhq/rookery/internal/markdown"
 	"github.com/rookeryhq/rookery/internal/vault"
@@ -14,14 +15,44 @@ import (
 // field that is a reference by the schema.
 type Ref struct {
 	*Mention
-	Field    string // the field that contains it, if known; empty in the text
-	Line     int
-	Position int  // offset of the reference; for a Bare one, its index in the field
-	Scope    int  // position of the section that contains it; -1 for the note
-	InField  bool // it is in the frontmatter or in a declaration
-	Bare     bool // written without brackets
-	Form     markdown.Form
+	Form    markdown.Form
+	InField bool // it is in the frontmatter or in a declaration
+	Bare    bool // written without brackets
+
+	scope    int16
+	field    fieldName
+	line     int32
+	position int32
 }
+
+// A fieldName is the name of a field. It takes 8 bytes, and a vault has few different ones. The zero
+// fieldName is the empty name.
+type fieldName struct{ unique.Handle[string] }
+
+// fieldNameOf returns a name as a fieldName.
+func fieldNameOf(name string) fieldName {
+	if name == "" {
+		return fieldName{}
+	}
+	return fieldName{unique.Make(name)}
+}
+
+// Field returns the name of the field that contains the reference, if it is known; "" in the text.
+func (r *Ref) Field() string {
+	if r.field == (fieldName{}) {
+		return ""
+	}
+	return r.field.Value()
+}
+
+// Line returns the line of the reference, from 1.
+func (r *Ref) Line() int { return int(r.line) }
+
+// Position returns the offset of the reference in the text; for a Bare one, its index in the field.
+func (r *Ref) Position() int { return int(r.position) }
+
+// Scope returns the position of the section that contains the reference; -1 for the note.
+func (r *Ref) Scope() int { return int(r.scope) }
 
 // A Mention is the text of a reference. References with the same text can share it. It is
 // comparable, and is its own key in the map of shared ones.
@@ -51,7 +82,9 @@ func (r *Ref) IsFile() bool {
 }
 
 // Location returns the location of the reference in lists.
-func (l Link) Location() Location { return Location{l.Source.Note.Path, l.Ref.Line, l.Ref.Position} }
+func (l Link) Location() Location {
+	return Location{l.Source.Note.Path, l.Ref.Line(), l.Ref.Position()}
+}
 
 // earlierMentions are the Mentions of a note before a change, in order.
 type earlierMentions struct {
@@ -87,8 +120,9 @@ func (n *Note) readRefs(refs []markdown.Reference, number func(int) int, was *No
 	n.Refs = make([]Ref, len(refs))
 	for i, r := range refs {
 		n.Refs[i] = Ref{
-			Mention: earlier.mention(r.Target, r.Display), Field: r.Field, Line: r.Line,
-			Position: r.Span.Start, Scope: number(r.Scope), InField: r.Place != markdown.InBody, Form: r.Form,
+			Mention: earlier.mention(r.Target, r.Display), field: fieldNameOf(r.Field),
+			line: small[int32](r.Line), position: small[int32](r.Span.Start), scope: small[int16](number(r.Scope)),
+			InField: r.Place != markdown.InBody, Form: r.Form,
 		}
 	}
 }
@@ -111,11 +145,11 @@ func (d *draft) bareRefs(n *Note) {
 		}
 	}
 	slices.SortStableFunc(refs, func(a, b Ref) int {
-		return cmp.Or(a.Line-b.Line, a.Position-b.Position)
+		return cmp.Or(a.Line()-b.Line(), a.Position()-b.Position())
 	})
 	for i := 1; i < len(refs); i++ { // distinct locations, so that a list can continue after each
-		if a, b := refs[i-1], &refs[i]; a.Line == b.Line && a.Position >= b.Position {
-			b.Position = a.Position + 1
+		if a, b := refs[i-1], &refs[i]; a.Line() == b.Line() && a.Position() >= b.Position() {
+			b.position = a.position + 1
 		}
 	}
 	for i := range refs {
@@ -147,8 +181,8 @@ func appendBare(refs []Ref, f Field, scope int) []Ref {
 		s, ok := v.(string)
 		if target, valid := vault.ParseRef(s); ok && valid {
 			refs = append(refs, Ref{
-				Mention: newMention(string(target), ""), Field: f.Name, Line: f.Line,
-				Position: i, Scope: scope, InField: true, Bare: true,
+				Mention: newMention(string(target), ""), field: fieldNameOf(f.Name), line: small[int32](f.Line),
+				position: small[int32](i), scope: small[int16](scope), InField: true, Bare: true,
 			})
 		}
 	}
@@ -159,7 +193,7 @@ func appendBare(refs []Ref, f Field, scope int) []Ref {
 func (o Object) Refs() []*Ref {
 	var all []*Ref
 	for i := range o.Note.Refs {
-		if r := &o.Note.Refs[i]; r.Scope == o.Number() {
+		if r := &o.Note.Refs[i]; r.Scope() == o.Number() {
 			all = append(all, r)
 		}
 	}
@@ -168,9 +202,9 @@ func (o Object) Refs() []*Ref {
 
 // RefsOnLine returns the references on a line of the note, in order. They are a part of n.Refs.
 func (n *Note) RefsOnLine(line int) []Ref {
-	first := sort.Search(len(n.Refs), func(i int) bool { return n.Refs[i].Line >= line })
+	first := sort.Search(len(n.Refs), func(i int) bool { return n.Refs[i].Line() >= line })
 	end := first
-	for end < len(n.Refs) && n.Refs[end].Line == line {
+	for end < len(n.Refs) && n.Refs[end].Line() == line {
 		end++
 	}
 	return n.Refs[first:end:end]

@@ -39,7 +39,7 @@ func thingsOf(x *index.Index) []namedThing {
 		objects := []index.Object{whole}
 		for i := range n.Sections {
 			objects = append(objects, n.Object(i))
-			if n.Sections[i].DeclaredType != "" {
+			if n.Sections[i].DeclaredType() != "" {
 				add("heading", n.Sections[i].Slug, n.Object(i))
 			}
 		}
@@ -299,7 +299,7 @@ func requireAsNaive(t *rapid.T, x *index.Index) {
 			got := x.From(n, r.Target)
 			require.Equal(t, []any{id, matches}, []any{got.ID, got.Matches}, "%q in %q", r.Target, n.ID)
 			to, _, _ := strings.Cut(id, "#")
-			back[to] = append(back[to], link(index.Link{Source: n.Object(r.Scope), Ref: r, To: got}))
+			back[to] = append(back[to], link(index.Link{Source: n.Object(r.Scope()), Ref: r, To: got}))
 		}
 	}
 	for n := range x.Notes("") {

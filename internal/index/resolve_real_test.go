@@ -22,8 +22,8 @@ func TestReferencesOfRealNotes(t *testing.T) {
 		for _, r := range n.Refs {
 			got := x.From(n, r.Target)
 			id, matches := naive(x, n, r.Target)
-			require.Equal(t, id, got.ID, "%s:%d", n.Path, r.Line)
-			require.Equal(t, matches, got.Matches, "%s:%d", n.Path, r.Line)
+			require.Equal(t, id, got.ID, "%s:%d", n.Path, r.Line())
+			require.Equal(t, matches, got.Matches, "%s:%d", n.Path, r.Line())
 			switch {
 			case got.ID != "":
 				kinds["resolved"]++

@@ -33,7 +33,7 @@ const maxRespelled = 128 << 10
 // texts contain it; the note has a heading in a list or a quote; or was is not the note of the text
 // before.
 func NewRespelled(was *Note, before, text []byte, all []Respelling) *Parsed {
-	if was.Unindexed > 0 || max(len(before), len(text)) > maxRespelled || DigestOf(before) != was.Digest {
+	if was.Unindexed() > 0 || max(len(before), len(text)) > maxRespelled || DigestOf(before) != was.Digest {
 		return nil
 	}
 	r := newRespelling(was, before, all)
@@ -51,34 +51,33 @@ func NewRespelled(was *Note, before, text []byte, all []Respelling) *Parsed {
 		r.moveText(n, i, text)
 	}
 	for i := range n.Refs {
-		n.Refs[i].Position = r.moved(n.Refs[i].Position)
+		n.Refs[i].position = small[int32](r.moved(n.Refs[i].Position()))
 	}
 	for i := range n.Links {
 		at := &n.Links[i].Span
 		at.Start, at.End = r.moved(at.Start), r.moved(at.End)
 	}
-	for _, t := range n.Annotations {
-		t.Position = r.moved(t.Position)
+	for _, t := range n.EachAnnotation {
+		t.position = small[int32](r.moved(t.Position()))
 	}
-	n.Units = n.countUnits(text)
+	n.units = small[int32](n.countUnits(text))
 	return &Parsed{n.File}
 }
 
 // unapply removes what a parsed note does not have from a mutableCopy with Refs of its own: its place in
-// the log, ids, times, and what the schema adds. The values of traits stay as the schema defines them;
-// applySchema defines them again.
+// the log, ids, times, and what the schema adds. The values of traits and the types of sections stay as
+// the schema defines them; applySchema defines them again.
 func (n *Note) unapply() {
 	n.Body, n.Version = Body{}, 0
 	n.UID, n.Type, n.Created, n.Modified = UID{}, "", time.Time{}, time.Time{}
-	n.Quarantine, n.Excluded = nil, false
-	n.traitValues, n.typeMarks, n.fieldNames, n.fieldDays = nil, nil, nil, nil
+	n.quarantined, n.Excluded = false, false
+	n.typeMarks, n.fieldNames, n.fieldDays = nil, nil, dayList{}
 	for i := range n.Sections {
-		s := &n.Sections[i]
-		s.UID, s.Times, s.Type = UID{}, nil, ""
+		n.Sections[i].UID, n.Sections[i].Times = UID{}, nil
 	}
 	n.Refs = slices.DeleteFunc(n.Refs, func(r Ref) bool { return r.Bare })
-	n.Annotations = slices.DeleteFunc(n.Annotations, func(t *Trait) bool { return t.Field })
-	for _, t := range n.Annotations {
+	n.Annotations = slices.DeleteFunc(n.Annotations, func(t Trait) bool { return t.Field })
+	for _, t := range n.EachAnnotation {
 		t.ID, t.Times, t.claims = "", nil, false
 	}
 }
@@ -111,7 +110,7 @@ func (r *respelling) isPlain() bool {
 		if string(r.before[e.At.Start:e.At.End]) != old || !isPlainTarget(old) || !isPlainTarget(e.Target) {
 			return false
 		}
-		begin, end := r.was.Refs[e.Ref].Position, bytes.Index(r.before[e.At.End:], []byte("]]"))
+		begin, end := r.was.Refs[e.Ref].Position(), bytes.Index(r.before[e.At.End:], []byte("]]"))
 		if end < 0 || e.At.Start-begin+len(e.Target)+end+len("]]") > markdown.MaxWikilink {
 			return false
 		}
@@ -132,8 +131,8 @@ func isPlainTarget(s string) bool {
 // where the lines of a heading are not known.
 func (r *respelling) areInText() bool {
 	lines := map[int]bool{}
-	for _, t := range r.was.Annotations {
-		lines[t.Line] = true
+	for _, t := range r.was.EachAnnotation {
+		lines[t.Line()] = true
 	}
 	for i := range r.was.Sections {
 		if !r.was.Sections[i].Top {
@@ -142,7 +141,7 @@ func (r *respelling) areInText() bool {
 	}
 	for _, e := range r.all {
 		ref := &r.was.Refs[e.Ref]
-		if ref.InField || ref.Bare || lines[ref.Line] || ref.Scope != r.sectionAt(e.At.Start) ||
+		if ref.InField || ref.Bare || lines[ref.Line()] || ref.Scope() != r.sectionAt(e.At.Start) ||
 			r.isInHeading(e.At.Start) || r.was.isInLabel(ref.Target) {
 			return false
 		}
@@ -169,7 +168,7 @@ func (r *respelling) sectionAt(at int) int {
 
 // isInHeading reports whether an offset may be in the heading of its section, or in the title.
 func (r *respelling) isInHeading(at int) bool {
-	start := r.was.BodyStart
+	start := r.was.BodyStart()
 	if i := r.sectionAt(at); i >= 0 {
 		start = r.headings[i].Start
 	} else if r.was.Title == "" {

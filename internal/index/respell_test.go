@@ -27,7 +27,7 @@ func respelled(n *index.Note, text string, to func(target string) string) (strin
 		if r.InField || r.Bare || r.IsFile() || target == r.Target {
 			continue
 		}
-		inner, isWiki := strings.CutPrefix(strings.TrimPrefix(text[r.Position:], "!"), "[[")
+		inner, isWiki := strings.CutPrefix(strings.TrimPrefix(text[r.Position():], "!"), "[[")
 		inner = strings.TrimLeft(inner, " \t")
 		if !isWiki || !strings.HasPrefix(inner, r.Target) {
 			continue
@@ -88,8 +88,7 @@ func requireRespelled(t require.TestingT, before *index.Index, was *index.Note, 
 		require.True(t, bytes.Equal(want.AppendImage(nil), before.With(c).AppendImage(nil)), "%q", text)
 	}
 	parsed := index.ParseText("n.md", []byte(text), nil).Note()
-	require.Equal(t, parsed.Sections, got.Note().Sections, "%q", text)
-	require.Equal(t, parsed.Units, got.Note().Units, "%q", text)
+	require.Equal(t, parsed.Units(), got.Note().Units(), "%q", text)
 }
 
 // respellLines are lines of which TestRespelledLikeParsed makes notes.

@@ -142,7 +142,7 @@ func (s settings) typeOf(n *Note) string {
 	if n.DeclaredType != "" {
 		return s.schemaType(n.DeclaredType)
 	}
-	if _, daily := s.config.IsDaily(vault.Path(n.Path)); daily && n.Quarantine == nil {
+	if _, daily := s.config.IsDaily(vault.Path(n.Path)); daily && n.Quarantine() == nil {
 		return vault.Daily
 	}
 	return vault.Page

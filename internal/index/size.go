@@ -62,9 +62,9 @@ func (f *File) size() int64 {
 // for each changed note before and after a commit, so it adds up lengths and does not follow shared
 // pointers.
 func (n *Note) size() int {
-	size := int(unsafe.Sizeof(Note{})) + len(n.Title) + len(n.TitleSlug) + len(n.pins)*mapItem +
+	size := int(unsafe.Sizeof(Note{})) + len(n.Title) + len(n.TitleSlug) + n.rare.size() +
 		len(n.Tags)*int(unsafe.Sizeof(Tag{})) + len(n.Refs)*int(unsafe.Sizeof(Ref{})) +
-		len(n.fieldDays)*shortText + sizeOf(n.Fields) + int(unsafe.Sizeof(Times{}))
+		len(n.fieldDays.all())*shortText + sizeOf(n.Fields) + int(unsafe.Sizeof(Times{}))
 	size += n.card.size()
 	if f := n.facets; f != nil {
 		size += int(unsafe.Sizeof(*f))
@@ -78,15 +78,30 @@ func (n *Note) size() int {
 	}
 	for i := range n.Sections {
 		s := &n.Sections[i]
-		size += int(unsafe.Sizeof(*s)) + len(s.Slug) + len(s.Title) + sizeOf(s.Fields)
+		size += int(unsafe.Sizeof(*s)) + len(s.Slug) + len(s.Title) + sizeOf(s.Fields())
+		if s.declaration != nil {
+			size += int(unsafe.Sizeof(*s.declaration))
+		}
 	}
 	size += len(n.typeMarks)
 	size += (len(n.names)+len(n.fieldNames))*int(unsafe.Sizeof("")) + len(n.Blocks)*mapItem
-	for i, t := range n.Annotations {
-		size += int(unsafe.Sizeof(*t)) + 2*int(unsafe.Sizeof(t)) + len(t.ID)
+	for i, t := range n.EachAnnotation {
+		size += int(unsafe.Sizeof(*t)) + len(t.ID)
 		if i == 0 || t.Place != n.Annotations[i-1].Place {
 			size += int(unsafe.Sizeof(*t.Place)) + len(t.Content)
 		}
+	}
+	return size
+}
+
+// size returns about how many bytes the texts take; 0 for nil.
+func (r *rareTexts) size() int {
+	if r == nil {
+		return 0
+	}
+	size := int(unsafe.Sizeof(*r)) + len(r.pins)*mapItem
+	for _, t := range r.places {
+		size += int(unsafe.Sizeof(t)) + len(t.text) + len(t.checkbox)
 	}
 	return size
 }
@@ -189,7 +204,7 @@ func (n *Note) leaveOut(doc *markdown.Doc) bool {
 	if things <= MaxThings && values <= MaxThings {
 		return false
 	}
-	n.Unindexed = max(things, values)
+	n.unindexed = small[int32](max(things, values))
 	if valuesOf(n.Fields) > MaxThings {
 		n.Fields = nil
 	}

@@ -70,19 +70,6 @@ func withTasks(traits []markdown.Trait, tasks []markdown.Task) []markdown.Trait 
 	return append(all, traits...)
 }
 
-// markPlaces sets the marks of the checkboxes at the beginnings of lines. Both lists must be sorted
-// by line.
-func markPlaces(places []*Place, tasks []markdown.Task) {
-	for _, p := range places {
-		for len(tasks) > 0 && tasks[0].Line < p.Line {
-			tasks = tasks[1:]
-		}
-		if len(tasks) > 0 && tasks[0].Line == p.Line {
-			p.Checkbox = tasks[0].Mark
-		}
-	}
-}
-
 // taskEntry returns the name of the entries of tasks with a value. No annotation has such a name.
 func taskEntry(value string) string { return valueName("["+TaskType+"]", value) }
 
@@ -129,8 +116,10 @@ func (x *Index) Done(t *Trait) bool {
 // DoneKnown returns the same as Done, and whether anything on the line of the trait says if it is
 // done.
 func (x *Index) DoneKnown(t *Trait) (done, known bool) {
-	done, known = markdown.IsDone(t.Checkbox), t.Checkbox != ""
-	for _, s := range t.OnLine() {
+	done, known = markdown.IsDone(t.Checkbox()), t.Checkbox() != ""
+	line := t.OnLine()
+	for i := range line {
+		s := &line[i]
 		if s.Task || !s.Defined || s.Type != "status" && s.Type != "done" {
 			continue
 		}
@@ -162,7 +151,7 @@ func (x *Index) saysDone(s *TraitValue) (done, known bool) {
 // TaskFields returns the dates on the line of a trait in the notation of the plugins Tasks and
 // Dataview; see markdown.TaskFields. It returns none for a line without a checkbox.
 func (p *Place) TaskFields() markdown.TaskFields {
-	if p.Checkbox == "" {
+	if p.Checkbox() == "" {
 		return markdown.TaskFields{}
 	}
 	return markdown.ReadTaskFields(p.Content)

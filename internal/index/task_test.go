@@ -28,7 +28,7 @@ func commitOf(seq uint64, files ...string) index.Commit {
 func tasksOf(x *index.Index, value string) []string {
 	var all []string
 	for t := range x.Tasks(value).After(index.Location{}) {
-		all = append(all, t.Raw+" "+t.ContentText)
+		all = append(all, t.Raw+" "+t.ContentText())
 	}
 	return all
 }
@@ -50,7 +50,7 @@ func TestCheckboxesAreTraits(t *testing.T) {
 		}
 	}
 	require.Empty(t, note.Siblings(), "the checkbox is not beside it")
-	require.Equal(t, "x", note.Checkbox)
+	require.Equal(t, "x", note.Checkbox())
 	require.True(t, x.Done(note))
 
 	x = x.With(commitOf(3, "schema.yaml", "traits:\n  task: { type: string }\n"))

@@ -29,14 +29,14 @@ func TestANoteWithTooManyThingsIsNotIndexed(t *testing.T) {
 			x := index.Empty().With(commit(1, "a.md", at, "b.md", "[[a]]\n"))
 			n, ok := x.Note("a.md")
 			require.True(t, ok)
-			require.Zero(t, n.Unindexed)
+			require.Zero(t, n.Unindexed())
 			require.Equal(t, index.MaxThings, n.Things())
 			require.Equal(t, index.MaxThings+1, x.Totals().Things)
 			require.Equal(t, index.MaxThings, index.Things([]byte(at)))
 
 			x = x.With(commit(2, "a.md", at+crowd(3)+"#more #than #before\n"))
 			n, _ = x.Note("a.md")
-			require.Greater(t, n.Unindexed, index.MaxThings)
+			require.Greater(t, n.Unindexed(), index.MaxThings)
 			require.Zero(t, n.Things())
 			require.Equal(t, 1, x.Totals().Things)
 			require.Equal(t, 1, x.Totals().Unindexed)
@@ -61,7 +61,7 @@ func TestWhatIsKeptOfANoteThatIsNotIndexed(t *testing.T) {
 	f, ok := n.Field("kind")
 	require.True(t, ok)
 	require.Equal(t, "x", f.Value)
-	require.Equal(t, strings.Count(body, "\n")+4, n.LineCount)
+	require.Equal(t, strings.Count(body, "\n")+4, n.LineCount())
 }
 
 func TestFieldsHaveABound(t *testing.T) {
@@ -76,7 +76,7 @@ func TestFieldsHaveABound(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			x := index.Empty().With(commit(1, "n.md", "---\ntype: log\n"+fields+"---\n# T\n"))
 			n, _ := x.Note("n.md")
-			require.Greater(t, n.Unindexed, index.MaxThings)
+			require.Greater(t, n.Unindexed(), index.MaxThings)
 			require.Empty(t, n.Fields)
 			require.Equal(t, "log", n.DeclaredType)
 		})

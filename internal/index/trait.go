@@ -3,7 +3,6 @@ package index
 import (
 	"bytes"
 	"iter"
-	"slices"
 	"sort"
 	"time"
 
@@ -18,21 +17,24 @@ type Trait struct {
 	*Place
 	*TraitValue
 	*Times
-	ID       string // unique in the vault (reference/raven.md §6.4)
-	Position int    // offset of the annotation; for a field, its number
-	Field    bool   // it is a field of the frontmatter
+	ID    string // unique in the vault (reference/raven.md §6.4)
+	Field bool   // it is a field of the frontmatter
 
-	claims bool // it claims the pin of its line as its id
+	claims   bool // it claims the pin of its line as its id
+	position int32
 }
 
 // A Place is the position and the text of the line of some traits.
 type Place struct {
-	Note        *Note  // the note that contains the line
-	Line        int    // number of the line in the file, from 1
-	Scope       int    // position of the section that contains it; -1 for the note
-	Content     string // the line without the markers of lists and quotes; for a field, the note's id
-	ContentText string // Content without annotations
-	Checkbox    string // mark of the checkbox at the beginning of the line; "" if there is none
+	Note    *Note  // the note that contains the line
+	Content string // the line without the markers of lists and quotes; for a field, the note's id
+
+	line   int32
+	scope  int16
+	mark   byte  // the checkbox if isRare is not set; 0 if there is none
+	isRare bool  // the text and the checkbox are in the rareTexts of the note, at the position start
+	start  int32 // the text is the part of Content from start to end
+	end    int32
 }
 
 // A TraitValue is the type and value of a trait.
@@ -67,43 +69,59 @@ func (t *Trait) Pin() string {
 	if t.Field {
 		return ""
 	}
-	return t.Note.pins[t.Line]
+	return t.Note.rare.pin(t.Line())
 }
+
+// Position returns the offset of the annotation in the text; for a field, its number.
+func (t *Trait) Position() int { return int(t.position) }
 
 // NumberOf returns the position of an annotation of the note in Annotations.
 func (n *Note) NumberOf(t *Trait) int {
 	all, here := n.Annotations, t.Location()
-	if t.Field {
-		return slices.Index(all, t)
+	at := 0
+	if !t.Field {
+		at = sort.Search(len(all), func(i int) bool { return !all[i].Field && !here.After(all[i].Location()) })
 	}
-	at := sort.Search(len(all), func(i int) bool { return !all[i].Field && !here.After(all[i].Location()) })
-	for at < len(all) && all[at] != t {
+	for at < len(all) && &all[at] != t {
 		at++
 	}
 	return at
 }
 
 // Parent returns the object that contains the trait.
-func (t *Trait) Parent() Object { return t.Note.Object(t.Scope) }
+func (t *Trait) Parent() Object { return t.Note.Object(t.Scope()) }
 
 // Location returns the location of the trait in lists.
-func (t *Trait) Location() Location { return Location{t.Note.Path, t.Line, t.Position} }
+func (t *Trait) Location() Location { return Location{t.Note.Path, t.Line(), t.Position()} }
 
 // Pinned reports whether the id of the trait is that of an `@id(…)` on its line.
 func (t *Trait) Pinned() bool { return t.claims && t.ID == t.Pin() }
 
 // fragment returns the part of the parent's id that names the section, "" for the note.
 func (t *Trait) fragment() string {
-	if t.Scope < 0 {
+	if t.Scope() < 0 {
 		return ""
 	}
-	return t.Note.Sections[t.Scope].Slug
+	return t.Note.Sections[t.Scope()].Slug
+}
+
+// EachAnnotation yields the positions and the addresses of Annotations; none for a nil note. A trait
+// must not be copied: it is compared by its address.
+func (n *Note) EachAnnotation(yield func(int, *Trait) bool) {
+	if n == nil {
+		return
+	}
+	for i := range n.Annotations {
+		if !yield(i, &n.Annotations[i]) {
+			return
+		}
+	}
 }
 
 // Traits yields the traits of the note, in reading order.
 func (n *Note) Traits() iter.Seq[*Trait] {
 	return func(yield func(*Trait) bool) {
-		for _, t := range n.Annotations {
+		for _, t := range n.EachAnnotation {
 			if t.Defined && !yield(t) {
 				return
 			}
@@ -123,8 +141,8 @@ func (n *Note) TraitsAfter(typ string, after Location, holds func(*TraitValue) b
 			mark = traitMark(typ)
 		}
 		for i := nextMark(marks, first, mark); i < len(all); i = nextMark(marks, i+1, mark) {
-			s := n.traitValues[i]
-			if (typ == "" || s.Type == typ) && (holds == nil || holds(s)) && !yield(all[i]) {
+			s := all[i].TraitValue
+			if (typ == "" || s.Type == typ) && (holds == nil || holds(s)) && !yield(&all[i]) {
 				return
 			}
 		}
@@ -152,7 +170,7 @@ func nextMark(marks []byte, from int, mark typeMark) int {
 // the schema does not define. A commit of the note must store them; Change.TraitIDs takes them.
 func (n *Note) TraitIDs() []string {
 	var ids []string
-	for _, t := range n.Annotations {
+	for _, t := range n.EachAnnotation {
 		ids = append(ids, t.ID)
 	}
 	return ids
@@ -162,8 +180,9 @@ func (n *Note) TraitIDs() []string {
 // field, the other fields that are traits.
 func (t *Trait) Siblings() []*Trait {
 	var all []*Trait
-	for _, other := range t.OnLine() {
-		if other != t && other.Defined && !other.Task {
+	line := t.OnLine()
+	for i := range line {
+		if other := &line[i]; other != t && other.Defined && !other.Task {
 			all = append(all, other)
 		}
 	}
@@ -173,16 +192,16 @@ func (t *Trait) Siblings() []*Trait {
 // OnLine returns all annotations on the line of a trait, including the trait itself and those that
 // the schema does not define; for a field, the fields that are traits. The result is part of the
 // note and must not be changed. It relies on the order of Annotations: fields first, then by line.
-func (t *Trait) OnLine() []*Trait {
+func (t *Trait) OnLine() []Trait {
 	all := t.Note.Annotations
 	body := sort.Search(len(all), func(i int) bool { return !all[i].Field })
 	if t.Field {
 		return all[:body]
 	}
 	all = all[body:]
-	first := sort.Search(len(all), func(i int) bool { return all[i].Line >= t.Line })
+	first := sort.Search(len(all), func(i int) bool { return all[i].Line() >= t.Line() })
 	last := first
-	for last < len(all) && all[last].Line == t.Line {
+	for last < len(all) && all[last].Line() == t.Line() {
 		last++
 	}
 	return all[first:last]
@@ -201,7 +220,7 @@ func (x *Index) Trait(id string) (*Trait, bool) {
 
 // annotation returns the annotation of the note with an id, nil if there is none.
 func (n *Note) annotation(id string) *Trait {
-	for _, t := range n.Annotations {
+	for _, t := range n.EachAnnotation {
 		if t.ID == id {
 			return t
 		}

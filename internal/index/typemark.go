@@ -44,26 +44,26 @@ func (n *Note) markTypes(marks []byte) {
 	n.typeMarks = marks
 	n.typeMarks[0] = byte(markOfType(n.Type))
 	for i := range n.Sections {
-		n.typeMarks[1+i] = byte(markOfType(n.Sections[i].Type))
+		n.typeMarks[1+i] = byte(markOfType(n.Sections[i].Type()))
 	}
 	traits := n.traitMarks()
-	for i, s := range n.traitValues {
+	for i, s := range n.EachAnnotation {
 		if s.Defined {
 			traits[i] = byte(traitMark(s.Type))
 		}
 	}
 	places, first := n.traitPlaces(), 0
-	for i, t := range n.Annotations {
-		if begin := n.Annotations[first]; t.Field != begin.Field || !t.Field && t.Line != begin.Line {
+	for i, t := range n.EachAnnotation {
+		if begin := &n.Annotations[first]; t.Field != begin.Field || !t.Field && t.Line() != begin.Line() {
 			first = i
 		}
-		binary.LittleEndian.PutUint16(places[placeSize*i:], uint16(t.Scope+1))
+		binary.LittleEndian.PutUint16(places[placeSize*i:], uint16(t.Scope()+1))
 		binary.LittleEndian.PutUint16(places[placeSize*i+2:], uint16(first))
 	}
 }
 
 // markCount returns the length of the marks of a note in bytes.
-func (n *Note) markCount() int { return 1 + len(n.Sections) + (1+placeSize)*len(n.traitValues) }
+func (n *Note) markCount() int { return 1 + len(n.Sections) + (1+placeSize)*len(n.Annotations) }
 
 // objectMarks returns the marks of the note and of its sections.
 func (n *Note) objectMarks() []byte { return n.typeMarks[:1+len(n.Sections)] }
@@ -71,11 +71,11 @@ func (n *Note) objectMarks() []byte { return n.typeMarks[:1+len(n.Sections)] }
 // traitMarks returns the marks of the annotations.
 func (n *Note) traitMarks() []byte {
 	from := 1 + len(n.Sections)
-	return n.typeMarks[from : from+len(n.traitValues)]
+	return n.typeMarks[from : from+len(n.Annotations)]
 }
 
 // traitPlaces returns the places of the annotations; see placeSize.
-func (n *Note) traitPlaces() []byte { return n.typeMarks[1+len(n.Sections)+len(n.traitValues):] }
+func (n *Note) traitPlaces() []byte { return n.typeMarks[1+len(n.Sections)+len(n.Annotations):] }
 
 // TraitNumbers yields the positions in Annotations of the traits that TraitsAfter yields from the
 // beginning of the note on. It does not read the traits themselves, so it is faster where their
@@ -87,7 +87,7 @@ func (n *Note) TraitNumbers(typ string, holds func(*TraitValue) bool) iter.Seq[i
 			mark = traitMark(typ)
 		}
 		for i := nextMark(marks, 0, mark); i < len(marks); i = nextMark(marks, i+1, mark) {
-			s := n.traitValues[i]
+			s := n.Annotations[i].TraitValue
 			if (typ == "" || s.Type == typ) && (holds == nil || holds(s)) && !yield(i) {
 				return
 			}

@@ -30,10 +30,10 @@ func TestTraitNumbers(t *testing.T) {
 	}}}))
 	n, ok := x.Note("n.md")
 	require.True(t, ok)
-	for i, a := range n.Annotations {
-		require.Equal(t, a.Scope, n.TraitScope(i))
+	for i, a := range n.EachAnnotation {
+		require.Equal(t, a.Scope(), n.TraitScope(i))
 		require.Equal(t, i, n.NumberOf(a))
-		require.Same(t, a.OnLine()[0], n.Annotations[n.LineOfTrait(i)])
+		require.Same(t, &a.OnLine()[0], &n.Annotations[n.LineOfTrait(i)])
 	}
 	found := 0
 	for i := range 400 {
@@ -44,7 +44,7 @@ func TestTraitNumbers(t *testing.T) {
 		} {
 			var got []*index.Trait
 			for _, at := range numbers {
-				got = append(got, n.Annotations[at])
+				got = append(got, &n.Annotations[at])
 			}
 			require.Equal(t, want, got, typ)
 		}

@@ -24,7 +24,7 @@ type Reference struct {
 }
 
 // A Form is the notation of a reference.
-type Form int
+type Form uint8
 
 // The forms of references.
 const (

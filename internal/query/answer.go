@@ -245,7 +245,7 @@ func (i Item) note() *index.Note {
 // It is the index of the section in Note.Sections.
 func (i Item) scope() int {
 	if i.Kind == Traits {
-		return i.Trait.Scope
+		return i.Trait.Scope()
 	}
 	return i.Object.Number()
 }

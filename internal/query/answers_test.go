@@ -25,7 +25,7 @@ func labels(items []query.Item) string {
 		switch i.Kind {
 		case query.Traits:
 			t := i.Trait
-			all = append(all, short.Replace(fmt.Sprintf("%s/%s:%d", t.Type, t.Note.ID, t.Line)))
+			all = append(all, short.Replace(fmt.Sprintf("%s/%s:%d", t.Type, t.Note.ID, t.Line())))
 		case query.Links:
 			all = append(all, short.Replace(fmt.Sprintf("link/%s:%d", i.Object.Note.ID, i.Link.Line)))
 		default:

@@ -65,7 +65,7 @@ var objectFields = map[string]fieldDef{
 	"type":          {class: choice, get: ofObject(func(o index.Object) any { return o.Type() })},
 	"alias":         {list: true, get: ofObject(aliasesOf)},
 	"heading":       {get: ofSection(func(s *index.Section) any { return s.Title })},
-	"heading_level": {class: numeric, get: ofSection(func(s *index.Section) any { return float64(s.Level) })},
+	"heading_level": {class: numeric, get: ofSection(func(s *index.Section) any { return float64(s.Level()) })},
 	"line_start":    {class: numeric, get: ofObject(lineStart)},
 	"first_seen_at": firstSeen, "last_modified_at": lastSeen, "created": firstSeen, "modified": lastSeen,
 }
@@ -76,11 +76,11 @@ var sectionFields = map[string]fieldDef{
 	"file_object_id":   {get: ofObject(func(o index.Object) any { return o.Note.ID })},
 	"slug":             {get: ofSection(func(s *index.Section) any { return s.Slug })},
 	"title":            {get: ofSection(func(s *index.Section) any { return s.Title })},
-	"level":            {class: numeric, get: ofSection(func(s *index.Section) any { return float64(s.Level) })},
+	"level":            {class: numeric, get: ofSection(func(s *index.Section) any { return float64(s.Level()) })},
 	"line_start":       {class: numeric, get: ofObject(lineStart)},
-	"line_end":         {class: numeric, get: ofSection(func(s *index.Section) any { return orEnd(s.LineEnd) })},
-	"direct_line_end":  {class: numeric, get: ofSection(func(s *index.Section) any { return orEnd(s.LineEnd) })},
-	"subtree_line_end": {class: numeric, get: ofSection(func(s *index.Section) any { return orEnd(s.SubtreeEnd) })},
+	"line_end":         {class: numeric, get: ofSection(func(s *index.Section) any { return orEnd(s.LineEnd()) })},
+	"direct_line_end":  {class: numeric, get: ofSection(func(s *index.Section) any { return orEnd(s.LineEnd()) })},
+	"subtree_line_end": {class: numeric, get: ofSection(func(s *index.Section) any { return orEnd(s.SubtreeEnd()) })},
 	"parent_section_id": {get: ofObject(func(o index.Object) any {
 		if above, ok := o.Parent(); ok && above.Section != nil {
 			return above.ID()
@@ -93,8 +93,8 @@ var sectionFields = map[string]fieldDef{
 // traitFields are the built-in fields of traits. The field value comes from the schema.
 var traitFields = map[string]fieldDef{
 	"id": idField, "file_path": pathField,
-	"line_number":   {class: numeric, get: reads(func(i Item) any { return float64(i.Trait.Line) })},
-	"content_text":  {get: reads(func(i Item) any { return i.Trait.ContentText })},
+	"line_number":   {class: numeric, get: reads(func(i Item) any { return float64(i.Trait.Line()) })},
+	"content_text":  {get: reads(func(i Item) any { return i.Trait.ContentText() })},
 	"first_seen_at": firstSeen, "last_modified_at": lastSeen, "created": firstSeen, "modified": lastSeen,
 }
 
@@ -120,7 +120,7 @@ func lineStart(o index.Object) any {
 	if o.Section == nil {
 		return 1.0
 	}
-	return float64(o.Section.Line)
+	return float64(o.Section.Line())
 }
 
 // timesOf returns when an item was created and last modified.
@@ -193,7 +193,7 @@ func (e *evaluator) schemaValue(o index.Object, name string) any {
 	}
 	t, known := e.schema.Type(o.Type())
 	// A quarantined note has no fields, so defaults do not apply either.
-	if daily || !known || o.Note.Quarantine != nil {
+	if daily || !known || o.Note.Quarantine() != nil {
 		return nil
 	}
 	if def, ok := t.Field(name); ok && def.HasDefault {

@@ -27,7 +27,7 @@ func (e *evaluator) content(b Branch, t *Test) term {
 		// The text of a note is all of it; that of a section is its subtree.
 		from, to := 1, int(^uint(0)>>1)
 		if s := i.Object.Section; s != nil {
-			from, to = s.Line, endOf(s)-1
+			from, to = s.Line(), endOf(s)-1
 		}
 		for _, w := range words() {
 			if w.within(i.note().Path, from, to) == w.not {

@@ -43,7 +43,7 @@ func (e *naive) things(b query.Branch) []query.Item {
 				all = append(all, query.Item{Kind: query.Objects, Object: o})
 			}
 		}
-		for _, t := range n.Annotations {
+		for _, t := range n.EachAnnotation {
 			if b.Kind == query.Traits && t.Defined && t.Type == b.Name {
 				all = append(all, query.Item{Kind: query.Traits, Trait: t})
 			}
@@ -134,14 +134,14 @@ func refs(i query.Item) []*index.Ref {
 		r := &n.Refs[j]
 		switch {
 		case i.Kind == query.Traits && i.Trait.Field:
-			if r.InField && r.Field == i.Trait.Type {
+			if r.InField && r.Field() == i.Trait.Type {
 				all = append(all, r)
 			}
 		case i.Kind == query.Traits:
-			if !r.InField && r.Line == i.Trait.Line {
+			if !r.InField && r.Line() == i.Trait.Line() {
 				all = append(all, r)
 			}
-		case isIn(n, r.Scope, i):
+		case isIn(n, r.Scope(), i):
 			all = append(all, r)
 		}
 	}
@@ -177,7 +177,7 @@ func (e *naive) holds(b query.Branch, t *query.Test, i query.Item) bool {
 		return slices.ContainsFunc(e.things(query.Branch{Kind: query.Links}), func(l query.Item) bool {
 			own := l.Object.Note == noteOf(i)
 			if i.Kind == query.Traits {
-				own = own && !i.Trait.Field && l.Link.Line == i.Trait.Line
+				own = own && !i.Trait.Field && l.Link.Line == i.Trait.Line()
 			} else {
 				own = own && isIn(l.Object.Note, l.Object.Number(), i)
 			}
@@ -224,7 +224,7 @@ func (e *naive) nested(t *query.Test, i query.Item) bool {
 			return slices.Contains(around(i), j.Object)
 		case query.At:
 			t, u := i.Trait, j.Trait
-			return t != u && t.Note == u.Note && t.Field == u.Field && (t.Field || t.Line == u.Line)
+			return t != u && t.Note == u.Note && t.Field == u.Field && (t.Field || t.Line() == u.Line())
 		case query.Refs:
 			return e.refersTo(i, j)
 		}
@@ -239,11 +239,11 @@ func (e *naive) content(text string, i query.Item) bool {
 	}
 	lines := strings.Split(string(e.texts[noteOf(i).Path]), "\n")
 	if s := i.Object.Section; s != nil {
-		end := s.SubtreeEnd
+		end := s.SubtreeEnd()
 		if end == 0 {
 			end = len(lines)
 		}
-		lines = lines[s.Line-1 : end]
+		lines = lines[s.Line()-1 : end]
 	}
 	words := regexp.MustCompile(`[\p{L}\p{N}]+`).FindAllString(strings.ToLower(strings.Join(lines, "\n")), -1)
 	for _, word := range strings.Fields(text) {
@@ -273,11 +273,11 @@ func (e *naive) value(b query.Branch, i query.Item, name string) (any, *vault.Fi
 	case "modified", "last_modified_at":
 		return times.Modified, &vault.Field{Type: "datetime"}
 	case "line_number":
-		return float64(i.Trait.Line), &vault.Field{Type: "number"}
+		return float64(i.Trait.Line()), &vault.Field{Type: "number"}
 	case "content_text":
-		return i.Trait.ContentText, nil
+		return i.Trait.ContentText(), nil
 	case "level":
-		return float64(i.Object.Section.Level), &vault.Field{Type: "number"}
+		return float64(i.Object.Section.Level()), &vault.Field{Type: "number"}
 	case "slug":
 		return i.Object.Section.Slug, nil
 	case "scheme":

@@ -262,7 +262,7 @@ func (b Branch) scopes(all []int, n *index.Note) []int {
 // all holders of the item.
 func (b *bits) addFor(op Op, n *index.Note, scope int) {
 	// All sections around the holder are holders too, up to the note.
-	for ; op == Contains && scope >= 0; scope = n.Sections[scope].Parent {
+	for ; op == Contains && scope >= 0; scope = n.Sections[scope].Parent() {
 		b.set(scope + 1)
 	}
 	b.set(scope + 1)
@@ -289,7 +289,7 @@ func (e *evaluator) at(b Branch, t *Test) term {
 		holds: func(i Item) bool { return in.get(i.note()).hasOther(i.note().NumberOf(i.Trait)) },
 		traits: func(n *index.Note) (all []*index.Trait) {
 			for i := range in.get(n).neighbours(own) {
-				all = append(all, n.Annotations[i])
+				all = append(all, &n.Annotations[i])
 			}
 			return all
 		},

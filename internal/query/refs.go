@@ -48,7 +48,7 @@ func refsOf(i Item, f func(*index.Ref)) {
 	refs := i.note().Refs
 	// The value of a field can have several lines, so its references are found by the field.
 	if i.Kind == Traits && !i.Trait.Field {
-		refs = i.note().RefsOnLine(i.Trait.Line)
+		refs = i.note().RefsOnLine(i.Trait.Line())
 	}
 	o := ownerOf(i)
 	for j := range refs {
@@ -80,15 +80,15 @@ func (o refOwner) owns(r *index.Ref) bool {
 		return ofTrait(o.trait, r)
 	}
 	// Scopes of references are section numbers, which are consecutive in a subtree.
-	return r.Scope >= o.first && r.Scope < o.end
+	return r.Scope() >= o.first && r.Scope() < o.end
 }
 
 // ofTrait reports whether a reference on the line of a trait belongs to the trait.
 func ofTrait(t *index.Trait, r *index.Ref) bool {
 	if t.Field {
-		return r.InField && r.Field == t.Type
+		return r.InField && r.Field() == t.Type
 	}
-	return r.Line == t.Line && !r.InField
+	return r.Line() == t.Line() && !r.InField
 }
 
 // subtree returns the range of sections, from first up to, not including, end, that an object
@@ -100,7 +100,7 @@ func subtree(n *index.Note, scope int) (first, end int) {
 		return -1, len(n.Sections)
 	}
 	behind := sort.Search(len(n.Sections)-scope-1, func(i int) bool {
-		return n.Sections[scope+1+i].Line >= endOf(&n.Sections[scope])
+		return n.Sections[scope+1+i].Line() >= endOf(&n.Sections[scope])
 	})
 	return scope, scope + 1 + behind
 }
@@ -108,10 +108,10 @@ func subtree(n *index.Note, scope int) (first, end int) {
 // endOf returns the line after the subtree of a section; the greatest int if it reaches to the
 // end of the note.
 func endOf(s *index.Section) int {
-	if s.SubtreeEnd == 0 {
+	if s.SubtreeEnd() == 0 {
 		return int(^uint(0) >> 1)
 	}
-	return s.SubtreeEnd + 1
+	return s.SubtreeEnd() + 1
 }
 
 // addTargets adds the targets of the references of an item, and all objects that contain them, to
@@ -263,7 +263,7 @@ func (e *evaluator) links(t *Test) term {
 			own := l.Scope >= first && l.Scope < end
 			if i.Kind == Traits {
 				// A trait has the links of its line.
-				own = l.Line == i.Trait.Line && !i.Trait.Field
+				own = l.Line == i.Trait.Line() && !i.Trait.Field
 			}
 			if own && e.visit(1) && passes(Item{Kind: Links, Object: n.Object(l.Scope), Link: l}) {
 				return true

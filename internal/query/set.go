@@ -52,7 +52,7 @@ func (s *objectSet) inNote(n *index.Note) *bits {
 
 // addAll adds an object and all objects that contain it.
 func (s *objectSet) addAll(n *index.Note, scope int) {
-	for ; scope >= 0; scope = n.Sections[scope].Parent {
+	for ; scope >= 0; scope = n.Sections[scope].Parent() {
 		s.add(n, scope)
 	}
 	s.add(n, -1)
@@ -102,7 +102,7 @@ func (b *bits) hasAround(n *index.Note, scope int) bool {
 	if b == nil {
 		return false
 	}
-	for ; scope >= 0; scope = n.Sections[scope].Parent {
+	for ; scope >= 0; scope = n.Sections[scope].Parent() {
 		if b.has(scope + 1) {
 			return true
 		}
@@ -116,7 +116,7 @@ func parentOf(n *index.Note, scope int) (parent int, ok bool) {
 	if scope < 0 {
 		return 0, false
 	}
-	return n.Sections[scope].Parent, true
+	return n.Sections[scope].Parent(), true
 }
 
 // A perNote computes a value for each note on its first lookup. It computes it only once if all

@@ -47,7 +47,7 @@ func (v *testVault) search() (*search.Index, func(string) ([]byte, error), error
 	for n := range v.state.Index.Notes("") {
 		text := v.files[n.Path]
 		changes = append(changes, search.Change{Doc: n.Path, Note: &search.Note{
-			Title: n.Title, Text: text, Body: n.BodyStart, Sections: n.SearchSections(text),
+			Title: n.Title, Text: text, Body: n.BodyStart(), Sections: n.SearchSections(text),
 		}})
 	}
 	return search.Empty("english").With(changes), func(path string) ([]byte, error) { return v.files[path], nil }, nil

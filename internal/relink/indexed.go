@@ -14,7 +14,7 @@ import (
 // have the intended references.
 func (r *Relinker) fromIndex(was, is *index.Note, text []byte) (Result, bool) {
 	w := &rewriting{Relinker: r, from: was, note: is, text: text}
-	if was.Path != is.Path || is.Unindexed > 0 || len(r.Blocks) > 0 || r.renamed[is.ID] || w.hasBareTrait() {
+	if was.Path != is.Path || is.Unindexed() > 0 || len(r.Blocks) > 0 || r.renamed[is.ID] || w.hasBareTrait() {
 		return Result{}, false
 	}
 	var targets []string // intended targets of the references that are not bare, in order
@@ -56,7 +56,7 @@ func (r *Relinker) fromIndex(was, is *index.Note, text []byte) (Result, bool) {
 // hasBareTrait reports whether a trait in the text has a reference without brackets as its value.
 // Such references are not in the index.
 func (w *rewriting) hasBareTrait() bool {
-	for _, a := range w.note.Annotations {
+	for _, a := range w.note.EachAnnotation {
 		def, ok := w.after.Schema().Trait(a.Type)
 		if !ok || !def.IsRef() || a.Field {
 			continue
@@ -83,14 +83,14 @@ func (w *rewriting) indexed(ref *index.Ref) (target string, ok bool) {
 	if ref.Bare {
 		return "", w.gained == gained && (was.ID == "" || w.leadsSame(ref.Target, was))
 	}
-	if ref.Position >= len(w.text) {
+	if ref.Position() >= len(w.text) {
 		return "", false
 	}
-	at := markdown.Reference{Target: ref.Target, Span: markdown.Span{Start: ref.Position, End: len(w.text)}}
-	if was.ID == "" || !w.rewrites(ref.Line, ref.Target, was) && !w.losesPath(at, was) {
+	at := markdown.Reference{Target: ref.Target, Span: markdown.Span{Start: ref.Position(), End: len(w.text)}}
+	if was.ID == "" || !w.rewrites(ref.Line(), ref.Target, was) && !w.losesPath(at, was) {
 		return ref.Target, true
 	}
-	inner, isWiki := bytes.CutPrefix(bytes.TrimPrefix(w.text[ref.Position:], []byte{'!'}), []byte("[["))
+	inner, isWiki := bytes.CutPrefix(bytes.TrimPrefix(w.text[ref.Position():], []byte{'!'}), []byte("[["))
 	inner = bytes.TrimLeft(inner, " \t")
 	if ref.InField || !isWiki || !bytes.HasPrefix(inner, []byte(ref.Target)) {
 		return "", false
@@ -99,10 +99,10 @@ func (w *rewriting) indexed(ref *index.Ref) (target string, ok bool) {
 	at.Written.End = at.Written.Start + len(ref.Target)
 	spelled, target, ok := w.newSpelling(at, was)
 	if !ok {
-		w.unwritable = append(w.unwritable, ref.Line)
+		w.unwritable = append(w.unwritable, ref.Line())
 		return ref.Target, true
 	}
-	w.edits = append(w.edits, edit{at: at.Written, with: spelled, line: ref.Line, source: w.note.Object(ref.Scope)})
+	w.edits = append(w.edits, edit{at: at.Written, with: spelled, line: ref.Line(), source: w.note.Object(ref.Scope())})
 	return target, true
 }
 

@@ -22,7 +22,7 @@ type Passage struct {
 // that they had in these notes.
 func (r *Relinker) Passages(id string, text []byte, passages []Passage) Result {
 	is, ok := r.after.ByID(id)
-	if !ok || is.Quarantine != nil {
+	if !ok || is.Quarantine() != nil {
 		return Result{Text: text}
 	}
 	was, _, had := r.note(id)

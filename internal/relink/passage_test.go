@@ -69,7 +69,7 @@ func (m sectionMove) ids(before, after *index.Index, was markdown.Span) map[stri
 	}
 	stay, came := 0, len(target.Sections)
 	for i := range source.Sections {
-		if line := source.Sections[i].Line; line >= was.Start && line < was.End {
+		if line := source.Sections[i].Line(); line >= was.Start && line < was.End {
 			ids[source.Object(i).ID()] = put.Object(came).ID()
 			came++
 			continue
@@ -119,7 +119,7 @@ func TestMovedSectionsKeepWhatReferencesLeadTo(t *testing.T) {
 					continue
 				}
 				led := fmt.Sprint(relinked(ids, before.From(n, ref.Target).ID), before.From(n, ref.Target).FragmentMissing)
-				if n.ID == from && ref.Line >= was.Start && ref.Line < was.End {
+				if n.ID == from && ref.Line() >= was.Start && ref.Line() < was.End {
 					gone = append(gone, led)
 				} else {
 					own = append(own, led)

@@ -196,7 +196,7 @@ type Result struct {
 // The text must be that of the second state, which still has the references of the first.
 func (r *Relinker) Rewrite(id string, text []byte) Result {
 	was, is, ok := r.note(id)
-	if !ok || is.Quarantine != nil || hasNoReferences(is, text) {
+	if !ok || is.Quarantine() != nil || hasNoReferences(is, text) {
 		return Result{Text: text}
 	}
 	if res, ok := r.fromIndex(was, is, text); ok {
@@ -352,8 +352,8 @@ func (w *rewriting) isEdited(at markdown.Span) bool {
 // reference. It is only for reports.
 func (w *rewriting) scopeOf(ref markdown.Reference) index.Object {
 	for i := range w.note.Refs {
-		if r := &w.note.Refs[i]; !r.Bare && r.Line == ref.Line && r.Target == ref.Target {
-			return w.note.Object(r.Scope)
+		if r := &w.note.Refs[i]; !r.Bare && r.Line() == ref.Line && r.Target == ref.Target {
+			return w.note.Object(r.Scope())
 		}
 	}
 	return w.note.Object(-1)

@@ -34,7 +34,7 @@ func WriteInFull(idx *index.Index, notes []Wanted) []Result {
 // writeInFull is WriteInFull for one note.
 func (r *Relinker) writeInFull(n Wanted) Result {
 	was, is, ok := r.note(n.ID)
-	if !ok || is.Quarantine != nil {
+	if !ok || is.Quarantine() != nil {
 		return Result{Text: n.Text}
 	}
 	w := &rewriting{

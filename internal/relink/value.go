@@ -95,8 +95,8 @@ func (w *rewriting) traitValue(i int, t markdown.Trait) {
 
 // traitParent returns the object that contains the i-th trait of the text.
 func (w *rewriting) traitParent(i int) index.Object {
-	for _, a := range w.note.Annotations {
-		if !a.Field && a.Line == w.doc.Traits[i].Line && a.Type == w.doc.Traits[i].Name {
+	for _, a := range w.note.EachAnnotation {
+		if !a.Field && a.Line() == w.doc.Traits[i].Line && a.Type == w.doc.Traits[i].Name {
 			return a.Parent()
 		}
 	}

@@ -120,7 +120,7 @@ func UnindexedNotes(x *index.Index) (count int, first []string) {
 func UnindexedProblem(n *index.Note) string {
 	return fmt.Sprintf("%s has %d headings, traits, references, tags, values of fields or nested items, and a "+
 		"note has at most %d of them: none is indexed, and the note can be read and searched as text",
-		n.Path, n.Unindexed, index.MaxThings)
+		n.Path, n.Unindexed(), index.MaxThings)
 }
 
 // checkParsed reports the notes that do not parse; the first doctor.MaxListed get a finding each.
@@ -136,7 +136,7 @@ func checkParsed(x *index.Index) []doctor.Finding {
 				doctor.Count(total-doctor.MaxListed, "more note")+" with this problem", doctor.UntilParsed))
 		}
 		all = append(all, doctor.Warning(doctor.Notes,
-			fmt.Sprintf("%s:%d: %s", n.Path, n.Quarantine.Line, n.Quarantine.Message), doctor.UntilParsed))
+			fmt.Sprintf("%s:%d: %s", n.Path, n.Quarantine().Line, n.Quarantine().Message), doctor.UntilParsed))
 	}
 	return all
 }

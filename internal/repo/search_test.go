@@ -33,7 +33,7 @@ func searchable(t require.TestingT, ctx context.Context, v *repo.Vault) repo.Sea
 	require.Equal(t, s.Index.Totals().Notes, s.Search.Notes())
 	units := 0
 	for n := range s.Index.Notes("") {
-		units += n.Units
+		units += n.Units()
 	}
 	require.Equal(t, s.Search.Units(), units)
 	return s

@@ -18,7 +18,7 @@ var others = []string{"aliases", "alias", "description", "summary", "keywords"}
 // with more weight. It depends only on the note, so that of all settings only the language affects
 // a search index. The result shares memory with n and text.
 func SearchNote(n *index.Note, text []byte) *search.Note {
-	s := &search.Note{Title: n.Title, Text: text, Body: n.BodyStart, Unsure: markdown.StrictBody(text) > n.BodyStart}
+	s := &search.Note{Title: n.Title, Text: text, Body: n.BodyStart(), Unsure: markdown.StrictBody(text) > n.BodyStart()}
 	for _, name := range titles {
 		if f, ok := n.Field(name); ok && s.Title == "" {
 			s.Title, _ = f.Value.(string)

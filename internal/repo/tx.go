@@ -136,7 +136,7 @@ func (v *Vault) unreadOf(ctx context.Context, seq uint64) []LeftFile {
 // Unindexed returns the notes that the Tx changes and that have more things than are indexed.
 func (tx *Tx) Unindexed() (all []*index.Note) {
 	for _, n := range tx.staged() {
-		if note, ok := tx.Index().Note(n.Path); ok && note.Unindexed > 0 {
+		if note, ok := tx.Index().Note(n.Path); ok && note.Unindexed() > 0 {
 			all = append(all, note)
 		}
 	}

@@ -40,13 +40,13 @@ func describe(x *index.Index) string {
 	for n := range x.Notes("") {
 		fmt.Fprintln(&b, "note", n.ID, n.DeclaredType, n.Type, n.Title, n.Fields, n.Created, n.Modified)
 		for _, s := range n.Sections {
-			fmt.Fprintln(&b, "\tsection", s.Slug, s.Type, s.Fields, s.Line, *s.Times)
+			fmt.Fprintln(&b, "\tsection", s.Slug, s.Type(), s.Fields(), s.Line(), *s.Times)
 		}
-		for _, t := range n.Annotations {
-			fmt.Fprintln(&b, "\ttrait", t.ID, t.Type, t.Raw, t.Defined, t.Line, t.Times)
+		for _, t := range n.EachAnnotation {
+			fmt.Fprintln(&b, "\ttrait", t.ID, t.Type, t.Raw, t.Defined, t.Line(), t.Times)
 		}
 		for _, r := range n.Refs {
-			fmt.Fprintln(&b, "\tref", r.Target, r.Line, r.Position, x.Resolve(r.Target).ID)
+			fmt.Fprintln(&b, "\tref", r.Target, r.Line(), r.Position(), x.Resolve(r.Target).ID)
 		}
 	}
 	for t := range x.Duplicates {

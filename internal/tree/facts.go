@@ -120,13 +120,13 @@ func (t *Tree) embedded(n Node) string {
 	}
 	refs, line := n.Note.Refs, 0
 	if n.Section > 0 {
-		line = n.section().Line
+		line = n.section().Line()
 	}
-	for i := sort.Search(len(refs), func(i int) bool { return refs[i].Line > line }); i < len(refs); i++ {
+	for i := sort.Search(len(refs), func(i int) bool { return refs[i].Line() > line }); i < len(refs); i++ {
 		switch r := &refs[i]; {
-		case r.Scope > n.Section-1:
+		case r.Scope() > n.Section-1:
 			return ""
-		case r.Scope == n.Section-1 && r.Form == markdown.Embed && !r.IsFile():
+		case r.Scope() == n.Section-1 && r.Form == markdown.Embed && !r.IsFile():
 			return r.Target
 		}
 	}
@@ -195,7 +195,7 @@ func (c *noteData) references() map[int][]*index.Ref {
 		lines := NewLines(c.note)
 		for i := range c.note.Refs {
 			if r := &c.note.Refs[i]; !r.IsFile() {
-				at := lines.Node(r.Line).Section
+				at := lines.Node(r.Line()).Section
 				c.refs[at] = append(c.refs[at], r)
 			}
 		}

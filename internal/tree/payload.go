@@ -37,7 +37,7 @@ func (n Node) isOutsidePayload(name string) bool {
 func (t *Tree) Fields(n Node) []index.Field {
 	switch {
 	case n.Section > 0:
-		return n.section().Fields
+		return n.section().Fields()
 	case n.Note != nil:
 		return n.Note.Fields
 	}

@@ -149,12 +149,12 @@ func (k *Checker) structure(n Node, text []byte) []Violation {
 		above, _ := k.tree.Parent(n)
 		// Headings at the top of a note may have level 1 or 2: a note counts as a heading of level
 		// 1.
-		if level := max(1, above.Level()); s.Level > level+1 {
-			all = append(all, problem(n, "heading-skip", SeverityWarning, strconv.Itoa(s.Line),
-				"the heading has level %d below one of level %d", s.Level, level))
+		if level := max(1, above.Level()); s.Level() > level+1 {
+			all = append(all, problem(n, "heading-skip", SeverityWarning, strconv.Itoa(s.Line()),
+				"the heading has level %d below one of level %d", s.Level(), level))
 		}
 		if twin := k.duplicateHeading(n); twin > 0 {
-			all = append(all, problem(n, "duplicate-slug", SeverityWarning, strconv.Itoa(s.Line),
+			all = append(all, problem(n, "duplicate-slug", SeverityWarning, strconv.Itoa(s.Line()),
 				"the heading is equal to that in line %d", twin))
 		}
 	}
@@ -210,7 +210,7 @@ func (k *Checker) duplicateHeading(n Node) int {
 		return 0
 	}
 	if first := k.data.firstWithTitle()[fold(s.Title)]; first < n.Section-1 {
-		return n.Note.Sections[first].Line
+		return n.Note.Sections[first].Line()
 	}
 	return 0
 }
@@ -227,8 +227,8 @@ func textRules(n Node, text []byte) []Violation {
 				"the heading has no text"))
 		}
 	}
-	if n.Note.Unindexed == 0 && markdown.Unclosed(text) {
-		at := AtLine(n.Note, n.Note.LineCount)
+	if n.Note.Unindexed() == 0 && markdown.Unclosed(text) {
+		at := AtLine(n.Note, n.Note.LineCount())
 		all = append(all, problem(at, "unclosed-fence", SeverityError, "body",
 			"a fence, a comment or a block of HTML is not closed, and contains the rest of the note"))
 	}
@@ -247,7 +247,7 @@ func (k *Checker) schema(n Node) []Violation {
 	declared := ""
 	switch n.Kind() {
 	case Section:
-		declared = n.section().DeclaredType
+		declared = n.section().DeclaredType()
 	case Note:
 		declared = n.Note.DeclaredType
 	default:
@@ -319,10 +319,10 @@ func (k *Checker) links(n Node) []Violation {
 	for _, r := range k.data.references()[n.Section] {
 		switch to := k.refs.From(n.Note, r.Target); {
 		case len(to.Matches) > 0:
-			all = append(all, problem(n, "ambiguous-ref", SeverityWarning, strconv.Itoa(r.Line),
+			all = append(all, problem(n, "ambiguous-ref", SeverityWarning, strconv.Itoa(r.Line()),
 				"a reference is ambiguous: %d nodes match", len(to.Matches)))
 		case to.ID == "" || to.FragmentMissing:
-			all = append(all, problem(n, "unresolved-ref", SeverityWarning, strconv.Itoa(r.Line),
+			all = append(all, problem(n, "unresolved-ref", SeverityWarning, strconv.Itoa(r.Line()),
 				"a reference does not resolve"))
 		}
 	}

@@ -291,7 +291,7 @@ func (n Node) Level() int {
 	if n.Section == 0 {
 		return 0
 	}
-	return n.section().Level
+	return n.section().Level()
 }
 
 // Version returns the version that last changed the node: its note, or the children or own file of
@@ -342,7 +342,7 @@ func NewLines(n *index.Note) Lines {
 // Node returns the node whose own text contains a line. The heading of a section belongs to the
 // section.
 func (l Lines) Node(line int) Node {
-	before := sort.Search(len(l.tops), func(i int) bool { return l.note.Sections[i].Line > line })
+	before := sort.Search(len(l.tops), func(i int) bool { return l.note.Sections[i].Line() > line })
 	if before == 0 {
 		return Node{Note: l.note}
 	}

@@ -292,14 +292,14 @@ func sectionsTo(n Node, depth int) iter.Seq2[Node, int] {
 				continue
 			}
 			// The next heading of the same or a higher rank ends the section n.
-			if n.Section > 0 && s.Level <= n.Level() {
+			if n.Section > 0 && s.Level() <= n.Level() {
 				return
 			}
 			if depth < unlimitedDepth { // otherwise the depth of every section is small enough
-				for len(open) > 0 && open[len(open)-1] >= s.Level {
+				for len(open) > 0 && open[len(open)-1] >= s.Level() {
 					open = open[:len(open)-1]
 				}
-				open = append(open, s.Level)
+				open = append(open, s.Level())
 			}
 			if len(open) <= depth && !yield(Node{Note: n.Note, Section: i + 1}, i+1) {
 				return

@@ -115,8 +115,8 @@ func requiredTypes(idx *index.Index, n *index.Note) map[string]string {
 	for i := range n.Refs {
 		r := &n.Refs[i]
 		wants := ofTraits[r.Target]
-		if t, ok := idx.Schema().Type(n.Object(r.Scope).Type()); ok && r.InField {
-			if f, ok := t.Field(r.Field); ok {
+		if t, ok := idx.Schema().Type(n.Object(r.Scope()).Type()); ok && r.InField {
+			if f, ok := t.Field(r.Field()); ok {
 				wants = f.Target
 			}
 		}
@@ -280,7 +280,7 @@ func WarnLinks(a *tool.Aside, id string, links []index.Link) {
 	}
 	listed := []referrer{}
 	for _, l := range links[:min(len(links), maxReferrers)] {
-		listed = append(listed, referrer{l.Source.ID(), l.Source.Note.Path, l.Ref.Line})
+		listed = append(listed, referrer{l.Source.ID(), l.Source.Note.Path, l.Ref.Line()})
 	}
 	message := fmt.Sprintf("%s %s to %s, which is deleted", Count(len(links), "reference"),
 		Plural(len(links), "leads", "lead"), id)
@@ -349,7 +349,7 @@ func Cut(o index.Object, text []byte) (rest, kept []byte, err error) {
 // raven_restore reads both.
 func TrashText(o index.Object, gone []byte) ([]byte, error) {
 	return markdown.Compose([]markdown.Field{
-		{Key: "origin", Value: o.ID()}, {Key: "line", Value: float64(o.Section.Line)},
+		{Key: "origin", Value: o.ID()}, {Key: "line", Value: float64(o.Section.Line())},
 	}, SeparateBody(string(gone)))
 }
 

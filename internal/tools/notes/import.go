@@ -331,9 +331,9 @@ func (j *importJob) run(ctx context.Context, tx *repo.Tx, out *importOut) error 
 // stored, and its text can be read.
 func warnQuarantined(tx *repo.Tx, a *tool.Aside, paths []string) {
 	for _, path := range paths {
-		if n, ok := tx.Index().Note(path); ok && n.Quarantine != nil {
+		if n, ok := tx.Index().Note(path); ok && n.Quarantine() != nil {
 			a.Warn("NOTE_QUARANTINED", path+" does not parse; it is kept as text",
-				map[string]any{"path": path, "line": n.Quarantine.Line})
+				map[string]any{"path": path, "line": n.Quarantine().Line})
 		}
 	}
 }

@@ -179,7 +179,7 @@ func (in checkFilter) picker(
 		}
 		p.path = o.Note.Path
 		if o.Section != nil {
-			p.from, p.until = o.Section.Line, o.Section.SubtreeEnd
+			p.from, p.until = o.Section.Line(), o.Section.SubtreeEnd()
 		}
 	}
 	return p, nil
@@ -200,7 +200,7 @@ func declaredAnywhere(ctx context.Context, idx *index.Index, typ string) bool {
 			return true
 		}
 		for i := range n.Sections {
-			if n.Sections[i].DeclaredType == typ {
+			if n.Sections[i].DeclaredType() == typ {
 				return true
 			}
 		}

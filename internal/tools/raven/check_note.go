@@ -78,7 +78,7 @@ type noteParts struct{ objects, traits, references bool }
 // finding. Without a valid schema, and in templates, whose fields contain placeholders, only
 // references are checked.
 func (c noteCheck) run() {
-	if q := c.note.Quarantine; q != nil {
+	if q := c.note.Quarantine(); q != nil {
 		c.report(finding{fault: fault.New(fault.FileError, "the frontmatter does not parse: %s", q.Message),
 			code: "parse_error"}, q.Line)
 		return
@@ -102,13 +102,13 @@ func (c noteCheck) objects() {
 	declared := map[string]bool{}
 	for i := range c.note.Sections {
 		s := &c.note.Sections[i]
-		if s.DeclaredType == "" {
+		if s.DeclaredType() == "" {
 			continue
 		}
-		c.object(c.note.Object(i), s.DeclaredType, s.Line)
+		c.object(c.note.Object(i), s.DeclaredType(), s.Line())
 		if declared[s.Slug] {
 			c.report(finding{fault: fault.New(fault.DuplicateID, "the note declares the id %q twice", s.Slug).
-				With("id", c.note.Object(i).ID()), code: "duplicate_object_id", typ: s.Type}, s.Line)
+				With("id", c.note.Object(i).ID()), code: "duplicate_object_id", typ: s.Type()}, s.Line())
 		}
 		declared[s.Slug] = true
 	}
@@ -298,7 +298,7 @@ func ravenFieldCode(f *fault.Fault, t *vault.Type, name string) string {
 // that the schema does not have is a warning, because any text with an at sign can look like one.
 func (c noteCheck) traits() {
 	s := c.idx.Schema()
-	for _, t := range c.note.Annotations {
+	for _, t := range c.note.EachAnnotation {
 		if !c.going() {
 			return
 		}
@@ -308,11 +308,11 @@ func (c noteCheck) traits() {
 		case t.Field || t.Task:
 		case !ok && t.Type != "id":
 			about.fault, about.code, about.warning = fault.Of(s.NoTrait(t.Type)), "undefined_trait", true
-			c.report(about, t.Line)
+			c.report(about, t.Line())
 		case ok && t.Raw == "" && !allowsNoValue(&def.Field):
 			about.fault = fault.New(fault.InvalidValue, "Trait '%s' must have a value", t.Type).With("field", t.Type)
 			about.code, about.warning = "invalid_trait_value", true
-			c.report(about, t.Line)
+			c.report(about, t.Line())
 		case ok:
 			if _, err := def.Read(t.Value(), c.clock); err != nil {
 				about.fault, about.code = fault.Of(err), "invalid_trait_value"
@@ -320,7 +320,7 @@ func (c noteCheck) traits() {
 					about.code = "invalid_enum_value"
 				}
 				about.fix, about.inTrait = c.traitFix(t, def), true
-				c.report(about, t.Line)
+				c.report(about, t.Line())
 			}
 		}
 	}
@@ -357,7 +357,7 @@ type bareRef struct {
 // are in Refs of the note already.
 func (c noteCheck) inTraits() []bareRef {
 	var all []bareRef
-	for _, t := range c.note.Annotations {
+	for _, t := range c.note.EachAnnotation {
 		def, ok := c.idx.Schema().Trait(t.Type)
 		if t.Field || !ok || !def.IsRef() {
 			continue
@@ -365,10 +365,10 @@ func (c noteCheck) inTraits() []bareRef {
 		for _, v := range mutation.AsList(t.Value()) {
 			switch v := v.(type) {
 			case markdown.Ref:
-				all = append(all, bareRef{string(v), t.Line, t.Type, def.Target, true})
+				all = append(all, bareRef{string(v), t.Line(), t.Type, def.Target, true})
 			case string:
 				if ref, ok := vault.ParseRef(v); ok {
-					all = append(all, bareRef{string(ref), t.Line, t.Type, def.Target, false})
+					all = append(all, bareRef{string(ref), t.Line(), t.Type, def.Target, false})
 				}
 			}
 		}
@@ -402,14 +402,14 @@ func (c noteCheck) references() {
 		if r.IsFile() {
 			continue
 		}
-		of := c.note.Object(r.Scope)
-		ref := checkedRef{target: r.Target, line: r.Line, form: r.Form, about: finding{typ: of.Type()}}
-		if b, ok := wants[place{r.Target, r.Line}]; ok && !r.InField {
+		of := c.note.Object(r.Scope())
+		ref := checkedRef{target: r.Target, line: r.Line(), form: r.Form, about: finding{typ: of.Type()}}
+		if b, ok := wants[place{r.Target, r.Line()}]; ok && !r.InField {
 			ref.wants, ref.about.trait = b.wants, b.trait
 		}
 		if t, ok := c.idx.Schema().Type(of.Type()); ok && r.InField {
-			if f, ok := t.Field(r.Field); ok {
-				ref.wants, ref.field = f.Target, r.Field
+			if f, ok := t.Field(r.Field()); ok {
+				ref.wants, ref.field = f.Target, r.Field()
 			}
 		}
 		c.reference(ref)

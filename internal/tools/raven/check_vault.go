@@ -216,7 +216,7 @@ func (c *vaultCheck) pins(going func() bool) bool {
 		}
 		c.report(finding{fault: fault.New(fault.DuplicateID,
 			"the id %q is declared twice; this declaration is ignored", t.Pin()).With("id", t.Pin()),
-			code: "duplicate_trait_id", trait: t.Type}, t.Note.Path, t.Line)
+			code: "duplicate_trait_id", trait: t.Type}, t.Note.Path, t.Line())
 	}
 	return true
 }
@@ -336,7 +336,7 @@ func (c *vaultCheck) checkNotes(ctx context.Context, all []*index.Note) bool {
 func (c *vaultCheck) folder(n *index.Note) {
 	config := c.idx.Config()
 	dirs := config.Directories
-	if dirs.Type == "" && dirs.Page == "" || n.Quarantine != nil || config.IsTemplate(vault.Path(n.Path)) ||
+	if dirs.Type == "" && dirs.Page == "" || n.Quarantine() != nil || config.IsTemplate(vault.Path(n.Path)) ||
 		n.Type == vault.Daily {
 		return
 	}
@@ -501,7 +501,7 @@ func (c *vaultCheck) shortNames(short map[string][]*index.Note, going func() boo
 			c.report(finding{fault: fault.New(fault.DuplicateID,
 				"the name %q is one of %d notes", firstRunes(base), len(short[key])).
 				With("ref", firstRunes(n.Refs[i].Target)).With("ids", noteIDs(short[key])),
-				code: "id_collision", warning: true, typ: n.Type}, n.Path, n.Refs[i].Line)
+				code: "id_collision", warning: true, typ: n.Type}, n.Path, n.Refs[i].Line())
 		}
 	}
 	return true

@@ -104,9 +104,9 @@ func lineOfTrait(r *repo.Revision, id string) span {
 		{Path: r.Path, Text: r.Text, TraitIDs: r.Traits},
 	}})
 	if n, ok := x.Note(r.Path); ok {
-		for _, t := range n.Annotations {
+		for _, t := range n.EachAnnotation {
 			if t.ID == id {
-				return span{t.Line, t.Line}
+				return span{t.Line(), t.Line()}
 			}
 		}
 	}

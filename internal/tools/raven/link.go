@@ -44,7 +44,7 @@ type quotedBacklink struct {
 
 // sourceOf returns the source of a link.
 func sourceOf(l index.Link) source {
-	return source{l.Source.ID(), l.Source.Type(), l.Source.Note.Path, l.Ref.Line}
+	return source{l.Source.ID(), l.Source.Type(), l.Source.Note.Path, l.Ref.Line()}
 }
 
 // backlinkOf returns a link as a backlink.
@@ -96,12 +96,12 @@ func (q *quoter) line(ctx context.Context, l index.Link) string {
 	if q.err != nil {
 		return ""
 	}
-	q.seek(l.Ref.Line)
+	q.seek(l.Ref.Line())
 	line := q.text[q.at:]
 	if end := bytes.IndexByte(line, '\n'); end >= 0 {
 		line = line[:end]
 	}
-	column := l.Ref.Position - q.at
+	column := l.Ref.Position() - q.at
 	if l.Ref.Bare || column < 0 || column > len(line) {
 		column = 0
 	}

@@ -436,7 +436,7 @@ func parentsIn(r *repo.Revision) map[string]string {
 		{Path: r.Path, Text: r.Text, TraitIDs: r.Traits},
 	}})
 	if n, ok := x.Note(r.Path); ok {
-		for _, t := range n.Annotations {
+		for _, t := range n.EachAnnotation {
 			parents[t.ID] = t.Parent().ID()
 		}
 	}

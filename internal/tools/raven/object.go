@@ -147,7 +147,7 @@ func (d renderer) object(o index.Object) object {
 		Refs: d.references(o.Note, refsInFields(o)), LineStart: 1,
 		FirstSeen: o.Note.Created, LastModified: o.Note.Modified,
 	}
-	if q := o.Note.Quarantine; q != nil && o.Section == nil {
+	if q := o.Note.Quarantine(); q != nil && o.Section == nil {
 		c.Quarantined = &problem{q.Line, q.Message}
 	}
 	if o.Section != nil {
@@ -170,9 +170,10 @@ func withinOf(o index.Object) *Within {
 // place sets the fields of c that depend on the place of a section in its note.
 func (d renderer) place(c *ObjectContext, o index.Object) {
 	s := o.Section
-	c.Heading, c.HeadingLevel = headingOf(s), &s.Level
-	c.LineStart, c.LineEnd = s.Line, orNil(s.LineEnd)
-	c.Subtree = &Subtree{orNil(s.SubtreeEnd)}
+	level := s.Level()
+	c.Heading, c.HeadingLevel = headingOf(s), &level
+	c.LineStart, c.LineEnd = s.Line(), orNil(s.LineEnd())
+	c.Subtree = &Subtree{orNil(s.SubtreeEnd())}
 	c.FirstSeen, c.LastModified = s.Created, s.Modified
 	above, _ := o.Parent()
 	c.Parent, c.FileRoot = d.parent(above), d.root(o.Note)
@@ -229,7 +230,7 @@ func orNil(line int) *int {
 // A note with invalid frontmatter has no defaults, because its fields are unknown and not absent.
 func (d renderer) fields(o index.Object) (map[string]any, []string) {
 	if isPlain(o) {
-		return map[string]any{"title": o.Section.Title, "level": o.Section.Level}, nil
+		return map[string]any{"title": o.Section.Title, "level": o.Section.Level()}, nil
 	}
 	t, known := d.idx.Schema().Type(o.Type())
 	fields := map[string]any{}
@@ -244,7 +245,7 @@ func (d renderer) fields(o index.Object) (map[string]any, []string) {
 		}
 		return fields, nil
 	}
-	if !known || o.Note.Quarantine != nil {
+	if !known || o.Note.Quarantine() != nil {
 		return fields, nil
 	}
 	filled, names := t.Defaults(fields)
@@ -276,7 +277,7 @@ func (d renderer) field(o index.Object, name string) any {
 			return d.value(o.Note, t, name, f.Value)
 		}
 	}
-	if isDaily(o) || !known || o.Note.Quarantine != nil {
+	if isDaily(o) || !known || o.Note.Quarantine() != nil {
 		return nil
 	}
 	if def, ok := t.Field(name); ok && def.HasDefault {

@@ -289,7 +289,7 @@ func (t *trait) isOwn(name string) bool { return slices.Contains([]string{"value
 
 // warnQuarantine adds a warning if the note is quarantined.
 func warnQuarantine(a *tool.Aside, n *index.Note) {
-	if q := n.Quarantine; q != nil {
+	if q := n.Quarantine(); q != nil {
 		a.Warn("NOTE_QUARANTINED", n.Path+" does not parse; it is kept as text",
 			map[string]any{"path": n.Path, "line": q.Line})
 	}
@@ -457,7 +457,7 @@ func (p priorObject) find(idx *index.Index) (index.Object, bool) {
 		return index.Object{Note: n}, ok
 	}
 	for i := range n.Sections {
-		if n.Sections[i].Line == p.Section.Line {
+		if n.Sections[i].Line() == p.Section.Line() {
 			return n.Object(i), true
 		}
 	}

@@ -336,8 +336,8 @@ func sectionOf(o index.Object) section {
 	s := o.Section
 	shown := section{
 		ID: o.ID(), FileObjectID: o.Note.ID, FilePath: o.Note.Path, Slug: s.Slug, Title: *headingOf(s),
-		Level: s.Level, LineStart: s.Line, LineEnd: orNil(s.LineEnd), DirectLineEnd: orNil(s.LineEnd),
-		SubtreeLineEnd: orNil(s.SubtreeEnd), FirstSeen: s.Created, LastModified: s.Modified,
+		Level: s.Level(), LineStart: s.Line(), LineEnd: orNil(s.LineEnd()), DirectLineEnd: orNil(s.LineEnd()),
+		SubtreeLineEnd: orNil(s.SubtreeEnd()), FirstSeen: s.Created, LastModified: s.Modified,
 	}
 	if above, ok := o.Parent(); ok && above.Section != nil {
 		shown.ParentSectionID = new(above.ID())

@@ -148,7 +148,7 @@ func (r *readOut) addReferences(ctx context.Context, d renderer, o index.Object,
 		}
 		r.LineReferences = &LineReferences{[]lineReference{}, total}
 		for _, l := range links {
-			shown := lineReference{d.reference(l.Ref, l.To), l.Ref.Line}
+			shown := lineReference{d.reference(l.Ref, l.To), l.Ref.Line()}
 			r.References = append(r.References, shown)
 		}
 	}
@@ -176,8 +176,8 @@ func spanOf(lines string, s *index.Section, n int) ([]int, error) {
 		return nil, nil
 	}
 	if lines == "" {
-		end := cmp.Or(s.SubtreeEnd, n)
-		return []int{s.Line, max(end, s.Line)}, nil
+		end := cmp.Or(s.SubtreeEnd(), n)
+		return []int{s.Line(), max(end, s.Line())}, nil
 	}
 	m := lineRange.FindStringSubmatch(lines)
 	if m == nil {

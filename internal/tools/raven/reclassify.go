@@ -229,7 +229,7 @@ func (in reclassifyIn) effects(idx *index.Index, o index.Object, t *vault.Type) 
 		if !ok || !l.Ref.InField {
 			continue
 		}
-		if f, ok := source.Field(l.Ref.Field); ok && f.Target != "" && f.Target != t.Name {
+		if f, ok := source.Field(l.Ref.Field()); ok && f.Target != "" && f.Target != t.Name {
 			wrong++
 		}
 	}

@@ -327,7 +327,7 @@ func (out *Reindexed) count(idx *index.Index, left *repo.Left) {
 	out.Indexed, out.Objects = t.Notes, t.Notes+t.Sections
 	out.Traits, out.References = t.Traits, t.Refs
 	for n := range idx.Quarantined() {
-		out.Errors = append(out.Errors, reindexError{n.Path, n.Quarantine.Line, n.Quarantine.Message})
+		out.Errors = append(out.Errors, reindexError{n.Path, n.Quarantine().Line, n.Quarantine().Message})
 	}
 	for n := range idx.Unindexed() {
 		out.Errors = append(out.Errors, reindexError{

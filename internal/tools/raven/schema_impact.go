@@ -155,7 +155,7 @@ func traitImpact(idx *index.Index, was, is *vault.Trait, c vault.Clock) []*fault
 			continue
 		}
 		if _, err := is.Read(t.Value(), c); err != nil {
-			problems = append(problems, fault.Of(err).With("id", t.ID).At(t.Note.Path, t.Line))
+			problems = append(problems, fault.Of(err).With("id", t.ID).At(t.Note.Path, t.Line()))
 		}
 	}
 	return problems
@@ -207,7 +207,7 @@ func (e *schemaEdit) users(idx *index.Index) []*fault.Fault {
 		}
 		for t := range idx.Traits(name, index.Location{}) {
 			all = append(all, fault.New(fault.InvalidTrait, "%s has the trait", t.ID).With("id", t.ID).
-				At(t.Note.Path, t.Line))
+				At(t.Note.Path, t.Line()))
 		}
 	default:
 		for o := range idx.Objects(e.item.Type, index.Location{}) {
@@ -273,7 +273,7 @@ func (e *schemaEdit) additionEffects(idx *index.Index) []string {
 				n++
 			}
 			for i := range note.Sections {
-				if note.Sections[i].DeclaredType == name {
+				if note.Sections[i].DeclaredType() == name {
 					n++
 				}
 			}
@@ -284,7 +284,7 @@ func (e *schemaEdit) additionEffects(idx *index.Index) []string {
 		}
 	case kindTrait:
 		for note := range idx.NotesWithTrait(name, "") {
-			for _, t := range note.Annotations {
+			for _, t := range note.EachAnnotation {
 				if t.Type == name && !t.Field {
 					n++
 				}

@@ -154,7 +154,7 @@ func newSurvey(idx *index.Index) *survey {
 		case folder != "":
 			groupAt(s.places, folder).add(n, folder)
 		}
-		for _, t := range n.Annotations {
+		for _, t := range n.EachAnnotation {
 			if !t.Field && !t.Task {
 				valuesAt(s.traits, t.Type).add(t.Value(), true)
 			}

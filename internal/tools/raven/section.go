@@ -249,7 +249,7 @@ func (in sectionIn) rename(
 			out.SideEffects = append([]string{o.ID() + " goes by " + ids[o.ID()]}, out.SideEffects...)
 		}
 	}
-	return in.done(tx, o, o.Section.Line, markdown.SectionPlace{}, out, "updated")
+	return in.done(tx, o, o.Section.Line(), markdown.SectionPlace{}, out, "updated")
 }
 
 // done fills the output for the section whose heading is in a line of the note.
@@ -260,7 +260,7 @@ func (in sectionIn) done(
 ) error {
 	n := noteAt(tx.Index(), vault.Path(o.Note.Path))
 	for i := range n.Sections {
-		if n.Sections[i].Line == line {
+		if n.Sections[i].Line() == line {
 			o = n.Object(i)
 		}
 	}
@@ -271,7 +271,7 @@ func (in sectionIn) done(
 	out.Action, out.ID, out.Type, out.File, out.Line = action, o.ID(), o.Type(), n.Path, line
 	out.Object = &shown
 	if o.Section != nil {
-		out.Section, out.Level = o.Section.Slug, o.Section.Level
+		out.Section, out.Level = o.Section.Slug, o.Section.Level()
 	}
 	if in.Op != sectionRename {
 		out.placed(n, to)
@@ -318,7 +318,7 @@ func (in sectionIn) remove(ctx context.Context, tx *repo.Tx, out *sectionOut) er
 	if err != nil {
 		return withFileAndLine(err, o.Note.Path)
 	}
-	out.Section, out.Level = o.Section.Slug, o.Section.Level
+	out.Section, out.Level = o.Section.Slug, o.Section.Level()
 	out.RemovedContent = mutation.FirstRunes(string(gone), maxRemoved)
 	for i := range o.Note.Sections {
 		if s := o.Note.Object(i); mutation.Inside(s, o) {

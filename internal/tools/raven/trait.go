@@ -77,9 +77,9 @@ func (d renderer) trait(t *index.Trait) trait {
 	}
 	siblings := d.siblings(t)
 	shown.TraitContext = &TraitContext{
-		FromDefault: fromDefault, Checkbox: t.Checkbox, Done: d.done(t), Fields: taskFieldsOf(t),
-		Content: tool.Beginning(t.Content, maxListed), ContentText: tool.Beginning(t.ContentText, maxListed),
-		FilePath: t.Note.Path, LineNumber: t.Line,
+		FromDefault: fromDefault, Checkbox: t.Checkbox(), Done: d.done(t), Fields: taskFieldsOf(t),
+		Content: tool.Beginning(t.Content, maxListed), ContentText: tool.Beginning(t.ContentText(), maxListed),
+		FilePath: t.Note.Path, LineNumber: t.Line(),
 		Parent: d.parent(parent), FileRoot: d.root(t.Note), Refs: d.references(t.Note, d.refsOfTrait(t)),
 		Siblings: siblings, Others: siblings,
 		FirstSeen: t.Created, LastModified: t.Modified, Created: t.Created,
@@ -113,7 +113,7 @@ func (d renderer) refsOfTrait(t *index.Trait) []*index.Ref {
 	}
 	var own []*index.Ref
 	for _, r := range refs {
-		if r.Field == t.Type && len(own) < maxRefs {
+		if r.Field() == t.Type && len(own) < maxRefs {
 			own = append(own, r)
 		}
 	}
@@ -136,7 +136,7 @@ type lineCache struct {
 // Two consecutive calls for traits of one line cost one walk over the line. Checkboxes are not
 // siblings.
 func (l *lineCache) load(t *index.Trait) *lineCache {
-	line := t.Line
+	line := t.Line()
 	if t.Field {
 		line = 0
 	}
@@ -153,7 +153,7 @@ func (l *lineCache) load(t *index.Trait) *lineCache {
 		l.refs = refsInFields(t.Note.Object(-1))
 		return l
 	}
-	refs := t.Note.RefsOnLine(t.Line)
+	refs := t.Note.RefsOnLine(t.Line())
 	for i := range refs {
 		if !refs[i].InField {
 			l.refs = append(l.refs, &refs[i])
@@ -166,9 +166,9 @@ func (l *lineCache) load(t *index.Trait) *lineCache {
 func (l *lineCache) add(t *index.Trait) {
 	two := l.first[t.Type]
 	switch {
-	case two[0] == nil || t.Position < two[0].Position:
+	case two[0] == nil || t.Position() < two[0].Position():
 		two = [2]*index.Trait{t, two[0]}
-	case two[1] == nil || t.Position < two[1].Position:
+	case two[1] == nil || t.Position() < two[1].Position():
 		two[1] = t
 	}
 	l.first[t.Type] = two
@@ -371,8 +371,8 @@ func (d renderer) done(t *index.Trait) *bool {
 
 // checkboxOf returns the checkbox on the line of a trait, which is itself a trait, or nil.
 func checkboxOf(t *index.Trait) *index.Trait {
-	for _, other := range t.Note.Annotations {
-		if other.Task && other.Line == t.Line {
+	for _, other := range t.Note.EachAnnotation {
+		if other.Task && other.Line() == t.Line() {
 			return other
 		}
 	}
@@ -382,7 +382,7 @@ func checkboxOf(t *index.Trait) *index.Trait {
 // countTasks returns the number of checkboxes in a note.
 func countTasks(n *index.Note) int {
 	count := 0
-	for _, t := range n.Annotations {
+	for _, t := range n.EachAnnotation {
 		if t.Task {
 			count++
 		}
@@ -402,7 +402,7 @@ func tasksIn(text []byte) int { return len(markdown.Parse(text).Tasks) }
 // for is a problem.
 func (c *traitChecker) tick(fields map[string]any) {
 	t := c.rewrite.trait
-	if t.Checkbox == "" {
+	if t.Checkbox() == "" {
 		return
 	}
 	_, hasStatus := c.schema.Trait(statusTrait)
@@ -455,7 +455,7 @@ func isStatus(t *index.Trait) bool { return t.Type == statusTrait }
 // annotations on the line. The mark is changed first. A task that becomes done can get a date,
 // today. The line is parsed again after each step, because the positions in it have changed.
 func (w rewrite) applyTask(text []byte) ([]byte, error) {
-	line := w.trait.Line
+	line := w.trait.Line()
 	if w.mark != "" {
 		task, err := taskAt(text, line)
 		if err != nil {

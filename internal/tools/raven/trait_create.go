@@ -196,7 +196,7 @@ func (m *traitOut) created(tx *repo.Tx, at traitPosition) error {
 		return fmt.Errorf("find the written note: %s", at.path)
 	}
 	for t := range n.Traits() {
-		if t.Line == at.line && t.Type == at.name && !t.Field {
+		if t.Line() == at.line && t.Type == at.name && !t.Field {
 			shown := newRenderer(tx.Index(), rich).trait(t)
 			m.Action, m.ID, m.TraitFacts, m.Trait = "created", t.ID, factsOf(shown), &shown
 			warnQuarantine(&m.Aside, n)
@@ -232,7 +232,7 @@ func (in traitUpdateIn) check(tx *repo.Tx, t *index.Trait) (rewrite, error) {
 		c.unset(name)
 	}
 	for i, p := range c.problems {
-		c.problems[i] = p.At(t.Note.Path, t.Line)
+		c.problems[i] = p.At(t.Note.Path, t.Line())
 	}
 	return c.rewrite, fault.Join(Family.Several, c.problems).Err()
 }

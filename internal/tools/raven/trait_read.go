@@ -218,7 +218,7 @@ func findTrait(idx *index.Index, id string) (t *index.Trait, stable bool, err er
 	if m != nil {
 		holds = func(_ *index.Trait, before int) bool { return before == numberOf(m[2]) }
 	} else if m = traitLine.FindStringSubmatch(id); m != nil {
-		holds = func(t *index.Trait, _ int) bool { return t.Line == numberOf(m[2]) }
+		holds = func(t *index.Trait, _ int) bool { return t.Line() == numberOf(m[2]) }
 	} else {
 		return nil, false, noTrait(idx, id)
 	}
@@ -303,7 +303,7 @@ func nearTraits(idx *index.Index, id string) []string {
 // indexed.
 func annotationOf(text []byte, t *index.Trait) (markdown.Trait, error) {
 	for _, a := range markdown.Parse(text).Traits {
-		if a.Span.Start == t.Position && a.Name == t.Type {
+		if a.Span.Start == t.Position() && a.Name == t.Type {
 			return a, nil
 		}
 	}

@@ -167,7 +167,7 @@ func (w rewrite) apply(text []byte) (_ []byte, err error) {
 			return nil, err
 		}
 	}
-	if w.trait.Checkbox == "" {
+	if w.trait.Checkbox() == "" {
 		return text, nil
 	}
 	return w.applyTask(text)
@@ -216,7 +216,7 @@ func (m *traitOut) updated(tx *repo.Tx, before *trait, w rewrite) error {
 		case w.given(key):
 			m.NewValues[name] = shown.valueOf(name)
 		case w.ticks(name):
-			m.NewValues[name] = index.TaskValue(t.Checkbox)
+			m.NewValues[name] = index.TaskValue(t.Checkbox())
 		}
 	}
 	m.Action, m.ID, m.Trait = "updated", t.ID, &shown
@@ -264,7 +264,7 @@ func (in traitDeleteIn) run(ctx context.Context, tx *repo.Tx, out *traitOut) err
 	}
 	if t.Task {
 		return fault.New(fault.InvalidTrait, "a checkbox is not an annotation, and cannot be deleted by itself; "+
-			"remove the line, or its checkbox, from the text").With("line", t.Line).
+			"remove the line, or its checkbox, from the text").With("line", t.Line()).
 			Fix("use raven_edit on %s", t.Note.ID)
 	}
 	before := newRenderer(tx.Index(), rich).trait(t)
@@ -310,7 +310,7 @@ func withoutTrait(text []byte, t *index.Trait, s *vault.Schema) ([]byte, error) 
 	}
 	if typ, ok := s.Type(t.Note.Type); ok {
 		if f := unsettable(typ, t.Type); f != nil {
-			return nil, f.With("line", t.Line)
+			return nil, f.With("line", t.Line())
 		}
 	}
 	return markdown.UnsetFields(text, []string{t.Type})

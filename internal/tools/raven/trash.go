@@ -370,7 +370,7 @@ func siblings(ctx context.Context, v view, item trashItem) (before, after []stri
 	}
 	for i := range o.Note.Sections {
 		switch s := &o.Note.Sections[i]; {
-		case s.Parent != o.Section.Parent || i == o.Number():
+		case s.Parent() != o.Section.Parent() || i == o.Number():
 		case i < o.Number():
 			before = append(before, s.Slug)
 		default:

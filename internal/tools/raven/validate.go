@@ -340,7 +340,7 @@ func (f tools) tryNote(
 		out.addProblem(fault.New(fault.InvalidPath, "%s is not a valid path of a note", path))
 		return nil
 	}
-	if err := tx.Index().SchemaErr(); err != nil && n.Quarantine == nil {
+	if err := tx.Index().SchemaErr(); err != nil && n.Quarantine() == nil {
 		out.addProblem(fault.Of(err))
 		return nil
 	}

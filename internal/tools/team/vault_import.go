@@ -291,11 +291,11 @@ func (j importJob) markLogged(ctx context.Context) error {
 func quarantined(tx *repo.Tx, files []importFile, out *vaultImportOut) {
 	for _, f := range files {
 		n, ok := tx.Index().Note(string(f.path))
-		if !ok || n.Quarantine == nil {
+		if !ok || n.Quarantine() == nil {
 			continue
 		}
 		out.Warn("NOTE_QUARANTINED",
 			fmt.Sprintf("%s does not parse; it is kept as text", f.path),
-			map[string]any{"path": f.path, "line": n.Quarantine.Line})
+			map[string]any{"path": f.path, "line": n.Quarantine().Line})
 	}
 }

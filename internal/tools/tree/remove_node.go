@@ -126,7 +126,7 @@ func (e *edit) refsTo(ctx context.Context, n tree.Node, out *removeNodeOut) erro
 			if !going() {
 				return ctx.Err()
 			}
-			from := tree.AtLine(link.Source.Note, link.Ref.Line)
+			from := tree.AtLine(link.Source.Note, link.Ref.Line())
 			if e.tree.Within(from, n) {
 				continue
 			}

@@ -347,7 +347,7 @@ func (s *sectionRestorer) insertion(block markdown.Subtree) *insertion {
 		}
 	}
 	for _, id := range a.traits {
-		if holder, _ := s.Before().Trait(id); holder != nil && s.isElsewhere(tree.AtLine(holder.Note, holder.Line)) {
+		if holder, _ := s.Before().Trait(id); holder != nil && s.isElsewhere(tree.AtLine(holder.Note, holder.Line())) {
 			a.unlike = true
 		}
 	}

@@ -123,11 +123,11 @@ type marks struct {
 func marksOf(n *index.Note) (m marks) {
 	for i := range n.Sections {
 		if s := &n.Sections[i]; s.Top {
-			m.sections = append(m.sections, lineID[index.UID]{s.Line, s.UID})
+			m.sections = append(m.sections, lineID[index.UID]{s.Line(), s.UID})
 		}
 	}
-	for _, t := range n.Annotations {
-		m.traits = append(m.traits, lineID[string]{t.Line, t.ID})
+	for _, t := range n.EachAnnotation {
+		m.traits = append(m.traits, lineID[string]{t.Line(), t.ID})
 	}
 	return m
 }
@@ -279,7 +279,7 @@ func (e *edit) addressAt(path string, line int) string {
 // sections if there is none.
 func sectionAt(n *index.Note, line int) int {
 	for i := range n.Sections {
-		if n.Sections[i].Line == line {
+		if n.Sections[i].Line() == line {
 			return i
 		}
 	}
