@@ -129,13 +129,14 @@ type flush struct {
 // A save syncs loggedAfter files before it appends to the audit log again, whose lines contain the
 // texts of an import and must not stay in memory until all files are durable.
 //
-// Before it begins, and before each syncedAtOnce files, a save waits while a call writes, for
-// longestYield in all if no call waits for the save: the syncs of a thousand files would slow down the
-// files that the call writes, and the sync of the log that it waits for. Saves that are late sync a
-// file that was written several times only once.
+// Before it begins, and before each syncedAtOnce files, a save waits if a call writes, until no call has
+// written for calm, and for longestYield in all if no call waits for the save: the syncs of a thousand
+// files would slow down both the files that the call writes and the sync of the log that it waits for.
+// Saves that are late sync a file that was written several times only once.
 const (
 	loggedAfter  = 512
-	syncedAtOnce = 64
+	syncedAtOnce = 16
+	calm         = 50 * time.Millisecond
 	longestYield = 5 * time.Second
 	yieldStep    = 5 * time.Millisecond
 )
@@ -163,16 +164,24 @@ func (c *Checkout) saveFiles(ctx context.Context, b flush, yields time.Duration)
 	return nil
 }
 
-// yield waits while a call writes to the vault, at most for a time, and until something waits for the
-// save or Close is called. It returns how long it waited; most if it need not wait again.
+// yield waits if a call writes to the vault, until none has written for calm: at most for a time, and
+// not while something waits for the save or after Close. It returns how long it waited; most if it need
+// not wait again.
 func (c *Checkout) yield(most time.Duration) (waited time.Duration) {
-	for waited < most && c.vault.Writing() {
+	quiet := c.span(calm)
+	for still := quiet; waited < most; waited += yieldStep {
+		if c.vault.Writing() {
+			still = 0
+		}
+		if still >= quiet {
+			return waited
+		}
 		if c.awaited.Load() > 0 {
 			return most
 		}
 		select {
 		case <-time.After(yieldStep):
-			waited += yieldStep
+			still += yieldStep
 		case <-c.stop:
 			return most
 		}
