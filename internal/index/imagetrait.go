@@ -81,7 +81,7 @@ func countPlaces(all []Trait) int {
 }
 
 // samePlace reports whether two consecutive annotations have equal places.
-func samePlace(a, b *Trait) bool { return a.Place.equal(b.Place) }
+func samePlace(a, b *Trait) bool { return a.equal(b.Place) }
 
 // traitID codes an id that the file owns as its number, which an encoder knows.
 func (c *coder) traitID(id *string, number int) {
