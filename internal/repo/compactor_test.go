@@ -61,7 +61,7 @@ func TestAVaultAtRestIsGathered(t *testing.T) {
 	newShelf(t) // the encoders that all logs share must be made outside of the bubble
 	synctest.Test(t, func(t *testing.T) {
 		s := newShelf(t)
-		large := strings.Repeat("# A heading\n\nA paragraph with [[a-link]].\n\n", 2000)
+		large := strings.Repeat("# A heading\n\nA paragraph with [[a-link]].\n\n", 3000)
 		write := func(first, last int, more string) {
 			for i := first; i < last; i++ {
 				change(t, s.vault, edit{fmt.Sprintf("n%d.md", i), large + more})
