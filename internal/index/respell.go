@@ -30,10 +30,11 @@ const maxRespelled = 128 << 10
 //
 // It returns nil for a note that must be parsed: a target has other characters than letters, digits,
 // spaces and `/-_.#`; it is in a heading, on the line of a trait, or in the label of a link, whose
-// texts contain it; the note has a heading in a list or a quote; or was is not the note of the text
-// before.
+// texts contain it; the note has a heading in a list or a quote, or a head that does not parse; or
+// was is not the note of the text before.
 func NewRespelled(was *Note, before, text []byte, all []Respelling) *Parsed {
-	if was.Unindexed() > 0 || max(len(before), len(text)) > maxRespelled || DigestOf(before) != was.Digest {
+	if was.Unindexed() > 0 || was.problem != nil || max(len(before), len(text)) > maxRespelled ||
+		DigestOf(before) != was.Digest {
 		return nil
 	}
 	r := newRespelling(was, before, all)
@@ -139,22 +140,30 @@ func (r *respelling) areInText() bool {
 			return false
 		}
 	}
+	labels := r.was.labels()
 	for _, e := range r.all {
 		ref := &r.was.Refs[e.Ref]
 		if ref.InField || ref.Bare || lines[ref.Line()] || ref.Scope() != r.sectionAt(e.At.Start) ||
-			r.isInHeading(e.At.Start) || r.was.isInLabel(ref.Target) {
+			r.isInHeading(e.At.Start) || strings.Contains(labels, ref.Target) {
 			return false
 		}
 	}
 	return true
 }
 
-// isInLabel reports whether a text is in the label of a Markdown link of the note.
-func (n *Note) isInLabel(text string) bool {
-	return slices.ContainsFunc(n.Links, func(l NoteLink) bool { return strings.Contains(l.Display, text) }) ||
-		slices.ContainsFunc(n.Refs, func(r Ref) bool {
-			return r.Form != markdown.Wikilink && strings.Contains(r.Display, text)
-		})
+// labels returns the labels of the Markdown links of the note in one text, so that each target is looked
+// for in all of them at once.
+func (n *Note) labels() string {
+	var all []string
+	for i := range n.Links {
+		all = append(all, n.Links[i].Display)
+	}
+	for i := range n.Refs {
+		if n.Refs[i].Form != markdown.Wikilink {
+			all = append(all, n.Refs[i].Display)
+		}
+	}
+	return strings.Join(all, "\n")
 }
 
 // sectionAt returns the position of the section that contains an offset; -1 for the note.

@@ -9,9 +9,9 @@ import (
 )
 
 // fromIndex is Rewrite for a note in which no references change, or only some in double brackets in
-// the body. The index has the places of these, so the text is not parsed before it is edited, which
-// is about half of the work. It returns false for every other note, and if the new text would not
-// have the intended references.
+// the body. The index has the places of these, so the text is not parsed before it is edited, and
+// after it only if index.NewRespelled cannot tell what it has. It returns false for every other note,
+// and if the new text would not have the intended references.
 func (r *Relinker) fromIndex(was, is *index.Note, text []byte) (Result, bool) {
 	w := &rewriting{Relinker: r, from: was, note: is, text: text}
 	if was.Path != is.Path || is.Unindexed() > 0 || len(r.Blocks) > 0 || r.renamed[is.ID] || w.hasBareTrait() {
